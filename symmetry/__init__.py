@@ -1,0 +1,11 @@
+"""The square: its eight symmetries as a group, and counting up to symmetry.
+
+The package knows boards only as N x N cells with ``index = rank * N + file``; it
+knows nothing of pieces or rules. What labels the cells (a terrain, a position)
+comes from the caller.
+"""
+
+from symmetry.burnside import count_orbits
+from symmetry.square import Symmetry, dihedral, orbits, permutation_group, stabiliser
+
+__all__ = ["Symmetry", "count_orbits", "dihedral", "orbits", "permutation_group", "stabiliser"]

@@ -1,0 +1,243 @@
+"""The dihedral group D4 acting on the cells of an N x N board.
+
+Everything follows from two generators, a quarter turn and a reflection; the
+eight elements are their closure, so no table is typed in. `permutation_group`
+hands the same two generators to sympy, whose algorithms serve as an oracle.
+
+Non-guarantee: nothing here knows positions. How a symmetry moves packed
+positions belongs to the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+__all__ = ["Symmetry", "dihedral", "orbits", "permutation_group", "stabiliser"]
+
+# The elements as words in the generators: k quarter turns after (False) or with (True) the reflection.
+_NAMES = {
+    (0, False): "identity",
+    (1, False): "rotate_90",
+    (2, False): "rotate_180",
+    (3, False): "rotate_270",
+    (0, True): "mirror_files",
+    (1, True): "antitranspose",
+    (2, True): "mirror_ranks",
+    (3, True): "transpose",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetry:
+    """A permutation of the cells of a square board.
+
+    Attributes
+    ----------
+    name : str
+        ``identity``, ``rotate_90`` (counter-clockwise), ``rotate_180``, ``rotate_270``,
+        ``mirror_files`` (a↔i), ``mirror_ranks`` (1↔9), ``transpose`` (the diagonal
+        a1-i9 is fixed) or ``antitranspose`` (the diagonal a9-i1 is fixed).
+    table : tuple of int
+        ``table[cell]`` is the image of ``cell``; length N².
+
+    Examples
+    --------
+    >>> turn = dihedral(9)[1]
+    >>> turn.name, turn.table[0]  # a1 goes to i1
+    ('rotate_90', 8)
+    >>> sorted(turn.cycle_type().items())
+    [(1, 1), (4, 20)]
+    """
+
+    name: str
+    table: tuple[int, ...]
+
+    def cycles(self, cells: Iterable[int] | None = None) -> list[tuple[int, ...]]:
+        """Return the disjoint cycles on a set of cells that the symmetry maps to itself.
+
+        Parameters
+        ----------
+        cells : iterable of int, optional
+            The cells to act on; all of them by default.
+
+        Returns
+        -------
+        list of tuple of int
+            Each cycle starts with its least cell; cycles are in the order of these.
+
+        Raises
+        ------
+        ValueError
+            If the symmetry moves a cell of the set out of it.
+
+        Examples
+        --------
+        >>> dihedral(3)[2].cycles([0, 4, 8])
+        [(0, 8), (4,)]
+        """
+        pending = set(range(len(self.table)) if cells is None else cells)
+        found: list[tuple[int, ...]] = []
+        for start in sorted(pending):
+            if start not in pending:
+                continue
+            cycle = []
+            cell = start
+            while cell in pending:
+                pending.remove(cell)
+                cycle.append(cell)
+                cell = self.table[cell]
+            if cell != start:
+                raise ValueError(f"{self.name} moves cell {cycle[-1]} to {cell}, out of the set to permute")
+            found.append(tuple(cycle))
+        return found
+
+    def cycle_type(self, cells: Iterable[int] | None = None) -> dict[int, int]:
+        """Return how many cycles of each length the symmetry has on a set of cells.
+
+        Examples
+        --------
+        >>> dihedral(9)[4].cycle_type()  # the reflection a↔i
+        {2: 36, 1: 9}
+        """
+        counts: dict[int, int] = {}
+        for cycle in self.cycles(cells):
+            counts[len(cycle)] = counts.get(len(cycle), 0) + 1
+        return counts
+
+
+def _quarter_turn(size: int) -> tuple[int, ...]:
+    """(file, rank) -> (size - 1 - rank, file)."""
+    return tuple(file * size + (size - 1 - rank) for rank in range(size) for file in range(size))
+
+
+def _mirror_files(size: int) -> tuple[int, ...]:
+    """(file, rank) -> (size - 1 - file, rank)."""
+    return tuple(rank * size + (size - 1 - file) for rank in range(size) for file in range(size))
+
+
+@lru_cache(maxsize=None)
+def dihedral(size: int) -> tuple[Symmetry, ...]:
+    """Return the eight symmetries of the square on a board of ``size`` x ``size`` cells.
+
+    Parameters
+    ----------
+    size : int
+        Side of the board in cells, at least 2.
+
+    Returns
+    -------
+    tuple of Symmetry
+        The identity, the rotations by 90°, 180° and 270°, then the four reflections;
+        the order is fixed.
+
+    Raises
+    ------
+    ValueError
+        If ``size`` is below 2, where the eight maps are not distinct.
+
+    Examples
+    --------
+    >>> [g.name for g in dihedral(9)][:3]
+    ['identity', 'rotate_90', 'rotate_180']
+    """
+    if size < 2:
+        raise ValueError(f"a board of size {size} does not have eight distinct symmetries; the least size is 2")
+    turn, mirror = _quarter_turn(size), _mirror_files(size)
+    elements = []
+    for reflected in (False, True):
+        table = mirror if reflected else tuple(range(size * size))
+        for turns in range(4):
+            elements.append(Symmetry(_NAMES[turns, reflected], table))
+            table = tuple(turn[cell] for cell in table)
+    return tuple(elements)
+
+
+def permutation_group(size: int) -> Any:
+    """Return D4 on the cells as a sympy ``PermutationGroup``, from its two generators.
+
+    Parameters
+    ----------
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    sympy.combinatorics.PermutationGroup
+        Generated by the quarter turn and the reflection a↔i.
+
+    Examples
+    --------
+    >>> group = permutation_group(9)
+    >>> group.order(), len(group.orbits())
+    (8, 15)
+    """
+    from sympy.combinatorics import Permutation, PermutationGroup
+
+    return PermutationGroup(Permutation(_quarter_turn(size)), Permutation(_mirror_files(size)))
+
+
+def orbits(group: Sequence[Symmetry], cells: Iterable[int] | None = None) -> list[tuple[int, ...]]:
+    """Return the orbits of a group on a set of cells.
+
+    Parameters
+    ----------
+    group : sequence of Symmetry
+        The elements of a group (all of them: orbits are read off in one step).
+    cells : iterable of int, optional
+        The cells to act on; all of them by default.
+
+    Returns
+    -------
+    list of tuple of int
+        Sorted cells of each orbit, in the order of their least cells.
+
+    Examples
+    --------
+    >>> len(orbits(dihedral(9)))
+    15
+    >>> orbits(dihedral(3))
+    [(0, 2, 6, 8), (1, 3, 5, 7), (4,)]
+    """
+    pending = set(range(len(group[0].table)) if cells is None else cells)
+    found = []
+    for cell in sorted(pending):
+        if cell in pending:
+            orbit = {g.table[cell] for g in group}
+            pending -= orbit
+            found.append(tuple(sorted(orbit)))
+    return found
+
+
+def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[Symmetry, ...]:
+    """Return the subgroup that maps every cell to a cell of the same label.
+
+    Parameters
+    ----------
+    group : sequence of Symmetry
+        The elements of a group.
+    labels : sequence of hashable
+        One label a cell: terrain, contents, or both.
+
+    Returns
+    -------
+    tuple of Symmetry
+        In the order of ``group``.
+
+    Raises
+    ------
+    ValueError
+        If the number of labels is not the number of cells.
+
+    Examples
+    --------
+    >>> [g.name for g in stabiliser(dihedral(3), "..." ".x." ".x.")]
+    ['identity', 'mirror_files']
+    """
+    if len(labels) != len(group[0].table):
+        raise ValueError(f"{len(labels)} labels for {len(group[0].table)} cells")
+    return tuple(g for g in group if all(labels[cell] == labels[image] for cell, image in enumerate(g.table)))

@@ -1,0 +1,110 @@
+"""The frozen `Variant`: a board, a start and the rule fields, with everything derived from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from symmetry import Symmetry, dihedral, stabiliser
+from tablut.notation import diagram_cells, parse_square, position_text
+from tablut.variants.regions import CAMP_LETTERS, Regions, derive_regions
+
+if TYPE_CHECKING:
+    from tablut.variants.rules import Rules
+
+__all__ = ["Variant"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A rule set: hashable, immutable, and equal to any other that says the same.
+
+    Attributes
+    ----------
+    name : str
+        The shipped name, or the stem of the user's file.
+    title, source : str
+        What it is and where its rules are written.
+    terrain, start : tuple of str
+        Diagrams, the top rank first; the letters are those of the variant files.
+    rules : Rules
+        One value for each rule field.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("brandubh")
+    >>> variant.size, variant.attackers, variant.defenders
+    (7, 8, 4)
+    >>> variant.start_position
+    '3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b'
+    """
+
+    name: str
+    title: str
+    source: str
+    terrain: tuple[str, ...]
+    start: tuple[str, ...]
+    rules: Rules
+
+    @property
+    def size(self) -> int:
+        """Side of the board in cells."""
+        return len(self.terrain)
+
+    @cached_property
+    def attackers(self) -> int:
+        """Number of attackers at the start."""
+        return sum(row.count("b") for row in self.start)
+
+    @cached_property
+    def defenders(self) -> int:
+        """Number of defenders at the start, the king not counted."""
+        return sum(row.count("w") for row in self.start)
+
+    @cached_property
+    def start_position(self) -> str:
+        """The start as one-line position text, the side to move included."""
+        return position_text(self.start, self.rules.first[0])
+
+    @cached_property
+    def regions(self) -> Regions:
+        """Castle, camps, escapes, corners, and who may ever stand where."""
+        return derive_regions(self.size, diagram_cells(self.terrain), diagram_cells(self.start), self.rules)
+
+    @cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """The symmetries of the square under which the rules look the same.
+
+        They keep every kind of cell, the partition of the camp cells into camps and
+        the list of inert camp cells; the start position plays no part.
+        """
+        terrain = diagram_cells(self.terrain)
+        inert = {parse_square(name, self.size) for name in self.rules.camps.inert}
+        kinds = []
+        for cell, letter in enumerate(terrain):
+            # An ordinary corner is a cell like any other, whichever letter drew it.
+            kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
+            kinds.append((kind, cell in inert))
+        camps = {camp.cells for camp in self.regions.camps}
+        return tuple(
+            symmetry
+            for symmetry in stabiliser(dihedral(self.size), kinds)
+            if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
+        )
+
+    def same_game(self, other: Variant) -> bool:
+        """Return whether two variants differ at most in name, title and source.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> load_variant("ashton").same_game(load_variant("bologna"))
+        False
+        """
+        return (self.terrain, self.start, self.rules) == (other.terrain, other.start, other.rules)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the definition only; what is derived is derived again."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}

@@ -1,0 +1,187 @@
+"""Terrain regions: which cells are castle, camp, escape, corner, and who may ever stand where.
+
+Derived once from the terrain and start diagrams, so that no other module reads
+a diagram. The king's region is found by letting it slide over the board emptied
+of soldiers: a king on an escape cell has won, hence it never moves on from there,
+and a cell that it can only reach over a decided position is not in the region.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tablut.variants.rules import Rules
+
+__all__ = ["CAMP_LETTERS", "DIRECTIONS", "Camp", "Regions", "derive_regions", "ray", "step"]
+
+CAMP_LETTERS = "ABCD"
+DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+"""North, east, south, west as (file, rank) steps."""
+
+
+def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
+    """Return the neighbour of a cell in a direction, or None beyond the edge.
+
+    Examples
+    --------
+    >>> step(40, (0, 1), 9), step(0, (-1, 0), 9)
+    (49, None)
+    """
+    rank, file = divmod(cell, size)
+    file, rank = file + direction[0], rank + direction[1]
+    return rank * size + file if 0 <= file < size and 0 <= rank < size else None
+
+
+def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
+    """Yield the cells from a cell (excluded) to the edge.
+
+    Examples
+    --------
+    >>> list(ray(40, (1, 0), 9))
+    [41, 42, 43, 44]
+    """
+    target = step(cell, direction, size)
+    while target is not None:
+        yield target
+        target = step(target, direction, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Camp:
+    """A camp: its letter, its cells, and whether a soldier starts in it (else it stays empty for ever)."""
+
+    letter: str
+    cells: frozenset[int]
+    occupied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """The cells of a variant by what may happen on them; all sets of cell indices.
+
+    Attributes
+    ----------
+    size : int
+        Side of the board in cells.
+    castle : int
+        The one castle cell.
+    camps : tuple of Camp
+        In the order of their letters.
+    escapes : frozenset of int
+        Cells on which the king has won (``*`` and ``X``).
+    royal_corners : frozenset of int
+        ``X`` corners, which only a king may enter.
+    king_cells : frozenset of int
+        Where the king of an undecided position may stand.
+    camp_cells : frozenset of int
+        Where attackers may stand and defenders may not: the cells of occupied camps.
+    free_cells : frozenset of int
+        Where soldiers of both colours may stand.
+    approaches : dict of int to tuple of frozenset of int
+        For each escape cell that the king can reach: one set a direction from which
+        it can arrive, of the soldier cells that are empty after it did.
+    """
+
+    size: int
+    castle: int
+    camps: tuple[Camp, ...]
+    escapes: frozenset[int]
+    royal_corners: frozenset[int]
+    king_cells: frozenset[int]
+    camp_cells: frozenset[int]
+    free_cells: frozenset[int]
+    approaches: dict[int, tuple[frozenset[int], ...]]
+
+    def neighbours(self, cell: int) -> tuple[int, ...]:
+        """Return the cells that share an edge with a cell, in the order north, east, south, west."""
+        found = (step(cell, direction, self.size) for direction in DIRECTIONS)
+        return tuple(cell for cell in found if cell is not None)
+
+
+def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions:
+    """Derive the regions of a variant from its diagrams.
+
+    Parameters
+    ----------
+    size : int
+        Side of the board in cells.
+    terrain, start : str
+        The diagrams in the order of cell indices (see `tablut.notation.diagram_cells`),
+        already validated.
+    rules : Rules
+        Only who may pass and stop on the castle is read.
+
+    Returns
+    -------
+    Regions
+        All regions, with the escape cells' approaches.
+    """
+    cells = range(size * size)
+    castle = terrain.index("T")
+    camps = tuple(
+        Camp(
+            letter,
+            frozenset(cell for cell in cells if terrain[cell] == letter),
+            any(terrain[cell] == letter and start[cell] == "b" for cell in cells),
+        )
+        for letter in CAMP_LETTERS
+        if letter in terrain
+    )
+    escapes = frozenset(cell for cell in cells if terrain[cell] in "*X")
+    royal_corners = frozenset(cell for cell in cells if terrain[cell] == "X")
+    free_cells = frozenset(cell for cell in cells if terrain[cell] in ".*+")
+
+    def landings(cell: int, direction: tuple[int, int]) -> Iterator[int]:
+        """Yield the cells on which a king that slides over a board without soldiers may stop."""
+        for target in ray(cell, direction, size):
+            if terrain[target] in CAMP_LETTERS:
+                return
+            if target != castle or rules.castle.stop == "king":
+                yield target
+            if target == castle and rules.castle.passable == "nobody":
+                return
+
+    king_start = start.index("K")
+    king_cells = {king_start}
+    pending = [king_start]
+    while pending:
+        cell = pending.pop()
+        for direction in DIRECTIONS:
+            for target in landings(cell, direction):
+                if target not in king_cells and target not in escapes:
+                    king_cells.add(target)
+                    pending.append(target)
+
+    def way_back(escape: int, direction: tuple[int, int]) -> frozenset[int] | None:
+        """Return the soldier cells from an escape cell back to the nearest king cell, that one included."""
+        way = set()
+        for cell in ray(escape, direction, size):
+            if cell in free_cells:
+                way.add(cell)
+            if cell in king_cells:
+                return frozenset(way)
+            if terrain[cell] in CAMP_LETTERS or (cell == castle and rules.castle.passable == "nobody"):
+                return None
+        return None
+
+    approaches = {}
+    for escape in sorted(escapes):
+        ways = [way for direction in DIRECTIONS if (way := way_back(escape, direction)) is not None]
+        if ways:
+            approaches[escape] = tuple(ways)
+
+    return Regions(
+        size=size,
+        castle=castle,
+        camps=camps,
+        escapes=escapes,
+        royal_corners=royal_corners,
+        king_cells=frozenset(king_cells),
+        camp_cells=frozenset(cell for camp in camps if camp.occupied for cell in camp.cells),
+        free_cells=free_cells,
+        approaches=approaches,
+    )
