@@ -11,7 +11,7 @@ positions belongs to the engine.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _mirror_files(size: int) -> tuple[int, ...]:
     return tuple(rank * size + (size - 1 - file) for rank in range(size) for file in range(size))
 
 
-@lru_cache(maxsize=None)
+@cache
 def dihedral(size: int) -> tuple[Symmetry, ...]:
     """Return the eight symmetries of the square on a board of ``size`` x ``size`` cells.
 

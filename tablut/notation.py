@@ -112,8 +112,6 @@ def position_text(rows: Sequence[str], side: str) -> str:
     """
 
     def row_text(row: str) -> str:
-        return "".join(
-            str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row)
-        )
+        return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))
 
     return "/".join(row_text(row) for row in rows) + f" {side}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def shipped_variants() -> tuple[Variant, ...]:
     return tuple(load_variant(name) for name in variant_names())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _shipped(name: str) -> Variant:
     text = (_DATA / f"{name}.toml").read_text(encoding="utf-8")
     return parse_variant(text, name=name, origin=f"{name}.toml")

@@ -17,7 +17,7 @@ __all__ = ["CampRules", "CastleRules", "CornerRules", "KingRules", "RuleField", 
 def _strict_bool(value: Any) -> bool:
     # TOML has booleans; a quoted "false" is a slip that must not become True.
     if not isinstance(value, bool):
-        raise ValueError("expected true or false")  # noqa: TRY004  pydantic turns ValueError into a field error
+        raise ValueError("expected true or false")
     return value
 
 
@@ -34,9 +34,7 @@ class CastleRules(_Fields):
     passable: Literal["nobody", "king", "everyone"] = Field(
         alias="pass", description="who may slide across the empty castle"
     )
-    stop: Literal["nobody", "king"] = Field(
-        description="who may end a move on it (its first occupant starts there)"
-    )
+    stop: Literal["nobody", "king"] = Field(description="who may end a move on it (its first occupant starts there)")
     hostile_to_white: Literal["never", "empty", "empty_or_besieged", "always"] = Field(
         description="when it is an anvil against a white soldier; besieged: the king on it with three black neighbours"
     )
@@ -67,7 +65,8 @@ class KingRules(_Fields):
         default="four", description="how many sides it takes to capture it on the castle"
     )
     beside_castle: Literal["as_on_castle", "as_elsewhere"] = Field(
-        default="as_on_castle", description="beside the castle: every side hostile, the castle being one, or as elsewhere"
+        default="as_on_castle",
+        description="beside the castle: every side hostile, the castle being one, or as elsewhere",
     )
     elsewhere: Literal["two", "four"] = Field(
         description="away from the castle: two hostile sides in line, or black soldiers on all four"
