@@ -6,10 +6,13 @@ import difflib
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tablut.errors import VariantError
-from tablut.variants.model import Variant
 from tablut.variants.schema import parse_variant
+
+if TYPE_CHECKING:
+    from tablut.variants.model import Variant
 
 __all__ = ["load_variant", "shipped_variants", "variant_names"]
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tablut.notation import square_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -95,6 +97,19 @@ class Regions:
     camp_cells: frozenset[int]
     free_cells: frozenset[int]
     approaches: dict[int, tuple[frozenset[int], ...]]
+
+    def named(self) -> dict[str, list[str]]:
+        """Return the regions by name, their cells as square names in the order of indices."""
+        sets = {
+            "castle": {self.castle},
+            **{f"camp {camp.letter}": camp.cells for camp in self.camps},
+            "escapes": self.escapes,
+            "escapes that the king can reach": self.approaches.keys(),
+            "king": self.king_cells,
+            "attackers only": self.camp_cells,
+            "soldiers of both sides": self.free_cells,
+        }
+        return {name: [square_name(cell, self.size) for cell in sorted(cells)] for name, cells in sets.items()}
 
     def neighbours(self, cell: int) -> tuple[int, ...]:
         """Return the cells that share an edge with a cell, in the order north, east, south, west."""

@@ -66,7 +66,7 @@ class KingRules(_Fields):
     )
     beside_castle: Literal["as_on_castle", "as_elsewhere"] = Field(
         default="as_on_castle",
-        description="beside the castle: every side hostile, the castle being one, or as elsewhere",
+        description="beside the castle: all four sides hostile, the castle one, or as elsewhere",
     )
     elsewhere: Literal["two", "four"] = Field(
         description="away from the castle: two hostile sides in line, or black soldiers on all four"

@@ -1,0 +1,270 @@
+"""`tablut bounds` as a value: the equations, what is wrong with them, and better bounds.
+
+`bounds` computes everything for one variant and returns a `BoundsReport`, which is
+what the command prints, what ``--json`` dumps and what the report page renders.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counting.comparison import ComparedGame, compare
+from counting.findings import Finding, find
+from counting.paper import PUBLISHED, GeometryFact, PaperEquations
+from counting.spaces import FINAL, Space, classes, spaces
+from tablut.results import ExactInt, Result, scientific
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tablut.variants import Variant
+
+__all__ = ["BoundsReport", "Counts", "Geometry", "MaterialShare", "SpaceCount", "Term", "bounds"]
+
+
+class Term(Result):
+    """One equation of the paper, evaluated.
+
+    Attributes
+    ----------
+    exact : int
+        The value on which the generating function, the paper's triple sum and sympy agree.
+    approx : str
+        The same to four digits.
+    published : str or None
+        What the paper prints, for the paper's own rules.
+    agrees : bool or None
+        Whether ``exact``, rounded to the digits printed, is what is printed.
+    """
+
+    id: str
+    equation: str
+    description: str
+    exact: ExactInt
+    approx: str
+    published: str | None
+    agrees: bool | None
+
+
+class Geometry(Result):
+    """A number about the board, derived from the terrain, beside the paper's."""
+
+    description: str
+    derived: int
+    stated: int | None
+    agrees: bool | None
+
+
+class Counts(Result):
+    """The sizes that make up a bound.
+
+    Attributes
+    ----------
+    no_end : int
+        Undecided placements.
+    all_captured, escaped, escaped_last, king_captured : int
+        Final placements by how the game ended; ``escaped_last`` took the last
+        attacker with the same move.
+    end : int
+        Their sum: final placements, each once for the way in which the game ended.
+    total : int
+        ``no_end + end``: labelled states.
+    distinct : int
+        Placements whatever their label; those of captured kings are also undecided ones.
+    """
+
+    no_end: ExactInt
+    all_captured: ExactInt
+    escaped: ExactInt
+    escaped_last: ExactInt
+    king_captured: ExactInt
+    end: ExactInt
+    total: ExactInt
+    distinct: ExactInt
+
+
+class SpaceCount(Result):
+    """A space with its description, size and number of classes."""
+
+    id: str
+    description: str
+    exact: ExactInt
+    classes: ExactInt
+
+
+class MaterialShare(Result):
+    """How many undecided placements, and labelled states, have so many soldiers.
+
+    Attributes
+    ----------
+    share : str
+        The pair's part of ``total`` in all labelled states, in percent to four digits.
+    """
+
+    attackers: int
+    defenders: int
+    no_end: ExactInt
+    total: ExactInt
+    share: str
+
+
+class BoundsReport(Result):
+    """Everything that `tablut bounds` says about one variant.
+
+    Attributes
+    ----------
+    terms : list of Term
+        The paper's equations, in its order.
+    geometry : list of Geometry
+        The numbers that enter them.
+    corrected : Counts
+        The paper's spaces counted right: every way in which a game ends, no placement twice for one way.
+    tightened : Counts
+        ``corrected`` less the placements that are proved out of reach.
+    with_side_to_move : dict of str to int
+        ``total`` and ``distinct`` of the corrected and the tightened counts with the
+        side to move: both sides for undecided placements, one for final ones.
+    classes, classes_tightened : Counts
+        The same counts up to symmetry, by Burnside's lemma.
+    symmetries : list of str
+        The elements of the group behind ``classes``.
+    excluded : list of SpaceCount
+        What ``tightened`` leaves out, and why.
+    """
+
+    variant: str
+    terms: list[Term]
+    geometry: list[Geometry]
+    corrected: Counts
+    tightened: Counts
+    with_side_to_move: dict[str, ExactInt]
+    classes: Counts
+    classes_tightened: Counts
+    symmetries: list[str]
+    excluded: list[SpaceCount]
+    findings: list[Finding]
+    material: list[MaterialShare]
+    comparison: list[ComparedGame]
+
+    def term(self, id_: str) -> Term:
+        """Return a term by its id."""
+        return next(term for term in self.terms if term.id == id_)
+
+
+def bounds(variant: Variant) -> BoundsReport:
+    """Compute every bound for a variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        Any rule set; findings and published values come with the paper's own only.
+
+    Returns
+    -------
+    BoundsReport
+        Exact throughout.
+
+    Raises
+    ------
+    ArithmeticError
+        If two ways to evaluate an equation differ.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> report = bounds(load_variant("ashton"))
+    >>> report.corrected.total
+    1293874976310946438745768012
+    >>> [term.id for term in report.terms if not term.agrees]
+    ['eq12', 'eq13', 'eq14']
+    """
+    paper = PaperEquations(variant)
+    found = spaces(variant)
+    sizes = {id_: space.value() for id_, space in found.items()}
+    orbits = {id_: classes(space) for id_, space in found.items()}
+    corrected = _counts(sizes, tight=False)
+    return BoundsReport(
+        variant=variant.name,
+        terms=_terms(paper),
+        geometry=[_geometry(fact) for fact in paper.geometry()],
+        corrected=corrected,
+        tightened=_counts(sizes, tight=True),
+        with_side_to_move=_with_side_to_move(sizes),
+        classes=_counts(orbits, tight=False),
+        classes_tightened=_counts(orbits, tight=True),
+        symmetries=[symmetry.name for symmetry in variant.symmetries],
+        excluded=[
+            SpaceCount(id=id_, description=space.description, exact=sizes[id_], classes=orbits[id_])
+            for id_, space in found.items()
+            if id_.startswith("excluded_") and sizes[id_]
+        ],
+        findings=find(paper, sizes),
+        material=_material(found),
+        comparison=compare(PUBLISHED["eq14"], corrected.total) if paper.is_the_papers else [],
+    )
+
+
+def _terms(paper: PaperEquations) -> list[Term]:
+    terms = []
+    for equation in paper.equations.values():
+        exact = equation.verified_value()
+        published = equation.published
+        terms.append(
+            Term(
+                id=equation.id,
+                equation=f"({equation.number})",
+                description=equation.description,
+                exact=exact,
+                approx=scientific(exact),
+                published=published.text if published else None,
+                agrees=published.agrees(exact) if published else None,
+            )
+        )
+    return terms
+
+
+def _geometry(fact: GeometryFact) -> Geometry:
+    return Geometry(description=fact.description, derived=fact.derived, stated=fact.stated, agrees=fact.agrees)
+
+
+def _counts(sizes: Mapping[str, int], *, tight: bool) -> Counts:
+    """Add up; a tight count leaves out the excluded part of each space."""
+    parts = {name: sizes[name] - (sizes.get(f"excluded_{name}", 0) if tight else 0) for name in ("no_end", *FINAL)}
+    end = sum(parts[name] for name in FINAL)
+    # Captured kings' placements are undecided ones too: add the others to the undecided ones, the besieged included.
+    distinct = sizes["no_end"] + end - parts["king_captured"]
+    return Counts(**parts, end=end, total=parts["no_end"] + end, distinct=distinct)
+
+
+def _with_side_to_move(sizes: Mapping[str, int]) -> dict[str, int]:
+    result = {}
+    for name, tight in (("corrected", False), ("tightened", True)):
+        counts = _counts(sizes, tight=tight)
+        result[f"{name}_total"] = counts.total + counts.no_end
+        # A placement with a captured king and white to move is an undecided one with white to move.
+        result[f"{name}_distinct"] = counts.distinct + counts.no_end
+    return result
+
+
+def _material(found: Mapping[str, Space]) -> list[MaterialShare]:
+    undecided = found["no_end"].material()
+    everything = undecided
+    for name in FINAL:
+        everything += found[name].material()
+    total = everything.total()
+    return [
+        MaterialShare(
+            attackers=attackers,
+            defenders=defenders,
+            no_end=undecided.rows[attackers][defenders],
+            total=count,
+            share=_percent(count, total),
+        )
+        for attackers, defenders, count in everything.pairs()
+    ]
+
+
+def _percent(part: int, whole: int) -> str:
+    """Return a share in percent, rounded half up to four decimals by integer arithmetic."""
+    units = (part * 2_000_000 + whole) // (2 * whole)
+    return f"{units // 10_000}.{units % 10_000:04d}"

@@ -1,0 +1,11 @@
+"""The commands that count."""
+
+from tablut.cli.spec import CommandSpec
+
+__all__ = ["COMMANDS"]
+
+COMMANDS = (
+    CommandSpec(
+        "bounds", "counting.cli:bounds_command", "Regenerate, check and tighten the published complexity bounds.", 10
+    ),
+)

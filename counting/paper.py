@@ -1,0 +1,252 @@
+"""The equations of "An Upper Bound on the Complexity of Tablut" for any variant.
+
+A. Galassi divides the placements into subspaces: undecided ones with the king on
+or off the castle, and final ones by how the game ended. Every number in an
+equation (cells, positions, ways to capture) is derived from the variant's
+terrain; for the paper's own rules the derived numbers are compared with those it
+states (`stated_geometry`) and the values with those it prints (`PUBLISHED`).
+
+The equations are the paper's as they stand, its omissions included. What they
+should have been is the business of `counting.spaces` and `counting.findings`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from counting.subspaces import Equation, Product, Published, Subspace, SubspaceSum, Total
+from tablut.variants import load_variant
+from tablut.variants.captures import king_patterns
+
+if TYPE_CHECKING:
+    from tablut.variants import Variant
+    from tablut.variants.captures import KingPattern
+
+__all__ = ["PUBLISHED", "GeometryFact", "PaperEquations"]
+
+PUBLISHED = {
+    "eq1": "1e41",
+    "eq3": "6.1e27",
+    "eq4": "3e25",
+    "eq5": "9.2e26",
+    "eq6": "9.5e26",
+    "eq7": "2.0e11",
+    "eq8": "2.3e26",
+    "eq9": "2.8e22",
+    "eq10": "5.1e23",
+    "eq11": "8.0e25",
+    "eq12": "1.6e26",
+    "eq13": "4.6e26",
+    "eq14": "1.4e27",
+}
+"""The values that the paper prints, digit for digit."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeometryFact:
+    """A number that the paper states about the board, beside the one derived from the terrain."""
+
+    description: str
+    derived: int
+    stated: int | None
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether they are equal; None where the paper states none."""
+        return None if self.stated is None else self.derived == self.stated
+
+
+class PaperEquations:
+    """Equations (1) and (3) to (14) for one variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        Any rule set; published values are attached only where it is the paper's.
+
+    Examples
+    --------
+    >>> paper = PaperEquations(load_variant("ashton"))
+    >>> paper["eq4"].verified_value()
+    30313248887018321011379867
+    >>> paper["eq7"].published.agrees(paper["eq7"].body.value())
+    True
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.is_the_papers = variant.same_game(load_variant("ashton"))
+        self._attackers = range(1, variant.attackers + 1)
+        self._defenders = range(variant.defenders + 1)
+        regions = variant.regions
+        self.camp, self.free = len(regions.camp_cells), len(regions.free_cells)
+        self.castle_kings = int(regions.castle in regions.king_cells)
+        self.other_kings = len(regions.king_cells) - self.castle_kings
+
+    def __getitem__(self, equation: str) -> Equation:
+        return self.equations[equation]
+
+    @cached_property
+    def equations(self) -> dict[str, Equation]:
+        """All equations by id, in the order of the paper."""
+        found: dict[str, Equation] = {}
+
+        def add(id_: str, symbol: str, description: str, body: Product | SubspaceSum | Total) -> None:
+            published = Published(PUBLISHED[id_]) if self.is_the_papers else None
+            found[id_] = Equation(id_, symbol, description, body, published)
+
+        def total(*ids: str) -> Total:
+            return Total(tuple(found[id_] for id_ in ids))
+
+        add("eq1", r"UB_{naive}", "naive, cell by cell", self._naive())
+        add("eq3", r"UB_{no\_end}", "undecided, camps ignored", self._camps_ignored())
+        add("eq4", r"UB_{no\_end}^{castle}", "undecided, king on castle", self._undecided(castle=True))
+        add("eq5", r"UB_{no\_end}^{no\_castle}", "undecided, king elsewhere", self._undecided(castle=False))
+        add("eq6", r"UB'_{no\_end}", "undecided", total("eq4", "eq5"))
+        add("eq7", r"UB_{\alpha}", "all attackers captured", self._no_attackers())
+        add("eq8", r"UB_{\beta}", "king escaped", self._escaped())
+        add("eq9", r"UB_{\gamma}", "king taken on the castle", self._captured("castle"))
+        add("eq10", r"UB_{\delta}", "king taken beside it", self._captured("beside_castle"))
+        add("eq11", r"UB_{\epsilon}", "king taken at a camp", self._captured("against_terrain"))
+        add("eq12", r"UB_{\zeta}", "king taken elsewhere", self._captured("elsewhere"))
+        add("eq13", r"UB_{end}", "all final placements", total("eq7", "eq8", "eq9", "eq10", "eq11", "eq12"))
+        add("eq14", r"UB", "all placements", total("eq6", "eq13"))
+        return found
+
+    def _naive(self) -> Product:
+        regions = self.variant.regions
+        soldiers_only = len(regions.free_cells - regions.king_cells)
+        return Product(((2, self.castle_kings), (2, self.camp), (3, soldiers_only), (4, self.other_kings)))
+
+    def _camps_ignored(self) -> SubspaceSum:
+        everywhere = self.camp + self.free
+        return self._king_on_and_off_castle(0, everywhere, self._attackers)
+
+    def _no_attackers(self) -> SubspaceSum:
+        return self._king_on_and_off_castle(0, self.free, range(1))
+
+    def _king_on_and_off_castle(self, camp: int, free: int, attackers: range) -> SubspaceSum:
+        return SubspaceSum(
+            (
+                Subspace("king on the castle", self.castle_kings, camp, free, attackers, self._defenders),
+                Subspace("king elsewhere", self.other_kings, camp, free - 1, attackers, self._defenders),
+            )
+        )
+
+    def _undecided(self, *, castle: bool) -> SubspaceSum:
+        both = self._king_on_and_off_castle(self.camp, self.free, self._attackers)
+        return SubspaceSum(both.parts[:1] if castle else both.parts[1:])
+
+    def _escaped(self) -> SubspaceSum:
+        """Escaped kings, at least one way by which it came being empty (inclusion and exclusion over the ways)."""
+        regions = self.variant.regions
+        shapes: Counter[int] = Counter()
+        for escape, ways in regions.approaches.items():
+            free = self.free - (escape in regions.free_cells)
+            for chosen in range(1, 2 ** len(ways)):
+                union = frozenset().union(*(way for i, way in enumerate(ways) if chosen >> i & 1))
+                shapes[free - len(union)] += -1 if chosen.bit_count() % 2 == 0 else 1
+        return SubspaceSum(
+            tuple(
+                Subspace("king on an escape cell", count, self.camp, free, self._attackers, self._defenders)
+                for free, count in sorted(shapes.items(), reverse=True)
+                if count
+            )
+        )
+
+    @cached_property
+    def patterns(self) -> dict[str, list[tuple[int, KingPattern]]]:
+        """King cells with their capture patterns, in the paper's classes and the one that it leaves out.
+
+        A king next to a camp (or a hostile corner) is in the class ``against_terrain``
+        with the patterns that use it. Its other patterns, two soldiers across, are in
+        ``past_terrain``, which no equation of the paper counts.
+        """
+        regions = self.variant.regions
+        classes: dict[str, list[tuple[int, KingPattern]]] = {
+            name: [] for name in ("castle", "beside_castle", "against_terrain", "past_terrain", "elsewhere")
+        }
+        for king in sorted(regions.king_cells):
+            patterns = king_patterns(self.variant, king)
+            by_terrain = any(pattern.terrain for pattern in patterns)
+            for pattern in patterns:
+                if king == regions.castle:
+                    name = "castle"
+                elif regions.castle in regions.neighbours(king):
+                    name = "beside_castle"
+                elif by_terrain:
+                    name = "against_terrain" if pattern.terrain else "past_terrain"
+                else:
+                    name = "elsewhere"
+                classes[name].append((king, pattern))
+        return classes
+
+    def _captured(self, name: str) -> SubspaceSum:
+        return self.captured_sum(self.patterns[name])
+
+    def captured_sum(self, patterns: list[tuple[int, KingPattern]]) -> SubspaceSum:
+        """Return the placements of captured kings, summed over patterns as the paper does.
+
+        Parameters
+        ----------
+        patterns : list of (int, KingPattern)
+            King cells with one of their patterns; a placement is counted once for each
+            that it satisfies.
+        """
+        regions = self.variant.regions
+        shapes = Counter(
+            (
+                len(pattern.attackers & regions.camp_cells),
+                len(pattern.attackers & regions.free_cells) + (king in regions.free_cells),
+                len(pattern.attackers),
+            )
+            for king, pattern in patterns
+        )
+        return SubspaceSum(
+            tuple(
+                Subspace(
+                    f"king taken by {involved}",
+                    count,
+                    self.camp - in_camp,
+                    self.free - in_free,
+                    range(self.variant.attackers - involved + 1),
+                    self._defenders,
+                    involved,
+                )
+                for (in_camp, in_free, involved), count in sorted(shapes.items())
+                if involved <= self.variant.attackers
+            )
+        )
+
+    def geometry(self) -> list[GeometryFact]:
+        """Return the numbers about the board that enter the equations, beside those the paper states."""
+        regions = self.variant.regions
+        cells = {name: Counter(king for king, _ in found) for name, found in self.patterns.items()}
+        against = cells["against_terrain"]
+        facts = [
+            ("cells", regions.size**2, 81),
+            ("camp cells", self.camp, 16),
+            ("cells open to soldiers of both sides", self.free, 64),
+            ("edge cells that are neither camp nor castle", len(self._open_edge()), 20),
+            ("escape cells that a king can reach", len(regions.approaches), 16),
+            ("cells of an undecided king", len(regions.king_cells), 45),
+            ("… of these beside the castle", len(self._beside_castle()), 4),
+            ("… next to a camp or hostile corner", len(against), 12),
+            ("… … with two capturing sides", sum(count == 2 for count in against.values()), 8),
+            ("… … with one", sum(count == 1 for count in against.values()), 4),
+            ("… … ways to capture there", against.total(), 20),
+            ("… with neither as a neighbour", len(cells["elsewhere"]), 28),
+            ("… … ways to capture there", cells["elsewhere"].total(), 56),
+        ]
+        return [GeometryFact(text, derived, stated if self.is_the_papers else None) for text, derived, stated in facts]
+
+    def _beside_castle(self) -> set[int]:
+        regions = self.variant.regions
+        return {cell for cell in regions.king_cells if regions.castle in regions.neighbours(cell)}
+
+    def _open_edge(self) -> set[int]:
+        regions = self.variant.regions
+        return {cell for cell in regions.free_cells if len(regions.neighbours(cell)) < 4}

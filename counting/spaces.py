@@ -1,0 +1,343 @@
+"""The spaces of placements, each exactly once, with or without a symmetry.
+
+A space is a set of king cells, each with a small neighbourhood whose contents
+decide membership (the way a king came, the soldiers that hold it), and ranges for
+the material. Summing over the contents of the neighbourhood counts a union of
+patterns without counting any placement twice; restricting the sum to contents
+and cycles that a symmetry leaves in place gives the fixed points that Burnside's
+lemma asks for. One function, `fixed_material`, does both.
+
+Membership is by placement alone. The spaces are upper bounds on what can be
+reached, except that the ``excluded`` ones are proved out of reach.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from counting.material import CycleType, Material, soldiers
+from symmetry import count_orbits
+from tablut.variants.captures import anvils_against_attackers, king_patterns
+from tablut.variants.regions import DIRECTIONS, step
+
+if TYPE_CHECKING:
+    from symmetry import Symmetry
+    from tablut.variants import Variant
+
+__all__ = ["ATTACKER", "DEFENDER", "EMPTY", "FINAL", "KingPlacement", "Space", "classes", "fixed_material", "spaces"]
+
+EMPTY, ATTACKER, DEFENDER = range(3)
+
+FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
+"""The spaces of final placements, one for each way in which the paper lets a game end."""
+
+Contents = Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class KingPlacement:
+    """A king on a cell, and what must be true around it.
+
+    Attributes
+    ----------
+    king : int
+        The king's cell.
+    watched : frozenset of int
+        The soldier cells whose contents decide.
+    admits : callable
+        From the contents of the watched cells to whether the placement belongs.
+    """
+
+    king: int
+    watched: frozenset[int] = frozenset()
+    admits: Callable[[Contents], bool] = lambda contents: True  # noqa: ARG005
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A set of placements of one variant.
+
+    Attributes
+    ----------
+    id : str
+        What JSON calls it.
+    description : str
+        Which placements they are.
+    kings : tuple of KingPlacement
+        One for each king cell.
+    attackers, defenders : range
+        The material.
+    """
+
+    id: str
+    description: str
+    variant: Variant
+    kings: tuple[KingPlacement, ...]
+    attackers: range
+    defenders: range
+
+    def material(self) -> Material:
+        """Return the number of placements by material."""
+        return fixed_material(self, self.variant.symmetries[0])
+
+    def value(self) -> int:
+        """Return the number of placements."""
+        return self.material().total()
+
+
+def fixed_material(space: Space, symmetry: Symmetry) -> Material:
+    """Return how many placements of a space a symmetry leaves in place, by material.
+
+    Parameters
+    ----------
+    space : Space
+        The space; the symmetry must be one of its variant's.
+    symmetry : Symmetry
+        The identity counts the space itself.
+
+    Returns
+    -------
+    Material
+        Exact counts.
+
+    Raises
+    ------
+    ValueError
+        If the symmetry does not map the space's neighbourhoods to themselves.
+    """
+    regions = space.variant.regions
+    # The polynomial of the cells outside a neighbourhood depends on their cycle type only: collect before multiplying.
+    tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
+    for placement in space.kings:
+        if symmetry.table[placement.king] != placement.king:
+            continue
+        outside = placement.watched | {placement.king}
+        camp = tuple(sorted(symmetry.cycle_type(regions.camp_cells - outside).items()))
+        free = tuple(sorted(symmetry.cycle_type(regions.free_cells - outside).items()))
+        cycles = symmetry.cycles(placement.watched)
+        choices = [
+            (EMPTY, ATTACKER) if cycle[0] in regions.camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles
+        ]
+        counts = tally.setdefault((camp, free), Counter())
+        for chosen in product(*choices):
+            contents = {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
+            if placement.admits(contents):
+                held = Counter(contents.values())
+                counts[held[ATTACKER], held[DEFENDER]] += 1
+
+    most = space.variant.attackers, space.variant.defenders
+    total = Material.zero(*most)
+    for (camp, free), counts in tally.items():
+        ways = soldiers(camp, free, *most)
+        for (attackers, defenders), count in counts.items():
+            if attackers <= most[0] and defenders <= most[1]:
+                total += count * ways.shifted(attackers, defenders)
+    return total.within(space.attackers, space.defenders)
+
+
+def classes(space: Space) -> int:
+    """Return the number of placements of a space up to the variant's symmetries, by Burnside's lemma."""
+    return count_orbits(space.variant.symmetries, lambda symmetry: fixed_material(space, symmetry).total())
+
+
+def spaces(variant: Variant) -> dict[str, Space]:
+    """Return the spaces of a variant by id.
+
+    Parameters
+    ----------
+    variant : Variant
+        Any rule set.
+
+    Returns
+    -------
+    dict of str to Space
+        ``no_end``: undecided placements. ``all_captured``, ``escaped`` (attackers
+        left), ``escaped_last`` (the escaping move took the last attacker),
+        ``king_captured``: final ones. ``excluded_…``: parts of the first four that no
+        game can reach.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> found = spaces(load_variant("ashton-5-4v0"))
+    >>> found["no_end"].value(), classes(found["no_end"])
+    (100166, 12739)
+    """
+    regions, rules = variant.regions, variant.rules
+    some, none = range(1, variant.attackers + 1), range(1)
+    defenders = range(variant.defenders + 1)
+    undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
+
+    def space(id_: str, description: str, kings: tuple[KingPlacement, ...], attackers: range, white: range) -> Space:
+        return Space(id_, description, variant, kings, attackers, white)
+
+    # An unarmed king captures nothing, so it cannot escape and take the last attacker at once.
+    armed_escapes = _escaped(variant) if rules.king.armed else ()
+    found = [
+        space("no_end", "undecided", undecided, some, defenders),
+        space("all_captured", "all attackers captured", undecided, none, defenders),
+        space("escaped", "king escaped, attackers left", _escaped(variant), some, defenders),
+        space("escaped_last", "king escaped and took the last attacker", armed_escapes, none, defenders),
+        space("king_captured", "king captured, each placement once", _captured(variant), some, defenders),
+        space(
+            "excluded_no_end",
+            "undecided, king besieged on the castle that it never left",
+            _besieged_at_home(variant),
+            some,
+            defenders,
+        ),
+        space(
+            "excluded_all_captured",
+            "all attackers captured, by a king that is alone and cannot have captured",
+            _idle_kings(variant),
+            none,
+            none,
+        ),
+        space(
+            "excluded_escaped",
+            "king escaped, beside an attacker that its arrival captures",
+            _escaped_past_a_capture(variant),
+            some,
+            defenders,
+        ),
+        space(
+            "excluded_escaped_last",
+            "king escaped, but no last attacker stood where its arrival captures",
+            _escaped_without_capture(variant),
+            none,
+            defenders,
+        ),
+    ]
+    return {space.id: space for space in found}
+
+
+def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Kings on escape cells, one of the ways by which they can have come being empty."""
+
+    def placement(escape: int, ways: tuple[frozenset[int], ...]) -> KingPlacement:
+        return KingPlacement(
+            escape,
+            frozenset().union(*ways),
+            lambda contents: any(all(contents[cell] == EMPTY for cell in way) for way in ways),
+        )
+
+    return tuple(placement(escape, ways) for escape, ways in variant.regions.approaches.items())
+
+
+def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Kings held by at least one of their capture patterns."""
+
+    def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
+        return KingPlacement(
+            king,
+            frozenset().union(*patterns),
+            lambda contents: any(all(contents[cell] == ATTACKER for cell in pattern) for pattern in patterns),
+        )
+
+    return tuple(
+        placement(king, [pattern.attackers for pattern in patterns])
+        for king in sorted(variant.regions.king_cells)
+        if (patterns := king_patterns(variant, king))
+    )
+
+
+def _never_returns(variant: Variant) -> bool:
+    """Whether a king on the castle has never moved."""
+    return variant.rules.castle.stop == "nobody" and variant.regions.castle in variant.regions.king_cells
+
+
+def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Undecided placements whose king, on the castle, is held by a pattern.
+
+    A king that never moved cannot have stepped into it, so the pattern's last
+    soldier captured on arrival: the placement is only ever final. (A start that is
+    besieged already proves nothing.)
+    """
+    castle = variant.regions.castle
+    if not _never_returns(variant):
+        return ()
+    start = "".join(reversed(variant.start))
+    if any(all(start[cell] == "b" for cell in pattern.attackers) for pattern in king_patterns(variant, castle)):
+        return ()
+    return tuple(placement for placement in _captured(variant) if placement.king == castle)
+
+
+def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Kings that, alone against nobody, cannot have taken the last attacker: unarmed, or never moved."""
+    regions = variant.regions
+    if not variant.rules.king.armed:
+        idle = regions.king_cells
+    else:
+        idle = frozenset({regions.castle}) if _never_returns(variant) else frozenset()
+    return tuple(KingPlacement(king) for king in sorted(idle))
+
+
+def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
+    """Cells next to an arriving king where it can take an attacker, each with the cell behind."""
+    regions = variant.regions
+    sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
+    anvils = anvils_against_attackers(variant)
+    found = []
+    for direction in DIRECTIONS:
+        near = step(king, direction, regions.size)
+        if near is None or near in sheltered or near not in regions.free_cells | regions.camp_cells:
+            continue
+        behind = step(near, direction, regions.size)
+        if behind is not None and (behind in anvils or behind in regions.free_cells):
+            found.append((near, behind))
+    return found
+
+
+def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Escaped kings with an attacker beside them that their arrival has captured: never seen."""
+    if not variant.rules.king.armed:
+        return ()
+    regions, anvils = variant.regions, anvils_against_attackers(variant)
+
+    def placement(escaped: KingPlacement) -> KingPlacement:
+        # Where every way crosses a cell, that cell is empty and nothing is captured on it.
+        crossed = frozenset.intersection(*regions.approaches[escaped.king])
+        pairs = [pair for pair in _capturable_beside(variant, escaped.king) if pair[0] not in crossed]
+        soldier_cells = regions.free_cells | regions.camp_cells
+        watched = escaped.watched.union(*pairs) & soldier_cells
+
+        def admits(contents: Contents) -> bool:
+            return escaped.admits(contents) and any(
+                contents[near] == ATTACKER and (behind in anvils or contents[behind] == DEFENDER)
+                for near, behind in pairs
+            )
+
+        return KingPlacement(escaped.king, watched, admits)
+
+    return tuple(placement(escaped) for escaped in _escaped(variant))
+
+
+def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Escaped kings, no attacker left, where the arrival cannot have taken one: never seen."""
+    if not variant.rules.king.armed:
+        return ()
+    regions, anvils = variant.regions, anvils_against_attackers(variant)
+
+    def placement(escaped: KingPlacement) -> KingPlacement:
+        ways = regions.approaches[escaped.king]
+        pairs = _capturable_beside(variant, escaped.king)
+        watched = escaped.watched.union(*pairs) & (regions.free_cells | regions.camp_cells)
+
+        def took_one(contents: Contents, way: frozenset[int]) -> bool:
+            # The taken soldier stood on a cell that is empty now, and not on the way by which the king came.
+            return any(
+                near not in way and contents[near] == EMPTY and (behind in anvils or contents[behind] == DEFENDER)
+                for near, behind in pairs
+            )
+
+        def admits(contents: Contents) -> bool:
+            open_ways = [way for way in ways if all(contents[cell] == EMPTY for cell in way)]
+            return bool(open_ways) and not any(took_one(contents, way) for way in open_ways)
+
+        return KingPlacement(escaped.king, watched, admits)
+
+    return tuple(placement(escaped) for escaped in _escaped(variant))

@@ -1,0 +1,116 @@
+"""The page on the complexity bounds: equations, findings, better bounds, all variants."""
+
+from __future__ import annotations
+
+from math import log10
+from typing import TYPE_CHECKING, Any
+
+from counting.bounds import BoundsReport, bounds
+from counting.paper import PaperEquations
+from reports.rendering import Artefact, figure, json_data, page
+from tablut.results import scientific
+from tablut.variants import load_variant, shipped_variants
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["artefacts"]
+
+
+def artefacts() -> list[Artefact]:
+    """Return the files of the page on the bounds."""
+    every = [bounds(variant) for variant in shipped_variants()]
+    paper = next(report for report in every if report.findings)
+    equations = PaperEquations(load_variant(paper.variant)).equations
+    return [
+        page(
+            "bounds.md",
+            "bounds.md.j2",
+            report=paper,
+            every=every,
+            latex={id_: equation.latex() for id_, equation in equations.items()},
+        ),
+        json_data("data/bounds.json", {"bounds": [_data(report) for report in every]}),
+        figure("figures/bounds-spaces.svg", draw_spaces, _spaces_data(paper)),
+        figure("figures/bounds-material.svg", draw_material, _material_data(paper)),
+    ]
+
+
+def _data(report: BoundsReport) -> dict[str, Any]:
+    """Everything about the paper's rules; of the others all but the counts by material, which are many."""
+    return report.model_dump(mode="json", exclude=None if report.findings else {"material"})
+
+
+def _spaces_data(report: BoundsReport) -> list[list[Any]]:
+    """Rows of label, exact value, published value or None, agreement or None; all values as strings."""
+    rows: list[list[Any]] = [
+        [f"{term.equation} {term.description}", str(term.exact), term.published, term.agrees] for term in report.terms
+    ]
+    for name, counts in (("corrected", report.corrected), ("tightened", report.tightened)):
+        rows.append([f"{name}: labelled states", str(counts.total), None, None])
+        rows.append([f"{name}: distinct placements", str(counts.distinct), None, None])
+    rows.append(["tightened: distinct, up to symmetry", str(report.classes_tightened.distinct), None, None])
+    return rows
+
+
+def draw_spaces(rows: list[list[Any]]) -> Figure:
+    """Draw the sizes of the spaces on a logarithmic scale, exact beside published."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 5.6))
+    axes = figure.subplots()
+    for place, (_, exact, published, agrees) in enumerate(rows):
+        size = log10(int(exact))
+        colour = "#4c78a8" if agrees is None else "#54803c" if agrees else "#c0392b"
+        axes.barh(place, size, height=0.62, color=colour, alpha=0.85)
+        end = size
+        if published is not None:
+            end = max(size, log10(float(published)))
+            axes.plot(log10(float(published)), place, "|", color="black", markersize=13, markeredgewidth=1.6)
+        axes.text(end + 0.4, place, scientific(int(exact), 3), va="center", fontsize=7.5)
+    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 50)
+    axes.set_xlabel("number of placements, powers of ten")
+    axes.spines[["top", "right"]].set_visible(False)
+    marks = [
+        axes.barh(0, 0, color="#54803c", label="exact, agrees with print"),
+        axes.barh(0, 0, color="#c0392b", label="exact, does not agree"),
+        axes.barh(0, 0, color="#4c78a8", label="beyond the paper"),
+        *axes.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.6, label="as published"),
+    ]
+    axes.legend(handles=marks, loc="center right", bbox_to_anchor=(1, 0.62), frameon=False)
+    return figure
+
+
+def _material_data(report: BoundsReport) -> list[list[str]]:
+    attackers = max(pair.attackers for pair in report.material)
+    rows = [["0"] * (max(pair.defenders for pair in report.material) + 1) for _ in range(attackers + 1)]
+    for pair in report.material:
+        rows[pair.attackers][pair.defenders] = str(pair.total)
+    return rows
+
+
+def draw_material(rows: list[list[str]]) -> Figure:
+    """Draw the number of labelled states by material as a heat map, the shares above 0.1 % written in."""
+    from matplotlib.figure import Figure
+
+    values = [[int(count) for count in row] for row in rows]
+    total = sum(map(sum, values))
+    exponents = [[log10(count) if count else float("nan") for count in row] for row in values]
+    figure = Figure(figsize=(5.6, 5.6))
+    axes = figure.subplots()
+    image = axes.imshow(exponents, origin="lower", aspect="auto", cmap="viridis")
+    brightest = max(max(row) for row in exponents)
+    for attackers, row in enumerate(values):
+        for defenders, count in enumerate(row):
+            if 1000 * count >= total:
+                colour = "black" if exponents[attackers][defenders] > brightest - 6 else "white"
+                text = f"{100 * count / total:.1f} %"
+                axes.text(defenders, attackers, text, ha="center", va="center", fontsize=6.5, color=colour)
+    axes.set_xticks(range(len(values[0])))
+    axes.set_yticks(range(len(values)))
+    axes.set_xlabel("defenders on the board")
+    axes.set_ylabel("attackers on the board")
+    figure.colorbar(image, label="labelled states, powers of ten")
+    return figure

@@ -1,0 +1,27 @@
+"""What the report consists of, and where it lives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import reports.bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reports.rendering import Artefact
+
+__all__ = ["GENERATORS", "default_folder"]
+
+GENERATORS: dict[str, Callable[[], list[Artefact]]] = {"bounds": reports.bounds.artefacts}
+"""One generator a page: the page itself, its data and its figures."""
+
+
+def default_folder() -> Path:
+    """Return ``reports/rendered`` of the checkout that the program runs from or in, else ``tablut-report``."""
+    for root in (Path(__file__).resolve().parents[1], Path.cwd()):
+        rendered = root / "reports" / "rendered"
+        if rendered.is_dir() and (root / "pyproject.toml").is_file():
+            return rendered
+    return Path("tablut-report")

@@ -1,0 +1,164 @@
+"""From results to files: templates, figures with a fingerprint, writing and comparing.
+
+Pages and data are compared byte for byte. Figures are compared by the SHA-256 of
+the data and parameters they were drawn from, which each carries in its metadata:
+what a drawing library does to the bytes says nothing about the content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tablut import __version__
+from tablut.errors import OutputError
+from tablut.results import scientific
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import jinja2
+    from matplotlib.figure import Figure
+
+__all__ = ["Artefact", "figure", "json_data", "page", "write"]
+
+_FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A file of the report.
+
+    Attributes
+    ----------
+    path : str
+        Where it goes, relative to the folder of the report.
+    render : callable
+        Makes its bytes; called only when they are needed.
+    fingerprint : str, optional
+        For figures, the SHA-256 that stands for the content.
+    """
+
+    path: str
+    render: Callable[[], bytes]
+    fingerprint: str | None = None
+
+    def differs(self, existing: bytes | None) -> bool:
+        """Return whether a file's bytes are not this artefact's; a missing file's are not.
+
+        Examples
+        --------
+        >>> artefact = Artefact("a.md", lambda: b"text")
+        >>> artefact.differs(b"text"), artefact.differs(b"old"), artefact.differs(None)
+        (False, True, True)
+        """
+        if existing is None:
+            return True
+        if self.fingerprint is None:
+            return self.render() != existing
+        found = _FINGERPRINT.search(existing)
+        return found is None or found[1].decode() != self.fingerprint
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters["scientific"] = lambda value, digits=4: scientific(int(value), digits)
+    return environment
+
+
+def page(path: str, template: str, **values: Any) -> Artefact:
+    """Return a Markdown page from a template of ``reports/templates``.
+
+    Parameters
+    ----------
+    path : str
+        Where the page goes.
+    template : str
+        Name of the template file.
+    **values
+        What the template may use; an undefined name is an error.
+    """
+    return Artefact(path, lambda: _templates().get_template(template).render(**values).encode())
+
+
+def json_data(path: str, content: dict[str, Any]) -> Artefact:
+    """Return a JSON file of the content and the lasting part of its provenance.
+
+    Time, memory and commit are left out: they would make every check fail.
+    """
+    provenance = {"version": __version__, "command": "tablut report"}
+    text = json.dumps({"provenance": provenance, **content}, ensure_ascii=False, indent=1)
+    return Artefact(path, lambda: (text + "\n").encode())
+
+
+def figure(path: str, draw: Callable[[Any], Figure], data: Any) -> Artefact:
+    """Return an SVG figure.
+
+    Parameters
+    ----------
+    path : str
+        Where the figure goes.
+    draw : callable
+        From the data to a matplotlib figure; its source counts as a parameter, so
+        that a changed drawing is a changed figure.
+    data : JSON-serialisable
+        Everything that the figure shows.
+    """
+    import inspect
+
+    content = json.dumps([data, inspect.getsource(draw)], sort_keys=True)
+    fingerprint = hashlib.sha256(content.encode()).hexdigest()
+
+    def render() -> bytes:
+        import matplotlib as mpl
+
+        with mpl.rc_context({"svg.hashsalt": fingerprint, "svg.fonttype": "path", "font.size": 9}):
+            buffer = io.BytesIO()
+            metadata = {"Date": None, "Identifier": f"sha256:{fingerprint}"}
+            draw(data).savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight")
+        return buffer.getvalue()
+
+    return Artefact(path, render, fingerprint)
+
+
+def write(folder: Path, artefact: Artefact) -> None:
+    """Write an artefact under a temporary name, then rename it.
+
+    Raises
+    ------
+    OutputError
+        Naming the folder, if it cannot be written to.
+    """
+    target = folder / artefact.path
+    content = artefact.render()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OutputError(f"output folder {str(folder)!r}: {error.strerror}; choose another one with --out") from error

@@ -1,0 +1,1 @@
+"""Who wins: retrograde analysis by tiers of (attackers, defenders)."""

@@ -1,0 +1,82 @@
+"""Boards in the terminal: terrain and pieces as rich text, coordinates around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tablut.notation import FILES
+
+if TYPE_CHECKING:
+    from tablut.variants import Variant
+
+__all__ = ["draw_board", "legend"]
+
+# Each kind of cell: what stands for it when empty, how it is coloured, what it is called.
+_GROUND = {
+    ".": ("·", "dim", "ordinary"),
+    "+": ("·", "dim", "ordinary"),
+    "T": ("╳", "bold yellow", "castle"),
+    "*": ("☆", "cyan", "escape"),
+    "X": ("✕", "bold cyan", "corner, for a king only"),
+} | dict.fromkeys("ABCD", ("▒", "magenta", "camp"))
+_PIECES = {"b": ("●", "bold red", "attacker"), "w": ("○", "bold white", "defender"), "K": ("♔", "bold green", "king")}
+
+
+def draw_board(variant: Variant, rows: tuple[str, ...]) -> Text:
+    """Return a drawn board.
+
+    Parameters
+    ----------
+    variant : Variant
+        Whose terrain lies under the pieces.
+    rows : tuple of str
+        A start-like diagram, the top rank first; ``.`` shows the terrain.
+
+    Returns
+    -------
+    rich.text.Text
+        One line a rank and a line of file letters.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("brandubh-5-4v0")
+    >>> print(draw_board(variant, variant.start))
+    5  ✕ · ● · ✕
+    4  · · · · ·
+    3  ● · ♔ · ●
+    2  · · · · ·
+    1  ✕ · ● · ✕
+       a b c d e
+    """
+    board = Text()
+    size = variant.size
+    for down, (row, ground) in enumerate(zip(rows, variant.terrain, strict=True)):
+        board.append(f"{size - down:<2}", style="dim")
+        for piece, letter in zip(row, ground, strict=True):
+            sign, style, _ = _PIECES[piece] if piece in _PIECES else _GROUND[letter]
+            board.append(" ")
+            board.append(sign, style=style)
+        board.append("\n")
+    board.append("   " + " ".join(FILES[:size]), style="dim")
+    return board
+
+
+def legend(variant: Variant) -> Text:
+    """Return the signs of a variant's board with what they mean.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> print(legend(load_variant("brandubh-5-4v0")))
+    ● attacker  ♔ king  ╳ castle  ✕ corner, for a king only
+    """
+    pieces = [_PIECES[piece] for piece in "bwK" if any(piece in row for row in variant.start)]
+    grounds = dict.fromkeys(_GROUND[letter] for row in variant.terrain for letter in row if letter not in ".+")
+    order = list(_GROUND.values())
+    text = Text()
+    for sign, style, meaning in [*pieces, *sorted(grounds, key=order.index)]:
+        text.append("  " if text else "").append(sign, style=style).append(f" {meaning}")
+    return text

@@ -1,0 +1,145 @@
+"""``tablut variants``: which rule sets ship, and one of them drawn with all its fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tablut.cli.runtime import Reply, command
+from tablut.results import Result
+from tablut.variants import load_variant, rule_fields, shipped_variants
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tablut.variants import Variant
+
+__all__ = ["variants"]
+
+
+class _Listed(Result):
+    name: str
+    title: str
+    size: int
+    attackers: int
+    defenders: int
+    source: str
+
+
+class _Listing(Result):
+    variants: list[_Listed]
+
+
+class _Described(Result):
+    variant: str
+    title: str
+    source: str
+    size: int
+    attackers: int
+    defenders: int
+    start: str
+    start_rows: list[str]
+    terrain: list[str]
+    fields: dict[str, Any]
+    meanings: dict[str, str]
+    regions: dict[str, list[str]]
+    symmetries: list[str]
+
+
+@command
+def variants(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME|FILE]", help="A shipped rule set, or a TOML file.")
+    ] = None,
+) -> Reply:
+    """List the rule sets that ship, or draw one with all its rule fields."""
+    if name is None:
+        listing = _Listing(variants=[_listed(variant) for variant in shipped_variants()])
+        return Reply(listing, lambda console: _show_listing(console, listing))
+    variant = load_variant(name)
+    described = _described(variant)
+    return Reply(described, lambda console: _show_variant(console, variant, described))
+
+
+def _listed(variant: Variant) -> _Listed:
+    return _Listed(
+        name=variant.name,
+        title=variant.title,
+        size=variant.size,
+        attackers=variant.attackers,
+        defenders=variant.defenders,
+        source=variant.source,
+    )
+
+
+def _described(variant: Variant) -> _Described:
+    fields = rule_fields(variant.rules)
+    return _Described(
+        variant=variant.name,
+        start=variant.start_position,
+        start_rows=list(variant.start),
+        terrain=list(variant.terrain),
+        fields={field.name: field.value for field in fields},
+        meanings={field.name: field.meaning for field in fields},
+        regions=variant.regions.named(),
+        symmetries=[symmetry.name for symmetry in variant.symmetries],
+        **_listed(variant).model_dump(exclude={"name"}),
+    )
+
+
+def _show_listing(console: Console, listing: _Listing) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("board", no_wrap=True)
+    table.add_column("material", no_wrap=True)
+    table.add_column("what it is, and where its rules are written")
+    for variant in listing.variants:
+        board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"
+        table.add_row(variant.name, board, material, f"{variant.title}\n[dim]{variant.source}[/dim]")
+    console.print(table)
+    console.print("\n[dim]`tablut variants NAME` draws one; a TOML file of your own works wherever a name does.[/dim]")
+
+
+def _show_variant(console: Console, variant: Variant, described: _Described) -> None:
+    from rich.columns import Columns
+    from rich.panel import Panel
+    from rich.table import Table
+
+    from tablut.cli.draw import draw_board, legend
+
+    console.print(f"[bold]{variant.name}[/bold]  {variant.title}\n[dim]{variant.source}[/dim]\n")
+    empty = ("." * variant.size,) * variant.size
+    boards = [
+        Panel.fit(draw_board(variant, empty), title="terrain", border_style="dim"),
+        Panel.fit(draw_board(variant, variant.start), title="start", border_style="dim"),
+    ]
+    console.print(Columns(boards))
+    console.print(legend(variant))
+    console.print(f"\n{described.start}\n")
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("field", no_wrap=True)
+    table.add_column("value", style="bold")
+    table.add_column("meaning", style="dim")
+    for name, value in described.fields.items():
+        table.add_row(name, _shown(value), described.meanings[name])
+    console.print(table)
+    console.print("\n[bold]cells[/bold]")
+    for region, cells in described.regions.items():
+        console.print(f"[dim]{region}[/dim] ({len(cells)}) {' '.join(cells)}", soft_wrap=False)
+    console.print(f"[dim]symmetries[/dim] ({len(described.symmetries)}) {' '.join(described.symmetries)}")
+
+
+def _shown(value: Any) -> str:
+    """Write a field's value as a variant file would, with "none" for nothing."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case None | []:
+            return "none"
+        case list():
+            return ", ".join(value)
+        case _:
+            return str(value)

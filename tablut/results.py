@@ -1,0 +1,45 @@
+"""What a command answers: pydantic models with exact integers, and numbers as people read them."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Context
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer
+
+__all__ = ["ExactInt", "Result", "scientific"]
+
+ExactInt = Annotated[int, PlainSerializer(str, return_type=str, when_used="json")]
+"""An integer that may exceed 2^53: a Python int in memory, a decimal string in JSON."""
+
+
+class Result(BaseModel):
+    """Base of every answer: frozen, and strict about its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def scientific(value: int, digits: int = 4) -> str:
+    """Return an exact integer rounded to so many significant digits.
+
+    Parameters
+    ----------
+    value : int
+        Any integer; rounded half up, without passing through a float.
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+        Such as ``4.102e25``; small integers stay as they are.
+
+    Examples
+    --------
+    >>> scientific(41019808636966473872687808), scientific(928)
+    ('4.102e25', '928')
+    """
+    if abs(value) < 10**digits:
+        return str(value)
+    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)
+    return f"{rounded:.{digits - 1}e}".replace("e+", "e")

@@ -1,0 +1,258 @@
+"""The shipped rule sets: their boards, regions and symmetries, and the files of users."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from tablut.errors import VariantError
+from tablut.notation import square_name
+from tablut.variants import load_variant, rule_fields, shipped_variants, variant_names
+
+# name: size, attackers, defenders, first, king cells, camp cells, free cells, escapes, those in reach
+SHIPPED = {
+    "ashton": (9, 16, 8, "white", 45, 16, 64, 16, 16),
+    "bologna": (9, 16, 8, "white", 45, 16, 64, 16, 16),
+    "mcgill": (9, 16, 8, "black", 77, 0, 76, 4, 4),
+    "leiden": (9, 16, 8, "white", 49, 0, 80, 32, 28),
+    "berkeley": (9, 16, 8, "black", 49, 0, 80, 32, 28),
+    "brandubh": (7, 8, 4, "black", 45, 0, 44, 4, 4),
+    "ashton-5-4v0": (5, 4, 0, "white", 9, 4, 20, 8, 8),
+    "ashton-5-4v2": (5, 4, 2, "white", 9, 4, 20, 8, 8),
+    "ashton-5-4v4": (5, 4, 4, "white", 9, 4, 20, 8, 8),
+    "ashton-7-4v1": (7, 4, 1, "white", 25, 4, 44, 16, 16),
+    "brandubh-5-4v0": (5, 4, 0, "black", 21, 0, 20, 4, 4),
+    "brandubh-5-4v4": (5, 4, 4, "black", 21, 0, 20, 4, 4),
+    "brandubh-7-4v1": (7, 4, 1, "black", 45, 0, 44, 4, 4),
+}
+
+
+def test_what_ships() -> None:
+    assert set(variant_names()) == set(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_material_and_regions(name: str) -> None:
+    variant = load_variant(name)
+    regions = variant.regions
+    assert (
+        variant.size,
+        variant.attackers,
+        variant.defenders,
+        variant.rules.first,
+        len(regions.king_cells),
+        len(regions.camp_cells),
+        len(regions.free_cells),
+        len(regions.escapes),
+        len(regions.approaches),
+    ) == SHIPPED[name]
+    assert len(variant.symmetries) == 8
+    assert variant.title
+    assert variant.source
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_board_is_mapped_to_itself_by_its_symmetries(name: str) -> None:
+    regions = load_variant(name).regions
+    for symmetry in load_variant(name).symmetries:
+        for cells in (regions.king_cells, regions.camp_cells, regions.free_cells, regions.escapes):
+            assert {symmetry.table[cell] for cell in cells} == cells
+        for escape, ways in regions.approaches.items():
+            moved = {frozenset(symmetry.table[cell] for cell in way) for way in ways}
+            assert moved == set(regions.approaches[symmetry.table[escape]])
+
+
+def test_ashton_cell_by_cell() -> None:
+    variant = load_variant("ashton")
+    names = variant.regions.named()
+    assert variant.start_position == "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
+    assert names["castle"] == ["e5"]
+    assert names["camp D"] == ["d1", "e1", "f1", "e2"]
+    assert names["escapes"] == [
+        "b1",
+        "c1",
+        "g1",
+        "h1",
+        "a2",
+        "i2",
+        "a3",
+        "i3",
+        "a7",
+        "i7",
+        "a8",
+        "i8",
+        "b9",
+        "c9",
+        "g9",
+        "h9",
+    ]
+    assert not {"a1", "b2"} <= set(names["king"])
+    assert "b2" in names["king"]
+
+
+def test_a_king_comes_to_an_escape_over_one_neighbour_or_two() -> None:
+    def ways(name: str, square: str) -> list[list[str]]:
+        variant = load_variant(name)
+        cells = {square_name(cell, variant.size): way for cell, way in variant.regions.approaches.items()}
+        return [sorted(square_name(cell, variant.size) for cell in way) for way in cells[square]]
+
+    assert ways("ashton", "b1") == [["b2"]]
+    assert ways("mcgill", "a1") == [["a2"], ["b1"]]
+    assert ways("leiden", "e1") == [["e2"]]
+
+
+def test_rule_fields_have_the_documented_names() -> None:
+    names = [field.name for field in rule_fields(load_variant("mcgill").rules)]
+    assert names == [
+        "first",
+        "castle.pass",
+        "castle.stop",
+        "castle.hostile_to_white",
+        "castle.hostile_to_black",
+        "camps.hostile",
+        "camps.shelter",
+        "camps.inert",
+        "corners.hostile",
+        "king.armed",
+        "king.on_castle",
+        "king.beside_castle",
+        "king.elsewhere",
+        "no_moves",
+        "repetition",
+        "move_limit",
+    ]
+    assert all(field.meaning for field in rule_fields(load_variant("mcgill").rules))
+
+
+def test_what_sets_bologna_apart_from_ashton() -> None:
+    ashton, bologna = ({f.name: f.value for f in rule_fields(load_variant(n).rules)} for n in ("ashton", "bologna"))
+    assert {name for name in ashton if ashton[name] != bologna[name]} == {"camps.shelter", "camps.inert"}
+    assert bologna["camps.inert"] == ["e1", "a5", "i5", "e9"]
+
+
+def test_variants_are_values() -> None:
+    variant = load_variant("ashton")
+    assert variant.regions.castle == 40  # derived things do not stay in the pickle
+    again = pickle.loads(pickle.dumps(variant))
+    assert again == variant
+    assert hash(again) == hash(variant)
+    assert len(set(shipped_variants())) == len(SHIPPED)
+
+
+SOURCE = Path(__file__).parents[2] / "tablut" / "variants" / "data"
+
+
+def user_file(folder: Path, *changes: tuple[str, str], base: str = "ashton", name: str = "mine.toml") -> str:
+    text = (SOURCE / f"{base}.toml").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_users_file_works_by_path(tmp_path: Path) -> None:
+    variant = load_variant(user_file(tmp_path))
+    assert variant.name == "mine"
+    assert variant.same_game(load_variant("ashton"))
+
+
+def test_diagrams_may_be_lists_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.toml"
+    text = (SOURCE / "brandubh-5-4v0.toml").read_text(encoding="utf-8")
+    for field in ("terrain", "start"):
+        head, _body, tail = text.partition(f'{field} = """')
+        diagram, _, rest = tail.partition('"""')
+        text = head + f"{field} = {diagram.split()!r}" + rest
+    path.write_text(text, encoding="utf-8")
+    assert load_variant(str(path)).same_game(load_variant("brandubh-5-4v0"))
+
+
+def test_a_moved_camp_cell_leaves_the_symmetries_that_are_left(tmp_path: Path) -> None:
+    # f1 is a camp cell no longer, g1 is: only what keeps the other three camps and this one remains.
+    path = user_file(tmp_path, ("+**DDD**+", "+**DD*D*+"), ('...bbb...\n"""', '...bb.b..\n"""'))
+    assert [symmetry.name for symmetry in load_variant(path).symmetries] == ["identity"]
+
+
+def test_a_camp_without_a_soldier_stays_empty(tmp_path: Path) -> None:
+    path = user_file(tmp_path, ('....b....\n...bbb...\n"""', '.........\n.........\n"""'))
+    regions = load_variant(path).regions
+    assert [camp.occupied for camp in regions.camps] == [True, True, True, False]
+    assert len(regions.camp_cells) == 12
+
+
+BAD = {
+    "ragged": ([("*...A...*", "*...A...")], "field 'terrain': row 2 ('*...A...') has 8 cells, not 9"),
+    "even": ([("*...A...*\n", "")], "field 'terrain': has 8 rows"),
+    "unknown letter": ([("*...A...*", "*...Q...*")], "unknown letter 'Q'"),
+    "no castle": ([("BB..T..CC", "BB.....CC")], "has 0 castle cells (T)"),
+    "two castles": ([("BB..T..CC", "BB.TT..CC")], "has 2 castle cells (T)"),
+    "corner inside": ([("*.......*", "*..X....*")], "has 'X' on d7, which is no corner"),
+    "two kings": ([("bbwwKwwbb", "bbwwKKwbb")], "field 'start': has 2 kings (K)"),
+    "no king": ([("bbwwKwwbb", "bbww.wwbb")], "field 'start': has 0 kings (K)"),
+    "unknown piece": ([("....w....", "....x....")], "unknown letter 'x'"),
+    "defender in a camp": ([("...bbb...\n", "...wbb...\n")], "has a defender on d9, a camp cell"),
+    "soldier on the castle": ([("bbwwKwwbb", "bbKwbwwbb")], "has an attacker on e5, the castle"),
+    "king on an escape": ([("bbwwKwwbb", "bbww.wwbb"), ("...bbb...", ".K.bbb...")], "has the king on b9, an escape"),
+    "start of another size": ([('start = """\n...bbb...\n....b....\n', 'start = """\n')], "field 'start': row 1"),
+    "wrong value": ([('pass = "nobody"', 'pass = "sometimes"')], "field 'castle.pass': expected 'nobody', 'king' or"),
+    "quoted boolean": ([("armed = true", 'armed = "true"')], "field 'king.armed': expected true or false, not 'true'"),
+    "unknown field": ([("armed = true", "armed = true\nflies = true")], "field 'king.flies': is not a field"),
+    "missing field": ([('repetition = "draw"\n', "")], "field 'repetition': is missing"),
+    "missing table": (
+        [("[camps]\nhostile = true\nshelter = true\ninert = []\n", "")],
+        "field 'camps': is missing, and",
+    ),
+    "inert cell elsewhere": ([("inert = []", 'inert = ["e5"]')], "field 'camps.inert': e5 is no camp cell"),
+    "inert cell nowhere": ([("inert = []", 'inert = ["k5"]')], "field 'camps.inert': square 'k5': expected a1 to i9"),
+    "move limit": ([('repetition = "draw"', 'repetition = "draw"\nmove_limit = 0')], "field 'move_limit': "),
+    "not TOML": ([("[castle]", "[castle")], "not valid TOML"),
+    "later format": ([("format = 1", "format = 2")], "field 'format': this version reads format 1, the file says 2"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_wrong_file_is_refused_with_its_name_and_field(case: str, tmp_path: Path) -> None:
+    changes, message = BAD[case]
+    path = user_file(tmp_path, *changes)
+    with pytest.raises(VariantError) as caught:
+        load_variant(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value) or case == "not TOML"
+
+
+def test_black_needs_an_attacker(tmp_path: Path) -> None:
+    path = user_file(tmp_path, base="brandubh-5-4v0")
+    text = Path(path).read_text(encoding="utf-8")
+    Path(path).write_text(text.replace("..b..", ".....").replace("b.K.b", "..K.."), encoding="utf-8")
+    with pytest.raises(VariantError, match="has no attacker"):
+        load_variant(path)
+
+
+def test_a_corner_rule_is_needed_where_there_are_royal_corners(tmp_path: Path) -> None:
+    path = user_file(tmp_path, ("[corners]\nhostile = true\n", ""), base="brandubh")
+    with pytest.raises(VariantError, match=r"field 'corners': is missing, and the terrain has X corners"):
+        load_variant(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("asthon", "did you mean 'ashton'"),
+        ("chess", "`tablut variants` lists them"),
+        ("nowhere/mine.toml", "No such file or directory"),
+        ("", "no such rule set"),
+    ],
+)
+def test_an_unknown_variant_is_refused(name: str, message: str) -> None:
+    with pytest.raises(VariantError, match=message):
+        load_variant(name)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bytes.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(VariantError, match="not a UTF-8 text file"):
+        load_variant(str(path))

@@ -1,0 +1,65 @@
+"""Imports point one way, and the light commands stay light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Each package with those it may import from.
+BELOW = {
+    "symmetry": set(),
+    "tablut": {"symmetry"},
+    "counting": {"tablut", "symmetry"},
+    "retrograde": {"tablut", "symmetry"},
+    "reports": {"retrograde", "counting", "tablut", "symmetry"},
+}
+
+
+def imported_modules(path: Path) -> list[tuple[str, list[str]]]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, []) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: relative import"
+            found.append((node.module, [alias.name for alias in node.names]))
+    return found
+
+
+MODULES = [(package, path) for package in BELOW for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+@pytest.mark.parametrize(("package", "path"), MODULES, ids=lambda value: getattr(value, "stem", value))
+def test_imports_point_downward_and_take_nothing_private(package: str, path: Path) -> None:
+    for module, names in imported_modules(path):
+        top = module.split(".")[0]
+        if top in BELOW and top != package:
+            assert top in BELOW[package], f"{path} imports {module}"
+            private = [part for part in [*module.split("."), *names] if part.startswith("_") and part[:2] != "__"]
+            assert not private, f"{path} imports {private} from {module}"
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint('LOADED', *sorted(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(result.stdout.split("LOADED", 1)[1].split())
+
+
+def test_importing_the_packages_loads_nothing_heavy() -> None:
+    loaded = loaded_by("import symmetry, tablut, counting, retrograde, reports")
+    assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "pydantic", "networkx"}
+
+
+def test_help_loads_nothing_heavy() -> None:
+    loaded = loaded_by("from tablut.cli.shell import run\nassert run(['--help']) == 0")
+    assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "pydantic", "networkx"}
+
+
+def test_bounds_never_loads_numba() -> None:
+    loaded = loaded_by("from tablut.cli.shell import run\nassert run(['bounds', '--json']) == 0")
+    assert "numba" not in loaded
+    assert "matplotlib" not in loaded
