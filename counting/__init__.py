@@ -12,7 +12,7 @@ __all__ = ["BoundsReport", "bounds"]
 def __getattr__(name: str) -> Any:
     # Lazy (PEP 562): `tablut --help` reads counting.commands and must load nothing heavy.
     if name in __all__:
-        import counting.bounds
+        import counting.complexity
 
-        return getattr(counting.bounds, name)
+        return getattr(counting.complexity, name)
     raise AttributeError(f"module 'counting' has no attribute {name!r}")

@@ -229,7 +229,12 @@ class BruteForce:
 
         same_kinds = all(kind(cell) == kind(turn(cell)) for cell in self.ground)
         camps = [{cell for cell in self.ground if self.ground[cell] == letter} for letter in "ABCD"]
-        return same_kinds and all({turn(cell) for cell in camp} in camps for camp in camps)
+        standing = [{*self.king_cells}, {*self.camp_cells}]
+        return (
+            same_kinds
+            and all({turn(cell) for cell in camp} in camps for camp in camps)
+            and all({turn(cell) for cell in cells} == cells for cells in standing)
+        )
 
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from counting.bounds import BoundsReport, Counts, bounds
+from counting.complexity import BoundsReport, Counts, bounds
 from counting.paper import PaperEquations
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import Reply, command

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log10
 from typing import TYPE_CHECKING, Any
 
-from counting.bounds import BoundsReport, bounds
+from counting.complexity import BoundsReport, bounds
 from counting.paper import PaperEquations
 from reports.rendering import Artefact, figure, json_data, page
 from tablut.results import scientific

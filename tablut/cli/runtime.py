@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -83,11 +84,10 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         if as_json:
             body = reply.result.model_dump(mode="json", by_alias=True)
             body["provenance"] = provenance(ctx, parameters, reply.seed, time.perf_counter() - started)
-            sys.stdout.write(json.dumps(body, ensure_ascii=False, indent=2) + "\n")
+            text = json.dumps(body, ensure_ascii=False, indent=2) + "\n"
         else:
-            from rich.console import Console
-
-            reply.show(Console(highlight=False))
+            text = _for_people(reply)
+        _print(text)
         raise typer.Exit(reply.exit_code)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -102,6 +102,24 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapper
+
+
+def _for_people(reply: Reply) -> str:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        reply.show(console)
+    return captured.get()
+
+
+def _print(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone (`tablut … | head`): nothing is wrong, and the interpreter must not try again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None, seconds: float) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import cached_property
 from importlib import import_module
@@ -110,10 +109,6 @@ def run(args: Sequence[str]) -> int:
         return _refuse(str(error))
     except typer.Abort:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone (`tablut … | head`): nothing is wrong, and nothing more can be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     return result if isinstance(result, int) else 0
 
 

@@ -72,11 +72,15 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
     surrounded = (rules.king.on_castle if on_castle or beside_castle else rules.king.elsewhere) == "four"
 
     if surrounded:
+        if None in sides:
+            return ()
         # Only beside the castle does terrain count among the four sides.
-        helping = anvils if beside_castle else set()
+        helping = anvils.intersection(sides) if beside_castle else set()
         needed = frozenset(cell for cell in sides if cell is not None and cell not in helping)
-        possible = None not in sides and bool(needed) and needed <= soldier_cells
-        return (KingPattern(needed, any(side in helping - {regions.castle} for side in sides)),) if possible else ()
+        # Where terrain does it all, a soldier that arrives on one of the sides still has to capture.
+        sets = [needed] if needed else [frozenset({cell}) for cell in helping]
+        by_terrain = bool(helping - {regions.castle})
+        return tuple(KingPattern(attackers, by_terrain) for attackers in sets if attackers <= soldier_cells)
 
     found: dict[frozenset[int], bool] = {}
     for near, far in ((sides[0], sides[2]), (sides[2], sides[0]), (sides[1], sides[3]), (sides[3], sides[1])):

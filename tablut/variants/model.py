@@ -77,20 +77,21 @@ class Variant:
     def symmetries(self) -> tuple[Symmetry, ...]:
         """The symmetries of the square under which the rules look the same.
 
-        They keep every kind of cell, the partition of the camp cells into camps and
-        the list of inert camp cells; the start position plays no part.
+        They keep every kind of cell, the partition of the camp cells into camps, the
+        list of inert camp cells, and where each piece may ever stand; otherwise the
+        start position plays no part.
         """
-        terrain = diagram_cells(self.terrain)
+        regions = self.regions
         inert = {parse_square(name, self.size) for name in self.rules.camps.inert}
-        kinds = []
-        for cell, letter in enumerate(terrain):
+        labels = []
+        for cell, letter in enumerate(diagram_cells(self.terrain)):
             # An ordinary corner is a cell like any other, whichever letter drew it.
             kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
-            kinds.append((kind, cell in inert))
-        camps = {camp.cells for camp in self.regions.camps}
+            labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
+        camps = {camp.cells for camp in regions.camps}
         return tuple(
             symmetry
-            for symmetry in stabiliser(dihedral(self.size), kinds)
+            for symmetry in stabiliser(dihedral(self.size), labels)
             if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
         )
 

@@ -1,0 +1,48 @@
+"""The comparison table: order, sources, and the one figure that a closed form gives."""
+
+from math import comb
+
+from counting import bounds
+from counting.comparison import compare, published_games
+from tablut.variants import load_variant
+
+
+def test_english_draughts_in_closed_form() -> None:
+    """Placements of up to 12 men and kings a side on 32 squares, no man on its last row."""
+    total = 0
+    for black_men in range(13):
+        for white_men in range(13):
+            # f black men on their own first row, which white men cannot hold.
+            men = sum(
+                comb(4, f) * comb(24, black_men - f) * comb(28 - (black_men - f), white_men)
+                for f in range(min(4, black_men) + 1)
+            )
+            open_squares = 32 - black_men - white_men
+            for black_kings in range(13 - black_men):
+                for white_kings in range(13 - white_men):
+                    total += men * comb(open_squares, black_kings) * comb(open_squares - black_kings, white_kings)
+    draughts = next(game for game in published_games() if game.name == "English draughts")
+    assert draughts.today == str(total - 1)  # the empty board is no placement
+
+
+def test_tablut_in_its_place() -> None:
+    report = bounds(load_variant("ashton"))
+    names = [game.name for game in report.comparison]
+    place = names.index("Tablut")
+    assert names[place - 1] == "English draughts"
+    assert names[place + 1] == "Othello"
+    assert report.comparison[place].today == str(report.corrected.total)
+    assert all(game.source for game in report.comparison)
+
+
+def test_the_papers_row_is_complete() -> None:
+    published = {game.name: game.published for game in compare("1.4e27", 1)}
+    assert published == {
+        "Tablut": ("1.4e27",),
+        "Nine Men's Morris": ("3e11",),
+        "English draughts": ("5e20",),
+        "International draughts": ("1e30",),
+        "Othello": ("1e28",),
+        "Chess": ("1e43", "1e50"),
+        "Go 19x19": ("2e170",),
+    }

@@ -1,0 +1,147 @@
+"""The equations of the paper: independent sums, printed digits, stated geometry, any variant."""
+
+from math import comb
+
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counting.paper import PaperEquations
+from counting.subspaces import Published, Subspace, permutations_with_repetition
+from tablut.variants import load_variant, variant_names
+
+EXACT = {
+    "eq1": 2 * 2**16 * 3**20 * 4**44,
+    "eq3": 6096405542257313008648679261,
+    "eq4": 30313248887018321011379867,
+    "eq5": 917576000369514086068284388,
+    "eq6": 947889249256532407079664255,
+    "eq7": 203208853237,
+    "eq8": 228207007117729462830447728,
+    "eq9": 28473508057241538423256,
+    "eq10": 505571024180850074037344,
+    "eq11": 80234626852410989076948320,
+    "eq12": 41019808636966473872687808,
+    "eq13": 349995487139345220601397693,
+    "eq14": 1297884736395877627681061948,
+}
+
+
+def by_binomials(multiplicity: int, camp: int, free: int, least: int, most: int) -> int:
+    """The triple sum with binomials, written apart from the package."""
+    return multiplicity * sum(
+        comb(camp, c) * comb(free, b - c) * comb(free - b + c, w)
+        for b in range(least, most + 1)
+        for w in range(9)
+        for c in range(max(0, b - free), min(b, camp) + 1)
+    )
+
+
+BY_HAND = {
+    "eq3": by_binomials(1, 0, 80, 1, 16) + by_binomials(44, 0, 79, 1, 16),
+    "eq4": by_binomials(1, 16, 64, 1, 16),
+    "eq5": by_binomials(44, 16, 63, 1, 16),
+    "eq7": by_binomials(1, 0, 64, 0, 0) + by_binomials(44, 0, 63, 0, 0),
+    "eq8": by_binomials(16, 16, 62, 1, 16),
+    "eq9": by_binomials(1, 16, 60, 0, 12),
+    "eq10": by_binomials(4, 16, 60, 0, 13),
+    "eq11": by_binomials(20, 16, 62, 0, 15),
+    "eq12": by_binomials(56, 16, 61, 0, 14),
+}
+
+
+@pytest.fixture(scope="module")
+def paper() -> PaperEquations:
+    return PaperEquations(load_variant("ashton"))
+
+
+@pytest.mark.parametrize("id_", EXACT)
+def test_exact_values(paper: PaperEquations, id_: str) -> None:
+    assert paper[id_].verified_value() == EXACT[id_] == BY_HAND.get(id_, EXACT[id_])
+
+
+def test_which_values_agree_with_print(paper: PaperEquations) -> None:
+    disagree = [e.id for e in paper.equations.values() if e.published and not e.published.agrees(e.body.value())]
+    assert disagree == ["eq12", "eq13", "eq14"]
+    assert len(paper.equations) == 13
+
+
+def test_the_printed_sums_follow_from_the_wrong_limit(paper: PaperEquations) -> None:
+    wrong = by_binomials(56, 16, 61, 0, 15)
+    assert Published("1.6e26").agrees(wrong)
+    assert Published("4.6e26").agrees(EXACT["eq13"] - EXACT["eq12"] + wrong)
+    assert Published("1.4e27").agrees(EXACT["eq14"] - EXACT["eq12"] + wrong)
+
+
+def test_geometry_is_what_the_paper_states(paper: PaperEquations) -> None:
+    facts = paper.geometry()
+    assert len(facts) == 13
+    assert [fact.description for fact in facts if not fact.agrees] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "exact", "agrees"),
+    [
+        ("1.6e26", 155 * 10**24, True),
+        ("1.6e26", 155 * 10**24 - 1, False),
+        ("1.6e26", 165 * 10**24 - 1, True),
+        ("1.6e26", 165 * 10**24, False),
+        ("1.60e26", 1595 * 10**23, True),
+        ("1.60e26", 1594 * 10**23, False),
+        ("1e41", 149 * 10**39, True),
+        ("1e41", 151 * 10**39, False),
+        ("1e41", 96 * 10**39, True),
+        ("3e25", 34 * 10**24, True),
+    ],
+)
+def test_agreement_is_judged_to_the_digits_printed(text: str, exact: int, agrees: bool) -> None:
+    assert Published(text).agrees(exact) is agrees
+
+
+@pytest.mark.parametrize("name", [name for name in variant_names() if name != "ashton"])
+def test_every_variant_is_evaluated_three_ways(name: str) -> None:
+    paper = PaperEquations(load_variant(name))
+    for equation in paper.equations.values():
+        assert equation.verified_value() >= 0
+        assert equation.published is None
+    assert all(fact.agrees is None for fact in paper.geometry())
+    values = {id_: equation.body.value() for id_, equation in paper.equations.items()}
+    assert values["eq6"] == values["eq4"] + values["eq5"] <= values["eq3"] <= values["eq1"]
+    assert values["eq14"] == values["eq6"] + sum(values[f"eq{n}"] for n in range(7, 13))
+
+
+@given(
+    camp=st.integers(0, 4),
+    free=st.integers(0, 6),
+    least=st.integers(0, 2),
+    span=st.integers(0, 4),
+    defenders=st.integers(0, 3),
+    multiplicity=st.integers(1, 60),
+    involved=st.integers(0, 4),
+)
+def test_a_subspace_has_one_value(
+    camp: int, free: int, least: int, span: int, defenders: int, multiplicity: int, involved: int
+) -> None:
+    subspace = Subspace(
+        "drawn", multiplicity, camp, free, range(least, least + span + 1), range(defenders + 1), involved
+    )
+    assert subspace.value() == subspace.triple_sum() == subspace.symbolic_value()
+
+
+def test_sympy_evaluates_a_small_sum_to_the_same(paper: PaperEquations) -> None:
+    subspace = Subspace("small", 3, 2, 4, range(1, 3), range(2))
+    assert subspace.symbolic().doit() == subspace.value()
+
+
+def test_permutations_with_repetition_is_the_multinomial() -> None:
+    assert permutations_with_repetition(80, 16, 8) == sympy.multinomial_coefficients(3, 80)[16, 8, 56]
+    assert permutations_with_repetition(3, 2, 2) == 0
+
+
+def test_latex_names_the_value(paper: PaperEquations) -> None:
+    latex = paper["eq12"].latex()
+    assert latex.startswith(r"UB_{\zeta} = 56 \sum_")
+    assert r"0 \leq b \leq 14" in latex
+    assert latex.endswith(f"= {EXACT['eq12']}")
+    assert paper["eq6"].latex().startswith(r"UB'_{no\_end} = UB_{no\_end}^{castle} + UB_{no\_end}^{no\_castle} =")

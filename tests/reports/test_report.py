@@ -1,0 +1,65 @@
+"""The rendered report: committed and current, stale when touched, never half-written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tablut.cli.shell import run
+
+RENDERED = Path(__file__).resolve().parents[2] / "reports" / "rendered"
+
+
+def test_the_committed_report_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["report", "--check", "--out", str(RENDERED)])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_rebuilding_checking_and_staleness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "report"
+    assert run(["report", "--out", str(folder), "--json"]) == 0
+    files = json.loads(capsys.readouterr().out)["reports"]
+    assert all(file["changed"] and Path(file["path"]).is_file() for file in files)
+    assert not list(folder.rglob("*.tmp"))
+    assert run(["report", "--check", "--out", str(folder)]) == 0
+
+    for file in files:
+        path = Path(file["path"])
+        content = path.read_bytes()
+        # A page or data file is stale when a byte differs, a figure when its fingerprint does.
+        altered = content.replace(b"sha256:", b"sha256:0", 1) if path.suffix == ".svg" else content + b" "
+        path.write_bytes(altered)
+        capsys.readouterr()
+        assert run(["report", "--check", "--out", str(folder), "--json"]) == 1
+        changed = [entry["path"] for entry in json.loads(capsys.readouterr().out)["reports"] if entry["changed"]]
+        assert changed == [str(path)]
+        assert path.read_bytes() == altered  # checking writes nothing
+        path.write_bytes(content)
+
+    Path(files[0]["path"]).unlink()
+    assert run(["report", "--check", "--out", str(folder)]) == 1
+    assert run(["report", "--out", str(folder)]) == 0
+    assert Path(files[0]["path"]).is_file()
+
+
+def test_an_output_folder_that_cannot_be_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("not a folder")
+    assert run(["report", "--out", str(blocker)]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert str(blocker) in line
+    assert "--out" in line
+    assert blocker.read_text() == "not a folder"
+
+
+def test_checking_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--check", "--out", str(tmp_path / "nowhere")]) == 2
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_pictures_and_data_on_the_page_are_there() -> None:
+    page = (RENDERED / "bounds.md").read_text(encoding="utf-8")
+    for name in ("figures/bounds-spaces.svg", "figures/bounds-material.svg", "data/bounds.json"):
+        assert f"({name})" in page
+        assert (RENDERED / name).stat().st_size > 0
