@@ -1,0 +1,250 @@
+"""Positions and moves as values, and their text: the one line, the grid, ``e4-e7xe8``.
+
+Parsing rejects what is no text of a position. Whether a position is possible is
+another question, answered by `tablut.board.Board.status`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from tablut.errors import InputError
+from tablut.notation import diagram_cells, parse_square, position_text, square_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from symmetry import Symmetry
+
+__all__ = ["Move", "MoveText", "Position", "Side"]
+
+Side = Literal["w", "b"]
+
+_LETTERS = "bwK"
+_ROW = re.compile(r"(\d+)|([bwK])|(.)")
+_MOVE = re.compile(r"([a-k]\d{1,2})-?([a-k]\d{1,2})((?:x[a-k]\d{1,2})(?:[/x]?x?[a-k]\d{1,2})*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A piece's way from one square to another.
+
+    Attributes
+    ----------
+    start, target : int
+        Squares.
+    size : int
+        Side of the board in cells, by which the squares have names.
+
+    Examples
+    --------
+    >>> str(Move(31, 58, 9))
+    'e4-e7'
+    """
+
+    start: int
+    target: int
+    size: int
+
+    @classmethod
+    def parse(cls, text: str, size: int) -> Move:
+        """Return the move of a text, which names no captures; the dash may be missing.
+
+        Raises
+        ------
+        InputError
+            If the text is no move on the board.
+
+        Examples
+        --------
+        >>> Move.parse("e4e7", 9) == Move.parse("e4-e7", 9) == Move(31, 58, 9)
+        True
+        """
+        move_text = MoveText.parse(text, size)
+        if move_text.captures is not None:
+            raise InputError(f"move {text!r}: expected the two squares alone, such as e4-e7")
+        return move_text.move
+
+    def transformed(self, symmetry: Symmetry) -> Move:
+        """Return the move's image under a symmetry of the board."""
+        return Move(symmetry.table[self.start], symmetry.table[self.target], self.size)
+
+    def __str__(self) -> str:
+        return f"{square_name(self.start, self.size)}-{square_name(self.target, self.size)}"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveText:
+    """A move as a game record writes it, with the captures that the record claims.
+
+    Attributes
+    ----------
+    move : Move
+        The move.
+    captures : frozenset of int, or None
+        Squares said to be captured; None if the text says nothing about captures.
+
+    Examples
+    --------
+    >>> str(MoveText.parse("e4-e7xe8xd7", 9))
+    'e4-e7xd7xe8'
+    """
+
+    move: Move
+    captures: frozenset[int] | None = None
+
+    @classmethod
+    def parse(cls, text: str, size: int) -> MoveText:
+        """Return the move of a text such as ``e4-e7``, ``e4e7``, ``e4-e7xe8xd7`` or ``e4-e7xe8/d7``.
+
+        Raises
+        ------
+        InputError
+            If the text is no move on the board.
+        """
+        found = _MOVE.fullmatch(text)
+        if found is None:
+            raise InputError(f"move {text!r}: expected two squares such as e4-e7, captures after them such as xe8")
+        try:
+            start, target = parse_square(found[1], size), parse_square(found[2], size)
+            names = re.findall(r"[a-k]\d+", found[3] or "")
+            captures = frozenset(parse_square(name, size) for name in names) if names else None
+        except InputError as error:
+            raise InputError(f"move {text!r}: {error}") from error
+        return cls(Move(start, target, size), captures)
+
+    def __str__(self) -> str:
+        names = sorted(self.captures or (), key=lambda square: (square % self.move.size, square))
+        return str(self.move) + "".join("x" + square_name(square, self.move.size) for square in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A placement with the side to move.
+
+    Attributes
+    ----------
+    cells : str
+        One letter a cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
+    side : {'w', 'b'}
+        The side to move.
+    fields : mapping of str to str
+        Further ``name=value`` fields of the text, kept as they are.
+
+    Examples
+    --------
+    >>> position = Position.parse("2b2/2w2/b1K1b/2w2/2b2 w note=mine", 5)
+    >>> position.size, position.side, position.fields
+    (5, 'w', {'note': 'mine'})
+    >>> str(position)
+    '2b2/2w2/b1K1b/2w2/2b2 w note=mine'
+    >>> print(position.grid())
+    ..b..
+    ..w..
+    b.K.b
+    ..w..
+    ..b..
+    w
+    """
+
+    cells: str
+    side: Side
+    fields: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def size(self) -> int:
+        """Side of the board in cells."""
+        return round(len(self.cells) ** 0.5)
+
+    @property
+    def material(self) -> tuple[int, int]:
+        """Numbers of attackers and of defenders, kings not counted."""
+        counts = Counter(self.cells)
+        return counts["b"], counts["w"]
+
+    def rows(self) -> tuple[str, ...]:
+        """Return the diagram, the top rank first."""
+        size = self.size
+        return tuple(self.cells[rank * size : (rank + 1) * size] for rank in reversed(range(size)))
+
+    def transformed(self, symmetry: Symmetry) -> Position:
+        """Return the image of the position under a symmetry of the board."""
+        cells = ["."] * len(self.cells)
+        for cell, image in enumerate(symmetry.table):
+            cells[image] = self.cells[cell]
+        return Position("".join(cells), self.side, self.fields)
+
+    def __str__(self) -> str:
+        return position_text(self.rows(), self.side) + "".join(f" {key}={value}" for key, value in self.fields.items())
+
+    def grid(self) -> str:
+        """Return the position as N lines of N characters and a line with the side to move."""
+        return "\n".join([*self.rows(), self.side])
+
+    @classmethod
+    def parse(cls, text: str, size: int) -> Position:
+        """Return the position of a text, one-line or grid.
+
+        Parameters
+        ----------
+        text : str
+            Rows from the top rank down, ``/`` between them, runs of empty cells as
+            decimal numbers, a space, ``w`` or ``b``, further fields; or N lines of N
+            characters and a line with the side to move.
+        size : int
+            Side of the board in cells.
+
+        Raises
+        ------
+        InputError
+            Naming what is wrong with the text.
+        """
+        text = text.strip()
+        if not text:
+            raise InputError("position '': is empty; expected rows from the top rank down, a space, and w or b")
+        lines = [line.strip() for line in text.splitlines()]
+        if len(lines) > 1:
+            return cls._from_grid(lines, size)
+        placement, *rest = text.split()
+        if not rest or rest[0] not in ("w", "b"):
+            raise InputError(f"position {text!r}: expected w or b, the side to move, after the rows")
+        fields = {}
+        for entry in rest[1:]:
+            name, equals, value = entry.partition("=")
+            if not (name and equals):
+                raise InputError(f"position {text!r}: expected name=value after the side to move, not {entry!r}")
+            fields[name] = value
+        rows = [_expand(row, size, text) for row in placement.split("/")]
+        if len(rows) != size:
+            raise InputError(f"position {text!r}: has {len(rows)} rows; the board has {size}")
+        return cls(diagram_cells(rows), "w" if rest[0] == "w" else "b", fields)
+
+    @classmethod
+    def _from_grid(cls, lines: list[str], size: int) -> Position:
+        *rows, side = lines
+        shown = "/".join(lines)
+        if side not in ("w", "b"):
+            raise InputError(f"position {shown!r}: the last line should be w or b, the side to move, not {side!r}")
+        if len(rows) != size:
+            raise InputError(f"position {shown!r}: has {len(rows)} rows; the board has {size}")
+        for row in rows:
+            if len(row) != size or set(row) - set("." + _LETTERS):
+                raise InputError(f"position {shown!r}: row {row!r} should be {size} characters of . b w K")
+        return cls(diagram_cells(rows), "w" if side == "w" else "b")
+
+
+def _expand(row: str, size: int, text: str) -> str:
+    cells = ""
+    for number, piece, other in _ROW.findall(row):
+        if other:
+            raise InputError(f"position {text!r}: unknown letter {other!r} in row {row!r}; pieces are b, w and K")
+        if number.startswith("0"):
+            raise InputError(f"position {text!r}: a run of {number} empty cells in row {row!r}")
+        # A run longer than the board is wrong whatever its length: no need to write it out.
+        cells += piece or "." * min(int(number[:4]), size + 1)
+    if len(cells) != size:
+        raise InputError(f"position {text!r}: row {row!r} has {len(cells)} cells; the board has {size}")
+    return cells
