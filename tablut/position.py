@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from math import isqrt
 from typing import TYPE_CHECKING, Literal
 
 from tablut.errors import InputError
@@ -157,7 +158,7 @@ class Position:
     @property
     def size(self) -> int:
         """Side of the board in cells."""
-        return round(len(self.cells) ** 0.5)
+        return isqrt(len(self.cells))
 
     @property
     def material(self) -> tuple[int, int]:
