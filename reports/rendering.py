@@ -10,20 +10,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import re
-import tempfile
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tablut import __version__
-from tablut.errors import OutputError
+from tablut.files import write_bytes
 from tablut.results import scientific
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import jinja2
     from matplotlib.figure import Figure
@@ -140,25 +138,5 @@ def figure(path: str, draw: Callable[[Any], Figure], data: Any) -> Artefact:
 
 
 def write(folder: Path, artefact: Artefact) -> None:
-    """Write an artefact under a temporary name, then rename it.
-
-    Raises
-    ------
-    OutputError
-        Naming the folder, if it cannot be written to.
-    """
-    target = folder / artefact.path
-    content = artefact.render()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise OutputError(f"output folder {str(folder)!r}: {error.strerror}; choose another one with --out") from error
+    """Write an artefact into a folder, all of it or nothing."""
+    write_bytes(folder / artefact.path, artefact.render(), hint="; choose another folder with --out")

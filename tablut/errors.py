@@ -4,7 +4,7 @@ On the command line every `TablutError` becomes one line on standard error and
 exit code 2.
 """
 
-__all__ = ["InputError", "OutputError", "TablutError", "VariantError"]
+__all__ = ["IllegalMoveError", "InputError", "OutputError", "TablutError", "VariantError"]
 
 
 class TablutError(Exception):
@@ -13,6 +13,10 @@ class TablutError(Exception):
 
 class InputError(TablutError, ValueError):
     """An input that cannot be read or makes no sense."""
+
+
+class IllegalMoveError(InputError):
+    """A move that the rules do not allow; the message carries the position."""
 
 
 class VariantError(InputError):

@@ -1,11 +1,77 @@
 """Parameters that many commands share, so that they read alike everywhere."""
 
+from __future__ import annotations
+
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["VariantOption"]
+from tablut.errors import InputError
+from tablut.position import Position
+from tablut.variants import Variant, load_variant
+
+__all__ = ["PositionOption", "VariantOption", "read_position", "read_text"]
 
 VariantOption = Annotated[
     str, typer.Option("--variant", "-v", metavar="NAME|FILE", help="A shipped rule set, or a TOML file.")
 ]
+PositionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--position",
+        "-p",
+        metavar="TEXT|FILE|-",
+        help="A position, one-line or a grid; a file, or - for standard input. [default: the start]",
+    ),
+]
+
+
+def read_text(source: str, what: str) -> str:
+    """Return the text of a file, or of standard input for ``-``.
+
+    Raises
+    ------
+    InputError
+        Naming the file, if it cannot be read as text.
+    """
+    if source == "-":
+        return sys.stdin.read()
+    try:
+        return Path(source).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{what} {source!r}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} {source!r}: not a UTF-8 text file") from error
+
+
+def read_position(source: str | None, variant: Variant | str) -> Position | None:
+    """Return the position that an option names; None for the start.
+
+    Parameters
+    ----------
+    source : str or None
+        The text of a position, or the name of a file that holds one, or ``-``.
+    variant : Variant or str
+        The rule set, or the name or path of one.
+
+    Raises
+    ------
+    InputError
+        If there is no such file and the text is no position.
+    """
+    if source is None:
+        return None
+    size = (load_variant(variant) if isinstance(variant, str) else variant).size
+    # A position's text has a space before the side to move, and rows with slashes that make no file's name.
+    is_text = source != "-" and ("\n" in source or " " in source.strip()) and not _is_file(source)
+    return Position.parse(source if is_text else read_text(source, "position file"), size)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        # Too long, or with a character that no file name has: then it is no file.
+        return False

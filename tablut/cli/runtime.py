@@ -157,6 +157,8 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 

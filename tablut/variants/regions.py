@@ -54,11 +54,11 @@ def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """A camp: its letter, its cells, and whether a soldier starts in it (else it stays empty for ever)."""
+    """A camp: its letter, its cells, and how many attackers start in it; there will never be more."""
 
     letter: str
     cells: frozenset[int]
-    occupied: bool
+    garrison: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Regions:
     king_cells : frozenset of int
         Where the king of an undecided position may stand.
     camp_cells : frozenset of int
-        Where attackers may stand and defenders may not: the cells of occupied camps.
+        Where attackers may stand and defenders may not: the cells of camps with a garrison.
     free_cells : frozenset of int
         Where soldiers of both colours may stand.
     approaches : dict of int to tuple of frozenset of int
@@ -141,7 +141,7 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
         Camp(
             letter,
             frozenset(cell for cell in cells if terrain[cell] == letter),
-            any(terrain[cell] == letter and start[cell] == "b" for cell in cells),
+            sum(terrain[cell] == letter and start[cell] == "b" for cell in cells),
         )
         for letter in CAMP_LETTERS
         if letter in terrain
@@ -196,7 +196,7 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
         escapes=escapes,
         royal_corners=royal_corners,
         king_cells=frozenset(king_cells),
-        camp_cells=frozenset(cell for camp in camps if camp.occupied for cell in camp.cells),
+        camp_cells=frozenset(cell for camp in camps if camp.garrison for cell in camp.cells),
         free_cells=free_cells,
         approaches=approaches,
     )

@@ -178,7 +178,7 @@ def test_a_moved_camp_cell_leaves_the_symmetries_that_are_left(tmp_path: Path) -
 def test_a_camp_without_a_soldier_stays_empty(tmp_path: Path) -> None:
     path = user_file(tmp_path, ('....b....\n...bbb...\n"""', '.........\n.........\n"""'))
     regions = load_variant(path).regions
-    assert [camp.occupied for camp in regions.camps] == [True, True, True, False]
+    assert [camp.garrison for camp in regions.camps] == [4, 4, 4, 0]
     assert len(regions.camp_cells) == 12
 
 

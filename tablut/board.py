@@ -1,0 +1,426 @@
+"""`Board`: a position with its history, in the shape that users of python-chess know.
+
+The rules are those of the compiled engine, which is loaded when the first move is
+asked for; showing, parsing and judging a position does without it. What needs the
+history of a game, repetition and the move limit, lives here.
+
+Non-guarantee: a placement with a captured king is also an undecided one, so a board
+set up from text never has a captured king; a board that got there by `push` has.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tablut.errors import IllegalMoveError, InputError
+from tablut.notation import diagram_cells
+from tablut.position import Move, MoveText, Position
+from tablut.rules.outcome import OUTCOMES, Outcome
+from tablut.status import Status, position_status
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from symmetry import Symmetry
+    from tablut.engine import Engine
+
+__all__ = ["Board", "LegalMoves"]
+
+# What keeps the engine from reading a position at all; everything else it can play on from.
+_UNPLAYABLE = (
+    Status.NO_KING
+    | Status.MANY_KINGS
+    | Status.SOLDIER_ON_CASTLE
+    | Status.SOLDIER_ON_CORNER
+    | Status.KING_IN_CAMP
+    | Status.DEFENDER_IN_CAMP
+)
+
+
+class _Ply(NamedTuple):
+    """What `pop` needs to restore."""
+
+    move: Move
+    undo: int
+    position: Position
+    outcome: Outcome | None
+
+
+class LegalMoves:
+    """The legal moves of a board: iterable, with a length, and asked by ``in``.
+
+    Examples
+    --------
+    >>> moves = Board("ashton-5-4v0").legal_moves
+    >>> len(moves), moves.count(), [str(move) for move in moves]
+    (4, 4, ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4'])
+    >>> Move.parse("c3-c5", 5) in moves
+    False
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def __iter__(self) -> Iterator[Move]:
+        return iter(self._board._generated())
+
+    def __contains__(self, move: object) -> bool:
+        return move in self._board._generated()
+
+    def __len__(self) -> int:
+        return len(self._board._generated())
+
+    def count(self) -> int:
+        """Return the number of legal moves."""
+        return len(self)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __repr__(self) -> str:
+        return f"<LegalMoves: {', '.join(map(str, self))}>"
+
+
+class Board:
+    """A position of a variant, on which moves are made and taken back.
+
+    Parameters
+    ----------
+    variant : Variant or str
+        A rule set, or the name or path of one.
+    position : Position or str, optional
+        The start by default; text as `Position.parse` reads it.
+
+    Raises
+    ------
+    InputError
+        If the variant or the text cannot be read.
+
+    Examples
+    --------
+    >>> board = Board("ashton-5-4v0")
+    >>> board.push_text("c3-b3")
+    Move(start=12, target=11, size=5)
+    >>> board.turn, board.outcome()
+    ('black', None)
+    >>> print(board)
+    ..b..
+    .....
+    bK..b
+    .....
+    ..b..
+    b
+    >>> board.pop()
+    Move(start=12, target=11, size=5)
+    >>> board == Board("ashton-5-4v0")
+    True
+    """
+
+    def __init__(self, variant: Variant | str = "ashton", position: Position | str | None = None) -> None:
+        self.variant = load_variant(variant) if isinstance(variant, str) else variant
+        if position is None:
+            side: Literal["w", "b"] = "w" if self.variant.rules.first == "white" else "b"
+            position = Position(diagram_cells(self.variant.start), side)
+        elif isinstance(position, str):
+            position = Position.parse(position, self.variant.size)
+        elif position.size != self.variant.size:
+            raise InputError(f"position '{position}': is of size {position.size}; {self.variant.name} is not")
+        self._position = position
+        self._plies: list[_Ply] = []
+        self._array: NDArray[np.uint32] | None = None
+        self._moves: dict[Move, int] | None = None
+        self._reached: Outcome | None = None
+
+    # -- the position ------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """Side of the board in cells."""
+        return self.variant.size
+
+    @property
+    def position(self) -> Position:
+        """The position as a value."""
+        return self._position
+
+    @property
+    def turn(self) -> Literal["white", "black"]:
+        """The side to move."""
+        return "white" if self._position.side == "w" else "black"
+
+    @property
+    def ply(self) -> int:
+        """Number of moves made on this board."""
+        return len(self._plies)
+
+    @property
+    def move_stack(self) -> list[Move]:
+        """The moves made on this board, the first one first."""
+        return [ply.move for ply in self._plies]
+
+    def piece_at(self, square: int) -> Literal["b", "w", "K"] | None:
+        """Return the piece on a square, or None."""
+        piece = self._position.cells[square]
+        return None if piece == "." else piece  # type: ignore[return-value]
+
+    def king(self) -> int | None:
+        """Return the king's square, or None if there is not exactly one."""
+        cells = self._position.cells
+        return cells.index("K") if cells.count("K") == 1 else None
+
+    def status(self) -> Status:
+        """Return every reason why the position is impossible; `Status.VALID` if there is none."""
+        return position_status(self.variant, self._position)
+
+    # -- the engine --------------------------------------------------------------------
+
+    @cached_property
+    def _engine(self) -> Engine:
+        # Loading the engine loads numba; what does not ask for moves does without.
+        from tablut.engine import engine_for
+
+        return engine_for(self.variant)
+
+    def _playable(self) -> NDArray[np.uint32]:
+        if self._array is None:
+            fatal = self.status() & _UNPLAYABLE
+            if fatal:
+                raise InputError(f"position '{self._position}': cannot be played on: {', '.join(fatal.names)}")
+            self._array = self._engine.board(self._position.cells, self._position.side)
+        return self._array
+
+    def _generated(self) -> dict[Move, int]:
+        """Return the legal moves in the engine's order, each with the engine's code."""
+        if self._moves is None:
+            array = self._playable()
+            codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
+            self._moves = {Move(code & 127, code >> 7, self.size): code for code in codes}
+        return self._moves
+
+    @property
+    def legal_moves(self) -> LegalMoves:
+        """The legal moves of the side to move; none in a decided position."""
+        return LegalMoves(self)
+
+    # -- moves -------------------------------------------------------------------------
+
+    def push(self, move: Move) -> None:
+        """Make a move.
+
+        Parameters
+        ----------
+        move : Move
+            A legal move.
+
+        Raises
+        ------
+        IllegalMoveError
+            If it is not legal; the board is unchanged.
+        """
+        code = self._generated().get(move)
+        if code is None:
+            reason = "the game is over" if self._decided() else self._why_illegal(move)
+            raise IllegalMoveError(f"move {move}: is not legal in '{self._position}' ({self.variant.name}): {reason}")
+        array = self._playable()
+        undo, outcome = self._engine.make(array, code)
+        self._plies.append(_Ply(move, undo, self._position, self._reached))
+        cells = list(self._position.cells)
+        cells[move.target], cells[move.start] = cells[move.start], "."
+        for square in self._engine.captured(undo):
+            cells[square] = "."
+        side: Literal["w", "b"] = "b" if self._position.side == "w" else "w"
+        self._position = Position("".join(cells), side, self._position.fields)
+        self._reached, self._moves = OUTCOMES[outcome], None
+
+    def _why_illegal(self, move: Move) -> str:
+        piece = self.piece_at(move.start)
+        if piece is None:
+            return "there is no piece to move"
+        if (piece == "b") != (self.turn == "black"):
+            return f"it is {self.turn}'s turn"
+        return "the piece cannot go there"
+
+    def push_text(self, text: str) -> Move:
+        """Make a move given as text, and check the captures that the text names.
+
+        Parameters
+        ----------
+        text : str
+            Such as ``e4-e7``, ``e4e7`` or ``e4-e7xe8``.
+
+        Returns
+        -------
+        Move
+            The move made.
+
+        Raises
+        ------
+        InputError
+            If the text is no move.
+        IllegalMoveError
+            If the move is not legal or captures something else; the board is unchanged.
+        """
+        said = MoveText.parse(text, self.size)
+        self.push(said.move)
+        captured = self.captured()
+        if said.captures is not None and said.captures != frozenset(captured):
+            self.pop()
+            raise IllegalMoveError(
+                f"move {text}: in '{self._position}' ({self.variant.name}) the move is "
+                f"{MoveText(said.move, frozenset(captured) or None)}"
+            )
+        return said.move
+
+    def pop(self) -> Move:
+        """Take the last move back and return it.
+
+        Raises
+        ------
+        IndexError
+            If no move was made.
+        """
+        if not self._plies:
+            raise IndexError("no move to take back")
+        last = self._plies.pop()
+        self._engine.unmake(self._playable(), last.undo)
+        self._position, self._reached, self._moves = last.position, last.outcome, None
+        return last.move
+
+    def peek(self) -> Move:
+        """Return the last move made.
+
+        Raises
+        ------
+        IndexError
+            If no move was made.
+        """
+        if not self._plies:
+            raise IndexError("no move was made")
+        return self._plies[-1].move
+
+    def captured(self) -> tuple[int, ...]:
+        """Return the squares of the soldiers that the last move captured, in ascending order."""
+        return self._engine.captured(self._plies[-1].undo) if self._plies else ()
+
+    # -- the end -----------------------------------------------------------------------
+
+    def _decided(self) -> Outcome | None:
+        """Return how the position, or the ply that led to it, decided the game; the history plays no part."""
+        if self._reached is not None or self._plies:
+            return self._reached
+        king, either = self.king(), self.variant.rules.no_moves == "either_after_ply"
+        if either and king is not None and not self._mobile("white"):
+            return Outcome("no_moves", "black")
+        if king in self.variant.regions.escapes:
+            return Outcome("king_escaped", "white")
+        if "b" not in self._position.cells:
+            return Outcome("no_attackers", "white")
+        if either and not self._mobile("black"):
+            return Outcome("no_moves", "white")
+        return None
+
+    def _mobile(self, side: Literal["white", "black"]) -> bool:
+        return self._engine.count_moves(self._playable(), int(side == "black")) > 0
+
+    def outcome(self) -> Outcome | None:
+        """Return how the game ended, or None while it goes on.
+
+        Returns
+        -------
+        Outcome or None
+            Decided by the last ply, or lost for a side to move without a legal move, or
+            by repetition or the move limit of the variant.
+        """
+        decided = self._decided()
+        if decided is not None:
+            return decided
+        other: Literal["white", "black"] = "black" if self.turn == "white" else "white"
+        if not self._mobile(self.turn):
+            return Outcome("no_moves", other)
+        rules = self.variant.rules
+        if rules.repetition != "none" and self.is_repetition():
+            # The position recurred by the move of the side that is not to move.
+            return Outcome("repetition", self.turn if rules.repetition == "mover_loses" else None)
+        if rules.move_limit is not None and self.ply >= rules.move_limit:
+            return Outcome("move_limit", None)
+        return None
+
+    def is_repetition(self) -> bool:
+        """Return whether the position (placement and side to move) occurred earlier on this board."""
+        here = self._position
+        return any(ply.position.cells == here.cells and ply.position.side == here.side for ply in self._plies)
+
+    # -- symmetry and identity ---------------------------------------------------------
+
+    def transform(self, symmetry: Symmetry) -> Board:
+        """Return a board without history whose position is the image under a symmetry of the variant.
+
+        Raises
+        ------
+        InputError
+            If the symmetry does not keep the variant's rules.
+        """
+        if symmetry not in self.variant.symmetries:
+            raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
+        return Board(self.variant, self._position.transformed(symmetry))
+
+    def canonical(self) -> Board:
+        """Return a board without history whose position is the least image under the variant's symmetries.
+
+        Least is by the packed words, as in `tablut.engine.Engine.canonical`.
+        """
+        engine = self._engine
+        words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)
+        cells, side = engine.cells(engine.boards(words)[0])
+        return Board(self.variant, Position(cells, side))  # type: ignore[arg-type]
+
+    def zobrist_key(self) -> int:
+        """Return the 64-bit Zobrist key of the position: a hash, never its identity."""
+        return self._engine.key(self._playable())
+
+    def assert_ok(self) -> None:
+        """Check that what is kept incrementally equals what the text says.
+
+        Raises
+        ------
+        AssertionError
+            Naming the position, if the engine's board, its counts or its lines are off.
+        """
+        fresh = self._engine.board(self._position.cells, self._position.side)
+        assert (fresh == self._playable()).all(), f"'{self._position}': board {self._array} should be {fresh}"
+        assert self._engine.cells(fresh) == (self._position.cells, self._position.side), str(self._position)
+
+    def copy(self) -> Board:
+        """Return a board with the same position and history."""
+        board = Board(self.variant, self._position)
+        board._plies = self._plies.copy()
+        board._reached = self._reached
+        board._array = None if self._array is None else self._array.copy()
+        return board
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether variant, placement and side to move are equal; the history plays no part."""
+        if not isinstance(other, Board):
+            return NotImplemented
+        mine, theirs = self._position, other._position
+        return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
+
+    def __hash__(self) -> int:
+        """Return the hash of what `__eq__` compares; a board that is a key must not be pushed on."""
+        return hash((self.variant, self._position.cells, self._position.side))
+
+    def __str__(self) -> str:
+        return self._position.grid()
+
+    def __repr__(self) -> str:
+        return f"Board({self.variant.name!r}, {str(self._position)!r})"
+
+    def _repr_svg_(self) -> str:
+        from tablut import svg
+
+        return svg.board(self.variant, self._position, last_move=self._plies[-1].move if self._plies else None)

@@ -1,0 +1,213 @@
+"""``tablut show``, ``moves``, ``apply`` and ``status``: see and handle one position from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.board import Board
+from tablut.cli.draw import draw_board, legend
+from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.runtime import Reply, command
+from tablut.files import write_text
+from tablut.notation import square_name
+from tablut.results import Result
+from tablut.status import MEANINGS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tablut.rules import Outcome
+
+__all__ = ["apply_command", "moves_command", "show_command", "status_command"]
+
+
+class OutcomeResult(Result):
+    """How a game ended."""
+
+    termination: str
+    winner: str | None
+
+
+class MoveResult(Result):
+    """A move with what it captures and how it ends the game."""
+
+    move: str
+    captures: list[str]
+    outcome: OutcomeResult | None
+
+
+class _Shown(Result):
+    variant: str
+    position: str
+    grid: list[str]
+    turn: str
+    status: list[str]
+    outcome: OutcomeResult | None
+    svg: str | None
+
+
+class _Moves(Result):
+    variant: str
+    position: str
+    turn: str
+    moves: list[MoveResult]
+    outcome: OutcomeResult | None
+
+
+class _Applied(_Moves):
+    status: list[str]
+
+
+class _Status(Result):
+    variant: str
+    position: str
+    status: list[str]
+    meanings: dict[str, str]
+
+
+def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
+    """Return an outcome as a command answers it."""
+    return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
+
+
+def push_and_tell(board: Board, text: str) -> MoveResult:
+    """Make a move given as text and return what it did."""
+    move = board.push_text(text)
+    captures = [square_name(square, board.size) for square in board.captured()]
+    return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
+
+
+def _board(variant: str, position: str | None) -> Board:
+    return Board(variant, read_position(position, variant))
+
+
+@command
+def show_command(
+    variant: VariantOption = "ashton",
+    position: PositionOption = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Write the drawing to a file as well.")
+    ] = None,
+) -> Reply:
+    """Draw a position."""
+    board = _board(variant, position)
+    if svg is not None:
+        from tablut.svg import board as draw_svg
+
+        write_text(svg, draw_svg(board.variant, board.position))
+    status = board.status()
+    shown = _Shown(
+        variant=board.variant.name,
+        position=str(board.position),
+        grid=list(board.position.rows()),
+        turn=board.turn,
+        status=status.names,
+        # The rules say nothing about the end of a game that cannot be played.
+        outcome=None if status else outcome_result(board.outcome()),
+        svg=None if svg is None else str(svg),
+    )
+    return Reply(shown, lambda console: _show(console, board, shown))
+
+
+def _show(console: Console, board: Board, shown: _Shown) -> None:
+    console.print(draw_board(board.variant, board.position.rows()))
+    console.print(legend(board.variant))
+    console.print(shown.position, soft_wrap=True)
+    if shown.status:
+        console.print("impossible: " + "; ".join(_meanings(board).values()))
+    else:
+        console.print(_ending(shown.outcome) or f"{shown.turn} to move")
+    if shown.svg:
+        console.print(f"[dim]drawn to {shown.svg}[/dim]")
+
+
+def _ending(outcome: OutcomeResult | None) -> str:
+    if outcome is None:
+        return ""
+    how = outcome.termination.replace("_", " ")
+    return f"{how}: {outcome.winner} has won" if outcome.winner else f"{how}: a draw"
+
+
+@command
+def moves_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
+    """List the legal moves with what they capture and how they end the game."""
+    board = _board(variant, position)
+    told = []
+    for move in board.legal_moves:
+        told.append(push_and_tell(board, str(move)))
+        board.pop()
+    result = _Moves(
+        variant=board.variant.name,
+        position=str(board.position),
+        turn=board.turn,
+        moves=told,
+        outcome=outcome_result(board.outcome()),
+    )
+    return Reply(result, lambda console: _show_moves(console, result))
+
+
+def _show_moves(console: Console, result: _Moves) -> None:
+    console.print(f"{result.position}\n{_ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True)
+    quiet = [told.move for told in result.moves if not told.captures and not told.outcome]
+    for told in result.moves:
+        if told.captures or told.outcome:
+            captures = "".join(f"x{square}" for square in told.captures)
+            console.print(f"[bold]{told.move}{captures}[/bold]  {_ending(told.outcome)}")
+    console.print(" ".join(quiet))
+    console.print(f"[dim]{len(result.moves)} moves[/dim]")
+
+
+@command
+def apply_command(
+    moves: Annotated[list[str], typer.Argument(metavar="MOVES...", help="Such as e4-e7, e4e7 or e4-e7xe8.")],
+    variant: VariantOption = "ashton",
+    position: PositionOption = None,
+) -> Reply:
+    """Make moves and show the position after them."""
+    board = _board(variant, position)
+    told = [push_and_tell(board, text) for text in moves]
+    applied = _Applied(
+        variant=board.variant.name,
+        position=str(board.position),
+        turn=board.turn,
+        moves=told,
+        outcome=outcome_result(board.outcome()),
+        status=board.status().names,
+    )
+
+    def show(console: Console) -> None:
+        console.print(draw_board(board.variant, board.position.rows()))
+        console.print(applied.position, soft_wrap=True)
+        console.print(" ".join(step.move + "".join(f"x{square}" for square in step.captures) for step in told))
+        console.print(_ending(applied.outcome) or f"{applied.turn} to move")
+
+    return Reply(applied, show)
+
+
+@command
+def status_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
+    """Say why a position is impossible: every reason."""
+    board = _board(variant, position)
+    result = _Status(
+        variant=board.variant.name,
+        position=str(board.position),
+        status=board.status().names,
+        meanings=_meanings(board),
+    )
+
+    def show(console: Console) -> None:
+        console.print(result.position, soft_wrap=True)
+        for name, meaning in result.meanings.items():
+            console.print(f"[bold]{name}[/bold]  {meaning}")
+        if not result.status:
+            console.print("nothing speaks against it")
+
+    return Reply(result, show)
+
+
+def _meanings(board: Board) -> dict[str, str]:
+    status = board.status()
+    return {flag.name: meaning for flag, meaning in MEANINGS.items() if flag in status and flag.name}

@@ -1,0 +1,194 @@
+"""Boards as SVG: the same input gives the same bytes.
+
+A board is drawn in units of one cell, file a at the left and rank 1 at the bottom,
+and scaled to the size asked for. Terrain is told apart by shape as well as by
+colour: camps bear a triangle, escapes a star, the castle a cross.
+"""
+
+from __future__ import annotations
+
+from math import atan2, cos, pi, sin
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from tablut.notation import FILES, diagram_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tablut.position import Move, Position
+    from tablut.variants import Variant
+
+__all__ = ["board"]
+
+_FILLS = {
+    "ordinary": "#f2e3c6",
+    "castle": "#e6a35c",
+    "camp": "#bdb7ad",
+    "escape": "#b9d9e8",
+    "corner": "#8fbfd6",
+    "last": "#dcd04f",
+    "highlight": "#d9534f",
+    "arrow": "#2f6f3e",
+    "line": "#6b5b45",
+}
+_MARGIN = 0.55
+
+
+def _kind(letter: str) -> str:
+    return {"T": "castle", "*": "escape", "X": "corner", ".": "ordinary", "+": "ordinary"}.get(letter, "camp")
+
+
+def board(
+    variant: Variant,
+    position: Position | None = None,
+    *,
+    last_move: Move | None = None,
+    arrows: Iterable[tuple[int, int]] = (),
+    highlights: Iterable[int] = (),
+    coordinates: bool = True,
+    caption: str = "",
+    pixels: int = 400,
+) -> str:
+    """Return a drawing of a position.
+
+    Parameters
+    ----------
+    variant : Variant
+        Whose terrain is drawn.
+    position : Position, optional
+        The pieces; the start by default.
+    last_move : Move, optional
+        Its two squares are tinted.
+    arrows : iterable of (int, int)
+        From square to square.
+    highlights : iterable of int
+        Squares to be framed.
+    coordinates : bool
+        Whether files and ranks are written along the edges.
+    caption : str
+        A line below the board.
+    pixels : int
+        Width of the picture.
+
+    Returns
+    -------
+    str
+        An SVG document.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> drawing = board(load_variant("ashton"))
+    >>> drawing.startswith("<svg "), drawing.count('class="attacker"'), drawing.count('class="king"')
+    (True, 16, 1)
+    """
+    size = variant.size
+    cells = diagram_cells(variant.start) if position is None else position.cells
+    margin = _MARGIN if coordinates else 0.1
+    below = 0.6 if caption else 0.0
+    width, height = size + 2 * margin, size + 2 * margin + below
+    scale = pixels / width
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{pixels}" height="{height * scale:.0f}" '
+        f'viewBox="{-margin:g} {-margin:g} {width:g} {height:g}" font-family="sans-serif">',
+        f'<rect x="{-margin:g}" y="{-margin:g}" width="{width:g}" height="{height:g}" fill="#ffffff"/>',
+    ]
+    tinted = {last_move.start, last_move.target} if last_move else set()
+    framed = set(highlights)
+    for square, letter in enumerate(diagram_cells(variant.terrain)):
+        parts += _cell(square, letter, size, tinted=square in tinted)
+    # Above all cells, so that no neighbour covers a frame.
+    parts += [_frame(square, size) for square in sorted(framed)]
+    parts += [_piece(piece, *_centre(square, size)) for square, piece in enumerate(cells) if piece != "."]
+    parts += [_arrow(_centre(start, size), _centre(target, size)) for start, target in arrows]
+    if coordinates:
+        parts += _coordinates(size)
+    if caption:
+        parts.append(_text(size / 2, size + margin + 0.25, caption, 0.36))
+    parts.append("</svg>\n")
+    return "\n".join(parts)
+
+
+def _centre(square: int, size: int) -> tuple[float, float]:
+    rank, file = divmod(square, size)
+    return file + 0.5, size - 1 - rank + 0.5
+
+
+def _cell(square: int, letter: str, size: int, *, tinted: bool) -> list[str]:
+    x, y = _centre(square, size)
+    kind = _kind(letter)
+    fill = _FILLS["last"] if tinted else _FILLS[kind]
+    parts = [
+        f'<rect class="{kind}" x="{x - 0.5:g}" y="{y - 0.5:g}" width="1" height="1" '
+        f'fill="{fill}" stroke="{_FILLS["line"]}" stroke-width="0.03"/>'
+    ]
+    match kind:
+        case "castle":
+            parts.append(_path(f"M{x - 0.3:g} {y - 0.3:g}l.6 .6m0 -.6l-.6 .6", "#a8692b"))
+        case "camp":
+            parts.append(_path(f"M{x - 0.2:g} {y + 0.16:g}h.4l-.2 -.36z", "#8a8377"))
+        case "escape":
+            parts.append(_path(_star(x, y, 0.22), "#6fa8c2"))
+        case "corner":
+            parts.append(_path(_star(x, y, 0.36), "#4d8db0"))
+    return parts
+
+
+def _star(x: float, y: float, radius: float) -> str:
+    points = []
+    for corner in range(10):
+        reach = radius if corner % 2 == 0 else radius * 0.42
+        angle = pi * corner / 5 - pi / 2
+        points.append(f"{x + reach * cos(angle):.3f} {y + reach * sin(angle):.3f}")
+    return "M" + "L".join(points) + "z"
+
+
+def _path(path: str, colour: str) -> str:
+    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="0.05"/>'
+
+
+def _frame(square: int, size: int) -> str:
+    x, y = _centre(square, size)
+    return (
+        f'<rect class="highlight" x="{x - 0.45:g}" y="{y - 0.45:g}" width="0.9" height="0.9" fill="none" '
+        f'stroke="{_FILLS["highlight"]}" stroke-width="0.09"/>'
+    )
+
+
+def _piece(piece: str, x: float, y: float) -> str:
+    name = {"b": "attacker", "w": "defender", "K": "king"}[piece]
+    fill, line = ("#2b2622", "#000000") if piece == "b" else ("#fdfbf5", "#3b342b")
+    disc = f'<circle class="{name}" cx="{x:g}" cy="{y:g}" r="0.37" fill="{fill}" stroke="{line}" stroke-width="0.05"/>'
+    if piece != "K":
+        return disc
+    cross = f'<path d="M{x:g} {y - 0.24:g}v.48M{x - 0.24:g} {y:g}h.48" stroke="#b3261e" stroke-width="0.12"/>'
+    return disc + cross
+
+
+def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
+    (x1, y1), (x2, y2) = start, target
+    angle = atan2(y2 - y1, x2 - x1)
+    # The shaft ends where the head begins, so that the tip stays sharp.
+    neck = x2 - 0.32 * cos(angle), y2 - 0.32 * sin(angle)
+    wings = [(neck[0] + side * 0.19 * sin(angle), neck[1] - side * 0.19 * cos(angle)) for side in (1, -1)]
+    head = " ".join(f"{x:.3f},{y:.3f}" for x, y in [(x2, y2), *wings])
+    return (
+        f'<g class="arrow" opacity="0.8"><line x1="{x1:.3f}" y1="{y1:.3f}" x2="{neck[0]:.3f}" y2="{neck[1]:.3f}" '
+        f'stroke="{_FILLS["arrow"]}" stroke-width="0.13"/><polygon points="{head}" fill="{_FILLS["arrow"]}"/></g>'
+    )
+
+
+def _coordinates(size: int) -> list[str]:
+    parts = []
+    for number in range(size):
+        parts.append(_text(number + 0.5, size + 0.28, FILES[number], 0.3))
+        parts.append(_text(-0.28, size - number - 0.5, str(number + 1), 0.3))
+    return parts
+
+
+def _text(x: float, y: float, text: str, height: float) -> str:
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{height:g}" text-anchor="middle" dominant-baseline="central" '
+        f'fill="#3b342b">{escape(text)}</text>'
+    )

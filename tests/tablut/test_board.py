@@ -1,0 +1,281 @@
+"""`Board` against the plain-Python rules, and what needs the history of a game."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablut.board import Board
+from tablut.errors import IllegalMoveError, InputError
+from tablut.notation import parse_square
+from tablut.position import Move, Position
+from tablut.rules import NaiveGame
+from tablut.rules.outcome import Outcome
+from tablut.status import MEANINGS, Status, position_status
+from tablut.variants import load_variant, variant_names
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sampled_from(variant_names()), st.integers(0, 10**6))
+def test_random_games_agree_with_the_plain_rules(name: str, seed: int) -> None:
+    chance = random.Random(seed)
+    board, game = Board(name), NaiveGame(load_variant(name))
+    naive = game.start()
+    history = [str(board.position)]
+    for _ in range(12):
+        assert str(board.position) == game.write(naive)
+        names = {game.move_name(move) for move in game.legal_moves(naive)}
+        assert {str(move) for move in board.legal_moves} == names
+        assert board.legal_moves.count() == len(names)
+        assert board.status() is Status.VALID
+        if not names:
+            break
+        text = chance.choice(sorted(names))
+        result = game.apply(naive, game.parse_move(text))
+        board.push_text(text)
+        board.assert_ok()
+        history.append(str(board.position))
+        assert set(board.captured()) == {rank * board.size + file for file, rank in result.captured}
+        naive = result.position
+        if result.outcome is not None:
+            assert board.outcome() == result.outcome
+            assert not board.legal_moves
+            break
+    while board.ply:
+        assert str(board.position) == history.pop()
+        board.pop()
+        board.assert_ok()
+    assert board == Board(name)
+
+
+def test_the_shape_that_users_of_python_chess_know() -> None:
+    board = Board()
+    move = Move.parse("e4-f4", 9)
+    assert board.turn == "white"
+    assert move in board.legal_moves
+    assert Move.parse("e4-e5", 9) not in board.legal_moves
+    assert "e4-f4" not in board.legal_moves
+    assert len(list(board.legal_moves)) == len(board.legal_moves) == 56
+    copy = board.copy()
+    board.push(move)
+    assert board.peek() == move
+    assert board.move_stack == [move]
+    assert (board.turn, copy.turn) == ("black", "white")
+    assert board != copy
+    assert board.pop() == move
+    assert board == copy
+    assert hash(board) == hash(copy)
+    assert len({board, copy}) == 1
+    assert board.piece_at(40) == "K"
+    assert board.piece_at(0) is None
+    assert board.king() == 40
+    assert repr(board) == "Board('ashton', '3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w')"
+    assert board._repr_svg_().startswith("<svg ")
+    assert "legal" in repr(board.legal_moves).lower()
+
+
+def test_a_copy_keeps_the_history_and_goes_its_own_way() -> None:
+    board = Board("ashton-5-4v0")
+    board.push_text("c3-b3")
+    copy = board.copy()
+    copy.push_text("c1-b1")
+    copy.pop()
+    copy.pop()
+    assert copy == Board("ashton-5-4v0")
+    assert board.ply == 1
+    board.assert_ok()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("e2-f2", "it is white's turn"),
+        ("b2-b3", "there is no piece to move"),
+        ("e4-e6", "the piece cannot go there"),
+        ("e5-e4", "the piece cannot go there"),
+    ],
+)
+def test_illegal_moves_are_refused_with_the_position(text: str, reason: str) -> None:
+    board = Board()
+    with pytest.raises(IllegalMoveError) as caught:
+        board.push_text(text)
+    assert str(board.position) in str(caught.value)
+    assert reason in str(caught.value)
+    assert board.ply == 0
+
+
+def test_claimed_captures_are_checked() -> None:
+    board = Board("ashton", "9/9/3w5/9/4K4/9/1wb6/9/9 w")
+    before = str(board.position)
+    for text, truth in (("d7-d4xc3", "d7-d4"), ("d7-d3xb3", "d7-d3xc3")):
+        with pytest.raises(IllegalMoveError) as caught:
+            board.push_text(text)
+        assert str(caught.value).endswith(f"the move is {truth}")
+        assert str(board.position) == before
+    board.push_text("d7-d3xc3")
+    assert board.captured() == (parse_square("c3", 9),)
+
+
+def test_nothing_to_take_back() -> None:
+    with pytest.raises(IndexError):
+        Board().pop()
+    with pytest.raises(IndexError):
+        Board().peek()
+
+
+def shuffle(board: Board, rounds: int) -> None:
+    for _ in range(rounds):
+        for text in ("e4-f4", "e2-f2", "f4-e4", "f2-e2"):
+            board.push_text(text)
+
+
+def test_a_repetition_is_a_draw_where_the_rules_say_so() -> None:
+    board = Board("ashton")
+    for text in ("e4-f4", "e2-f2", "f4-e4"):
+        board.push_text(text)
+        assert board.outcome() is None
+    # Black cannot go back into the camp; the kings' side can wait with another piece.
+    for text in ("f2-f3", "e4-f4", "f3-f2"):
+        board.push_text(text)
+    assert board.outcome() == Outcome("repetition", None)
+    board.pop()
+    assert board.outcome() is None
+
+
+def test_a_repetition_loses_for_the_mover_under_berkeley() -> None:
+    board = Board("berkeley")
+    for text in ("e2-f2", "e4-f4", "f2-e2"):
+        board.push_text(text)
+        assert board.outcome() is None
+    board.push_text("f4-e4")  # the start again, by white
+    assert board.is_repetition()
+    assert board.outcome() == Outcome("repetition", "black")
+
+
+def test_mcgill_has_no_repetition_but_a_limit() -> None:
+    board = Board("mcgill")
+    for number in range(25):
+        for text in ("e2-f2", "e4-f4", "f2-e2", "f4-e4"):
+            assert board.outcome() is None, number
+            board.push_text(text)
+    assert board.ply == 100
+    assert board.is_repetition()
+    assert board.outcome() == Outcome("move_limit", None)
+
+
+def test_a_side_without_a_move_has_lost() -> None:
+    board = Board("ashton-5-4v0", "5/2b2/1bKb1/2b2/5 w")
+    assert not board.legal_moves
+    assert board.outcome() == Outcome("no_moves", "black")
+
+
+@pytest.mark.parametrize(
+    ("variant", "text", "outcome"),
+    [
+        ("ashton-5-4v0", "1K3/5/b3b/5/2b2 b", Outcome("king_escaped", "white")),
+        ("ashton-5-4v0", "5/5/2K2/5/5 b", Outcome("no_attackers", "white")),
+        ("mcgill", "9/9/9/9/4K4/9/9/9/9 b", Outcome("no_attackers", "white")),
+        ("ashton-5-4v0", "2b2/5/b1K1b/5/2b2 w", None),
+    ],
+)
+def test_positions_that_are_set_up_decided(variant: str, text: str, outcome: Outcome | None) -> None:
+    board = Board(variant, text)
+    assert board.outcome() == outcome
+    assert bool(board.legal_moves) == (outcome is None)
+
+
+def test_a_king_captured_by_a_move_stays_and_the_game_is_over() -> None:
+    board = Board("ashton", "9/9/9/1b7/2K6/9/9/2b6/9 b")
+    board.push_text("b6-c6")
+    assert board.outcome() is None  # c4 is empty: the soldier on c2 has to come up
+    board = Board("ashton", "9/9/9/2b6/2K6/9/9/2b6/9 b")
+    board.push_text("c2-c4")
+    assert board.outcome() == Outcome("king_captured", "black")
+    assert board.piece_at(parse_square("c5", 9)) == "K"
+    assert not board.legal_moves
+    with pytest.raises(IllegalMoveError, match="the game is over"):
+        board.push_text("c5-d5")
+
+
+def test_symmetries_move_boards_moves_and_keys() -> None:
+    board = Board("ashton", "4b4/9/2w6/9/3K5/9/6b2/9/1w7 w")
+    canonical = {str(board.transform(g).canonical().position) for g in board.variant.symmetries}
+    assert len(canonical) == 1
+    for symmetry in board.variant.symmetries:
+        image = board.transform(symmetry)
+        assert {str(move.transformed(symmetry)) for move in board.legal_moves} == {str(m) for m in image.legal_moves}
+    assert len({board.transform(g).zobrist_key() for g in board.variant.symmetries}) == 8
+
+
+def test_a_symmetry_that_breaks_the_rules_is_refused() -> None:
+    lopsided = replace(load_variant("ashton-5-4v0"), terrain=("+*A*+", "*...*", "B.T.C", "*...*", "+*D.+"))
+    board = Board(lopsided)
+    turn = load_variant("ashton-5-4v0").symmetries[1]
+    with pytest.raises(InputError, match="does not keep the rules"):
+        board.transform(turn)
+
+
+def test_keys_are_kept_by_moves_and_differ_by_side() -> None:
+    board = Board("brandubh")
+    keys = {board.zobrist_key()}
+    for text in ("d6-a6", "d5-e5", "a6-d6", "e5-d5"):
+        board.push_text(text)
+        keys.add(board.zobrist_key())
+    assert len(keys) == 4
+    assert board.zobrist_key() == Board("brandubh").zobrist_key()
+    white = Position(board.position.cells, "w")
+    assert Board("brandubh", white).zobrist_key() != board.zobrist_key()
+
+
+STATUSES = [
+    ("2b2/5/b3b/5/2b2 w", {"NO_KING"}),
+    ("2b2/5/bKK1b/5/2b2 w", {"MANY_KINGS"}),
+    ("2b2/1b3/b1K1b/5/2b2 w", {"TOO_MANY_ATTACKERS"}),
+    ("2b2/1w3/b1K1b/5/2b2 w", {"TOO_MANY_DEFENDERS"}),
+    ("2b2/1K3/b1b2/5/2b2 w", {"SOLDIER_ON_CASTLE"}),
+    ("2K2/5/b3b/5/2b2 w", {"KING_IN_CAMP", "KING_OUT_OF_REACH"}),
+    ("K4/5/b3b/5/2b2 w", {"KING_OUT_OF_REACH"}),
+    ("1K3/1b3/b3b/5/2b2 b", {"ESCAPE_BLOCKED"}),
+    ("1K3/5/b3b/5/2b2 w", {"ESCAPED_ON_WHITE_TURN"}),
+    ("5/5/2K2/5/5 w", {"NO_ATTACKERS_ON_WHITE_TURN"}),
+    ("1K3/5/b3b/5/2b2 b", set()),
+    ("2b2/5/b1K1b/5/2b2 w", set()),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), STATUSES)
+def test_every_reason_is_named(text: str, names: set[str]) -> None:
+    status = position_status(load_variant("ashton-5-4v0"), Position.parse(text, 5))
+    assert set(status.names) == names
+    assert bool(status) == bool(names)
+
+
+def test_reasons_of_other_boards() -> None:
+    def names(variant: str, text: str) -> list[str]:
+        rules = load_variant(variant)
+        return position_status(rules, Position.parse(text, rules.size)).names
+
+    assert names("brandubh-5-4v4", "w4/5/2K2/5/2b2 b") == ["SOLDIER_ON_CORNER"]
+    assert names("ashton-5-4v2", "2w2/5/2K2/5/2b2 b") == ["DEFENDER_IN_CAMP"]
+    assert names("leiden", "K8/9/9/9/9/9/9/9/4b4 b") == ["KING_OUT_OF_REACH"]
+    assert set(MEANINGS) == set(Status)
+
+
+def test_a_camp_never_holds_more_than_its_garrison() -> None:
+    half = load_variant("ashton")
+    half = replace(half, start=(*half.start[:-1], "...b.b..."))
+    full = Position.parse("9/9/9/9/4K4/9/9/4b4/3bbb3 w", 9)
+    assert position_status(half, full).names == ["TOO_MANY_IN_CAMP"]
+
+
+def test_unplayable_positions_say_why() -> None:
+    board = Board("ashton-5-4v0", "2b2/5/b3b/5/2b2 w")
+    with pytest.raises(InputError, match="cannot be played on: NO_KING"):
+        list(board.legal_moves)
+
+
+def test_a_position_of_another_size_is_refused() -> None:
+    with pytest.raises(InputError, match="is of size 5"):
+        Board("ashton", Position.parse("2b2/5/b1K1b/5/2b2 w", 5))

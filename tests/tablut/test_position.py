@@ -1,0 +1,124 @@
+"""Position and move text: round trips over everything, and every way to be wrong."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symmetry import dihedral
+from tablut.errors import InputError
+from tablut.position import Move, MoveText, Position
+
+SIZES = [3, 5, 7, 9, 11]
+START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
+
+
+@st.composite
+def positions(draw: st.DrawFn) -> Position:
+    size = draw(st.sampled_from(SIZES))
+    letters = st.sampled_from("....bwK")
+    return Position("".join(draw(letters) for _ in range(size * size)), draw(st.sampled_from("wb")))
+
+
+@given(positions())
+def test_both_texts_round_trip(position: Position) -> None:
+    assert Position.parse(str(position), position.size) == position
+    assert Position.parse(position.grid(), position.size) == position
+
+
+def test_the_start_of_tablut() -> None:
+    position = Position.parse(START, 9)
+    assert str(position) == START
+    assert position.cells.index("K") == 40
+    assert position.material == (16, 8)
+
+
+def test_an_asymmetric_position_cell_by_cell() -> None:
+    position = Position.parse("b4/4w/1K3/5/2b2 b", 5)
+    assert {cell: piece for cell, piece in enumerate(position.cells) if piece != "."} == {
+        20: "b",  # a5
+        19: "w",  # e4
+        11: "K",  # b3
+        2: "b",  # c1
+    }
+
+
+def test_runs_of_two_digits() -> None:
+    text = "10b/11/11/11/11/5K5/11/11/11/11/w10 w"
+    assert str(Position.parse(text, 11)) == text
+
+
+def test_further_fields_are_kept() -> None:
+    text = f"{START} ply=12 note=a=b"
+    position = Position.parse(text, 9)
+    assert position.fields == {"ply": "12", "note": "a=b"}
+    assert str(position) == text
+    assert str(position.transformed(dihedral(9)[3])).endswith(" w ply=12 note=a=b")
+
+
+@given(positions(), st.integers(0, 7), st.integers(0, 7))
+def test_transformations_compose(position: Position, first: int, second: int) -> None:
+    group = dihedral(position.size)
+    table = tuple(group[second].table[cell] for cell in group[first].table)
+    (both,) = [g for g in group if g.table == table]
+    assert position.transformed(group[first]).transformed(group[second]) == position.transformed(both)
+
+
+WRONG = {
+    "": "is empty",
+    "3bbb3/4b4": "expected w or b, the side to move",
+    START.replace(" w", " x"): "expected w or b, the side to move",
+    START.replace("/4w4", "", 1): "has 8 rows; the board has 9",
+    START.replace("3bbb3", "4bbb3", 1): "row '4bbb3' has 10 cells",
+    START.replace("3bbb3", "3bb3", 1): "row '3bb3' has 8 cells",
+    START.replace("K", "Q"): "unknown letter 'Q'",
+    START.replace("3bbb3", "03bbb3", 1): "a run of 03",
+    START.replace("3bbb3", "99999999999999", 1): "has",
+    START + " note": "expected name=value",
+    "..b..\n.....\n..K..\n.....\n..b..": "the last line should be w or b",
+    "...\n.K.\n...\nw": "has 3 rows; the board has 9",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_texts_are_refused_in_one_line(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Position.parse(text, 9)
+    assert WRONG[text] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_row_of_a_grid_is_named() -> None:
+    with pytest.raises(InputError, match=r"row 'K\.' should be 3 characters"):
+        Position.parse("...\nK.\n...\nw", 3)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_moves_round_trip_over_all_pairs_of_squares(size: int) -> None:
+    for start in range(size * size):
+        for target in range(size * size):
+            move = Move(start, target, size)
+            assert Move.parse(str(move), size) == move
+            assert Move.parse(str(move).replace("-", ""), size) == move
+
+
+@given(st.integers(0, 80), st.integers(0, 80), st.sets(st.integers(0, 80), max_size=3))
+def test_moves_with_captures_round_trip(start: int, target: int, captured: set[int]) -> None:
+    said = MoveText(Move(start, target, 9), frozenset(captured) or None)
+    assert MoveText.parse(str(said), 9) == said
+    assert MoveText.parse(str(said).replace("x", "/").replace("/", "x", 1), 9) == said
+
+
+@pytest.mark.parametrize("text", ["", "e4", "e4-", "e4-e10", "e4-j4", "e0-e1", "e4 e5", "Ke4-e5", "e4-e5x", "e4-e5xj9"])
+def test_wrong_moves_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="move"):
+        MoveText.parse(text, 9)
+
+
+def test_a_plain_move_names_no_captures() -> None:
+    with pytest.raises(InputError, match="the two squares alone"):
+        Move.parse("e4-e7xe8", 9)
+
+
+def test_a_moves_image() -> None:
+    quarter = dihedral(9)[1]
+    assert str(Move.parse("a1-a3", 9).transformed(quarter)) == "i1-g1"
