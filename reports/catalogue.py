@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import reports.bounds
+import reports.variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GENERATORS", "default_folder"]
 
-GENERATORS: dict[str, Callable[[], list[Artefact]]] = {"bounds": reports.bounds.artefacts}
+GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
+    "bounds": reports.bounds.artefacts,
+    "variants": reports.variants.artefacts,
+}
 """One generator a page: the page itself, its data and its figures."""
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import jinja2
     from matplotlib.figure import Figure
 
-__all__ = ["Artefact", "figure", "json_data", "page", "write"]
+__all__ = ["Artefact", "drawing", "figure", "json_data", "page", "write"]
 
 _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
@@ -105,6 +105,11 @@ def json_data(path: str, content: dict[str, Any]) -> Artefact:
     provenance = {"version": __version__, "command": "tablut report"}
     text = json.dumps({"provenance": provenance, **content}, ensure_ascii=False, indent=1)
     return Artefact(path, lambda: (text + "\n").encode())
+
+
+def drawing(path: str, svg: str) -> Artefact:
+    """Return a drawing that is the same to the byte every time."""
+    return Artefact(path, svg.encode)
 
 
 def figure(path: str, draw: Callable[[Any], Figure], data: Any) -> Artefact:
