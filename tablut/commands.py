@@ -10,4 +10,8 @@ COMMANDS = (
     CommandSpec("moves", "tablut.cli.positions:moves_command", "List the legal moves of a position.", 22),
     CommandSpec("apply", "tablut.cli.positions:apply_command", "Make moves and show where they lead.", 23),
     CommandSpec("status", "tablut.cli.positions:status_command", "Say why a position is impossible.", 24),
+    CommandSpec("convert", "tablut.cli.records:convert_command", "Write a position or moves in another format.", 25),
+    CommandSpec("replay", "tablut.cli.records:replay_command", "Check a game record and step through it.", 26),
+    CommandSpec("perft", "tablut.cli.perft:perft_command", "Count move sequences; check a corpus of known counts.", 30),
+    CommandSpec("bench", "tablut.cli.bench:bench_command", "The behaviour fingerprint, and this machine's speeds.", 80),
 )

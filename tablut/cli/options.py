@@ -12,7 +12,7 @@ from tablut.errors import InputError
 from tablut.position import Position
 from tablut.variants import Variant, load_variant
 
-__all__ = ["PositionOption", "VariantOption", "read_position", "read_text"]
+__all__ = ["PositionOption", "VariantOption", "position_text", "read_position", "read_text"]
 
 VariantOption = Annotated[
     str, typer.Option("--variant", "-v", metavar="NAME|FILE", help="A shipped rule set, or a TOML file.")
@@ -46,6 +46,22 @@ def read_text(source: str, what: str) -> str:
         raise InputError(f"{what} {source!r}: not a UTF-8 text file") from error
 
 
+def position_text(source: str) -> str:
+    """Return the text of a position that an option names: itself, a file's content, or standard input for ``-``.
+
+    Raises
+    ------
+    InputError
+        If it is neither text of a position nor a file that can be read.
+    """
+    if source != "-" and not _is_file(source):
+        # Text of a position has a space before the side to move, or is another program's.
+        looks_like_text = not source.strip() or " " in source.strip() or "\n" in source or source[0] in "/{"
+        if looks_like_text:
+            return source
+    return read_text(source, "position file")
+
+
 def read_position(source: str | None, variant: Variant | str) -> Position | None:
     """Return the position that an option names; None for the start.
 
@@ -64,9 +80,7 @@ def read_position(source: str | None, variant: Variant | str) -> Position | None
     if source is None:
         return None
     size = (load_variant(variant) if isinstance(variant, str) else variant).size
-    # A position's text has a space before the side to move, and rows with slashes that make no file's name.
-    is_text = source != "-" and ("\n" in source or " " in source.strip()) and not _is_file(source)
-    return Position.parse(source if is_text else read_text(source, "position file"), size)
+    return Position.parse(position_text(source), size)
 
 
 def _is_file(name: str) -> bool:

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     from tablut.rules import Outcome
 
-__all__ = ["apply_command", "moves_command", "show_command", "status_command"]
+__all__ = [
+    "MoveResult",
+    "OutcomeResult",
+    "apply_command",
+    "ending",
+    "moves_command",
+    "outcome_result",
+    "show_command",
+    "status_command",
+]
 
 
 class OutcomeResult(Result):
@@ -119,12 +128,13 @@ def _show(console: Console, board: Board, shown: _Shown) -> None:
     if shown.status:
         console.print("impossible: " + "; ".join(_meanings(board).values()))
     else:
-        console.print(_ending(shown.outcome) or f"{shown.turn} to move")
+        console.print(ending(shown.outcome) or f"{shown.turn} to move")
     if shown.svg:
         console.print(f"[dim]drawn to {shown.svg}[/dim]")
 
 
-def _ending(outcome: OutcomeResult | None) -> str:
+def ending(outcome: OutcomeResult | None) -> str:
+    """Return how a game ended, in words; empty while it goes on."""
     if outcome is None:
         return ""
     how = outcome.termination.replace("_", " ")
@@ -150,12 +160,12 @@ def moves_command(variant: VariantOption = "ashton", position: PositionOption = 
 
 
 def _show_moves(console: Console, result: _Moves) -> None:
-    console.print(f"{result.position}\n{_ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True)
+    console.print(f"{result.position}\n{ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True)
     quiet = [told.move for told in result.moves if not told.captures and not told.outcome]
     for told in result.moves:
         if told.captures or told.outcome:
             captures = "".join(f"x{square}" for square in told.captures)
-            console.print(f"[bold]{told.move}{captures}[/bold]  {_ending(told.outcome)}")
+            console.print(f"[bold]{told.move}{captures}[/bold]  {ending(told.outcome)}")
     console.print(" ".join(quiet))
     console.print(f"[dim]{len(result.moves)} moves[/dim]")
 
@@ -182,7 +192,7 @@ def apply_command(
         console.print(draw_board(board.variant, board.position.rows()))
         console.print(applied.position, soft_wrap=True)
         console.print(" ".join(step.move + "".join(f"x{square}" for square in step.captures) for step in told))
-        console.print(_ending(applied.outcome) or f"{applied.turn} to move")
+        console.print(ending(applied.outcome) or f"{applied.turn} to move")
 
     return Reply(applied, show)
 

@@ -1,9 +1,13 @@
 """The ways in which a king falls, cell by cell, and the anvils against attackers."""
 
+from itertools import combinations
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tablut.notation import parse_square, square_name
+from tablut.rules import NaiveGame, NaivePosition
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.captures import anvils_against_attackers, king_patterns
@@ -71,3 +75,37 @@ def test_anvils() -> None:
     assert names("berkeley") == {"e5"}
     assert names("mcgill") == {"e5", "a1", "i1", "a9", "i9"}
     assert names("ashton") - names("bologna") == {"e1", "a5", "i5", "e9"}
+
+
+def naive_cell(cell: int, size: int) -> tuple[int, int]:
+    return cell % size, cell // size
+
+
+@settings(deadline=None, max_examples=60)
+@given(small_variants(), st.data())
+def test_patterns_are_what_the_plain_rules_capture(variant: Variant, data: st.DataObject) -> None:
+    """Attackers in any way around a king: it has fallen to one of them exactly when a pattern is complete."""
+    game, regions = NaiveGame(variant), variant.regions
+    king = data.draw(st.sampled_from(sorted(regions.king_cells)))
+    standable = [cell for cell in regions.neighbours(king) if cell in regions.free_cells | regions.camp_cells]
+    for count in range(len(standable) + 1):
+        for chosen in combinations(standable, count):
+            pieces = {naive_cell(king, variant.size): "K"} | {naive_cell(cell, variant.size): "b" for cell in chosen}
+            position = NaivePosition(pieces, "w")
+            file, rank = naive_cell(king, variant.size)
+            fallen = any(
+                game._king_falls(position, (file, rank), (2 * file - mover[0], 2 * rank - mover[1]))
+                for mover in pieces
+                if pieces[mover] == "b"
+            )
+            complete = any(pattern.attackers <= set(chosen) for pattern in king_patterns(variant, king))
+            assert fallen == complete, (variant, king, chosen)
+
+
+@settings(deadline=None)
+@given(small_variants())
+def test_anvils_are_what_the_plain_rules_find_hostile(variant: Variant) -> None:
+    game = NaiveGame(variant)
+    empty = NaivePosition({}, "w")
+    hostile = {cell for cell in range(variant.size**2) if game._hostile_to_black(empty, naive_cell(cell, variant.size))}
+    assert anvils_against_attackers(variant) == hostile

@@ -1,0 +1,234 @@
+"""``tablut convert`` and ``replay``: positions, moves and game records across formats."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.board import Board
+from tablut.cli.draw import draw_board
+from tablut.cli.options import PositionOption, VariantOption, position_text, read_text
+from tablut.cli.positions import MoveResult, OutcomeResult, ending, outcome_result
+from tablut.cli.runtime import EXIT_NO, Reply, command
+from tablut.errors import InputError
+from tablut.files import write_text
+from tablut.formats import berkeley, bologna, mcgill, opentafl, read_record, write_record
+from tablut.notation import square_name
+from tablut.position import Move, MoveText, Position
+from tablut.replay import Replay, replay
+from tablut.results import Result
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["convert_command", "replay_command"]
+
+
+class Format(StrEnum):
+    """What `convert` writes."""
+
+    TABLUT = "tablut"
+    GRID = "grid"
+    OPENTAFL = "opentafl"
+    BOLOGNA = "bologna"
+    BERKELEY = "berkeley"
+    MCGILL = "mcgill"
+
+
+class _Converted(Result):
+    variant: str
+    position: str
+    format: str
+    text: str
+    moves: list[str]
+
+
+@command
+def convert_command(
+    to: Annotated[
+        Format, typer.Option("--to", help="tablut and grid are ours; berkeley and mcgill are notations of moves.")
+    ],
+    moves: Annotated[
+        list[str] | None, typer.Argument(metavar="[MOVES...]", help="Legal moves from the position, in any notation.")
+    ] = None,
+    variant: VariantOption = "ashton",
+    position: PositionOption = None,
+    side: Annotated[
+        str | None, typer.Option("--side", metavar="w|b", help="Side to move, where the format does not tell it.")
+    ] = None,
+) -> Reply:
+    """Write a position, or the moves from it, in the format of another program.
+
+    The position may be given in any of the formats itself. With MOVES the moves are
+    written, each on a line, or for a format of positions the position after them.
+    """
+    rules = load_variant(variant)
+    board = Board(rules, _read_any(position, rules, side))
+    made = []
+    for text in moves or []:
+        move, mover = _read_move(text, board), board.position.side
+        board.push(move)
+        made.append((MoveText(move, frozenset(board.captured()) or None), mover))
+    match to:
+        case Format.BERKELEY:
+            lines = [berkeley.write_move(said.move) for said, _ in made]
+        case Format.MCGILL:
+            lines = [mcgill.write_move(said.move, mover) for said, mover in made]
+        case Format.OPENTAFL:
+            lines = [opentafl.write_position(board.position)]
+        case Format.BOLOGNA:
+            lines = [bologna.write_state(board.position)]
+        case Format.GRID:
+            lines = [board.position.grid()]
+        case Format.TABLUT:
+            lines = [str(board.position)]
+    if not lines:
+        raise InputError(f"--to {to}: is a notation of moves; name the moves, such as `tablut convert --to {to} e4-e3`")
+    result = _Converted(
+        variant=rules.name,
+        position=str(board.position),
+        format=to,
+        text="\n".join(lines),
+        moves=[str(said) for said, _ in made],
+    )
+    return Reply(result, lambda console: console.out(result.text, highlight=False))
+
+
+def _read_any(source: str | None, variant: Variant, side: str | None) -> Position | None:
+    """Read a position in any format that `convert` writes."""
+    if side not in (None, "w", "b"):
+        raise InputError(f"side {side!r}: expected w or b")
+    if source is None:
+        return None
+    text = position_text(source).strip()
+    if text.startswith("{"):
+        state = bologna.read_state(text)
+        if state.size != variant.size:
+            raise InputError(f"state: its board is {state.size}x{state.size}; {variant.name} is not")
+        return state.position("w" if side == "w" else "b" if side == "b" else None)
+    if text.startswith("/"):
+        if side is None:
+            raise InputError(
+                f"position {text!r}: an OpenTafl string does not tell the side to move; give --side w or b"
+            )
+        return opentafl.read_position(text, "w" if side == "w" else "b", variant.size)
+    return Position.parse(text, variant.size)
+
+
+def _read_move(text: str, board: Board) -> Move:
+    """Read a move in any notation, which its shape tells apart."""
+    if text.startswith("{"):
+        return bologna.read_move(text, board.size)[0]
+    if len(text.split()) == 5:
+        return mcgill.read_move(text, board.size)[0]
+    if text[:1] in ("t", "T", "K"):
+        return opentafl.read_move(text, board.size).move
+    _, dash, target = text.partition("-")
+    if dash and (target.isalpha() or target.isdigit()):
+        return berkeley.read_move(text, board.size)
+    return MoveText.parse(text, board.size).move
+
+
+class _Replayed(Result):
+    variant: str
+    tags: dict[str, str]
+    start: str
+    position: str
+    moves: list[MoveResult]
+    positions: list[str]
+    outcome: OutcomeResult | None
+    result: str | None
+    notes: list[str]
+    problems: list[str]
+
+
+@command
+def replay_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A game record, or - for standard input.")],
+    variant: Annotated[
+        str | None,
+        typer.Option("--variant", "-v", metavar="NAME|FILE", help="Rules to take instead of the record's own."),
+    ] = None,
+    ply: Annotated[
+        int | None,
+        typer.Option("--ply", min=0, metavar="N", help="Draw the position after N plies. [default: the last]"),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Draw every position.")] = False,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="DIR", help="Write a drawing of every position into a folder.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Write the record in our own format.")
+    ] = None,
+) -> Reply:
+    """Check a game record move by move, and step through it.
+
+    Reads our own records, OpenTafl's and the game logs of the Bologna server. Exit code
+    1 tells that the record is wrong: a move that is not legal, or a capture, a position
+    or a result that the rules do not give.
+    """
+    record = read_record(read_text(file, "record"), None if variant is None else load_variant(variant))
+    game = replay(record)
+    if ply is not None and ply > len(game.plies):
+        raise InputError(f"--ply {ply}: the record has {len(game.plies)} legal plies")
+    if svg is not None:
+        _draw_all(game, svg)
+    if save is not None:
+        write_text(save, write_record(record))
+    result = _Replayed(
+        variant=game.board.variant.name,
+        tags=dict(record.tags),
+        start=str(game.start),
+        position=str(game.board.position),
+        moves=[
+            MoveResult(
+                move=str(step.move.move),
+                captures=[square_name(square, game.board.size) for square in sorted(step.move.captures or ())],
+                outcome=outcome_result(step.outcome),
+            )
+            for step in game.plies
+        ],
+        positions=[str(step.position) for step in game.plies],
+        outcome=outcome_result(game.board.outcome()),
+        result=record.result,
+        notes=list(record.notes),
+        problems=list(game.problems),
+    )
+    drawn = range(len(game.plies) + 1) if every else [len(game.plies) if ply is None else ply]
+    return Reply(result, lambda console: _show(console, game, result, list(drawn)), EXIT_NO if game.problems else 0)
+
+
+def _draw_all(game: Replay, folder: Path) -> None:
+    from tablut import svg
+
+    positions = [game.start, *(step.position for step in game.plies)]
+    width = len(str(len(positions)))
+    for number, position in enumerate(positions):
+        last = game.plies[number - 1].move if number else None
+        caption = f"{number}. {last}" if last else "start"
+        drawing = svg.board(game.board.variant, position, last_move=last.move if last else None, caption=caption)
+        write_text(folder / f"ply-{number:0{width}}.svg", drawing)
+
+
+def _show(console: Console, game: Replay, result: _Replayed, drawn: list[int]) -> None:
+    players = " against ".join(result.tags[name] for name in ("White", "Black") if name in result.tags)
+    console.print(f"[bold]{result.variant}[/bold]  {players}")
+    for number in drawn:
+        position = game.plies[number - 1].position if number else game.start
+        console.print(f"\n{number}. {game.plies[number - 1].move}" if number else "\nstart")
+        console.print(draw_board(game.board.variant, position.rows()))
+    console.print()
+    for first in range(0, len(game.plies), 2):
+        pair = "  ".join(str(step.move) for step in game.plies[first : first + 2])
+        console.print(f"{first // 2 + 1:>3}. {pair}")
+    console.print(ending(result.outcome) or f"{game.board.turn} to move")
+    for note in result.notes:
+        console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+    for problem in result.problems:
+        console.print(f"[bold red]{problem}[/bold red]", soft_wrap=True)
+    if not result.problems:
+        console.print(f"{len(result.moves)} moves, and every claim of the record holds")

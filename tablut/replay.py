@@ -1,0 +1,137 @@
+"""Replaying a game record: every claim that it makes, held against the rules.
+
+A record claims moves, captures, positions and a result. `replay` makes the moves one
+by one and notes what does not hold; it stops at the first move that is not legal,
+for nothing after it means anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tablut.board import Board
+from tablut.errors import IllegalMoveError, InputError
+from tablut.notation import square_name
+from tablut.position import MoveText
+
+if TYPE_CHECKING:
+    from tablut.formats import GameRecord
+    from tablut.position import Position
+    from tablut.rules import Outcome
+
+__all__ = ["Replay", "ReplayedPly", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedPly:
+    """One move of a record as the rules have it.
+
+    Attributes
+    ----------
+    move : MoveText
+        The move with what it captures.
+    position : Position
+        After the move.
+    outcome : Outcome or None
+        How the move ended the game, if it did.
+    """
+
+    move: MoveText
+    position: Position
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came of replaying a record.
+
+    Attributes
+    ----------
+    board : Board
+        After the last legal move, with its history.
+    start : Position
+        Before the first move.
+    plies : tuple of ReplayedPly
+        The legal moves.
+    problems : tuple of str
+        Claims that do not hold, one line each; none if the record is right.
+    """
+
+    board: Board
+    start: Position
+    plies: tuple[ReplayedPly, ...]
+    problems: tuple[str, ...]
+
+
+def replay(record: GameRecord) -> Replay:
+    """Make the moves of a record and compare what it claims.
+
+    Parameters
+    ----------
+    record : GameRecord
+        As a reader of `tablut.formats` returns it.
+
+    Returns
+    -------
+    Replay
+        The game as the rules have it, and the record's problems.
+
+    Raises
+    ------
+    InputError
+        If the record names no rule set, or its start cannot be played on.
+
+    Examples
+    --------
+    >>> from tablut.formats import read_record
+    >>> game = replay(read_record('[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-b2xa2 white'))
+    >>> for problem in game.problems:
+    ...     print(problem)
+    ply 3: says b3-b2xa2, the move is b3-b2
+    result: says white, the game is not over
+    """
+    if record.variant is None:
+        raise InputError("record: names no rule set; give one with --variant")
+    board = Board(record.variant, record.start)
+    start, plies, problems = board.position, [], []
+    for number, said in enumerate(record.moves, 1):
+        over = board.outcome()
+        if over is not None:
+            problems.append(f"ply {number}: {said} comes after the end ({_told(over)})")
+        try:
+            board.push(said.move)
+        except IllegalMoveError as error:
+            problems.append(f"ply {number}: {error}")
+            break
+        truth = MoveText(said.move, frozenset(board.captured()) or None)
+        if said.captures is not None and said.captures != frozenset(board.captured()):
+            problems.append(f"ply {number}: says {said}, the move is {truth}")
+        if record.positions is not None:
+            problems += _differences(number, board, record.positions[number - 1])
+        plies.append(ReplayedPly(truth, board.position, board.outcome()))
+    problems += _result_problems(board.outcome(), record.result)
+    return Replay(board, start, tuple(plies), tuple(problems))
+
+
+def _differences(ply: int, board: Board, said: Position) -> list[str]:
+    differing = [
+        square_name(square, board.size)
+        for square, (ours, theirs) in enumerate(zip(board.position.cells, said.cells, strict=True))
+        if ours != theirs
+    ]
+    return [f"ply {ply}: the record's board differs on {', '.join(differing)}"] if differing else []
+
+
+def _result_problems(outcome: Outcome | None, claimed: str | None) -> list[str]:
+    """Compare the result; a player may also have lost by resigning or by time, which the board does not show."""
+    if claimed is None:
+        return []
+    if outcome is None:
+        return [f"result: says {claimed}, the game is not over"]
+    truth = outcome.winner or "draw"
+    return [] if truth == claimed else [f"result: says {claimed}, it is {truth} ({_told(outcome)})"]
+
+
+def _told(outcome: Outcome) -> str:
+    return outcome.termination.replace("_", " ") + (f", {outcome.winner} wins" if outcome.winner else ", a draw")

@@ -1,0 +1,196 @@
+"""The commands that handle positions, moves and records, as a user types them."""
+
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tablut.cli.shell import run
+from tablut.formats import read_record
+from tablut.position import Position
+from tablut.replay import replay
+
+START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
+Captured = pytest.CaptureFixture[str]
+
+
+def answer(capsys: Captured, *arguments: str, code: int = 0) -> dict:
+    assert run([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: Captured, *arguments: str) -> str:
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_show(capsys: Captured, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "board.svg"
+    shown = answer(capsys, "show", "--svg", str(target))
+    assert shown["position"] == START
+    assert shown["turn"] == "white"
+    assert shown["status"] == []
+    assert shown["outcome"] is None
+    assert target.read_text().startswith("<svg ")
+    assert run(["show", "-v", "brandubh"]) == 0
+    assert "4  ● ● ○ ♔ ○ ● ●" in capsys.readouterr().out
+
+
+def test_show_an_impossible_position(capsys: Captured) -> None:
+    shown = answer(capsys, "show", "-p", START.replace("K", "1"))
+    assert shown["status"] == ["NO_KING"]
+    assert run(["show", "-p", START.replace("K", "1")]) == 0
+    assert "impossible: there is no king" in capsys.readouterr().out
+
+
+def test_positions_come_from_text_file_and_standard_input(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = "..b..\n.....\nb.K.b\n.....\n..b..\nb\n"
+    file = tmp_path / "position.txt"
+    file.write_text(grid)
+    expected = "2b2/5/b1K1b/5/2b2 b"
+    for source in (expected, grid, str(file)):
+        assert answer(capsys, "show", "-v", "ashton-5-4v0", "-p", source)["position"] == expected
+    monkeypatch.setattr("sys.stdin", io.StringIO(grid))
+    assert answer(capsys, "show", "-v", "ashton-5-4v0", "-p", "-")["position"] == expected
+
+
+def test_moves(capsys: Captured) -> None:
+    listed = answer(capsys, "moves", "-v", "ashton-5-4v0", "-p", "5/2b2/b1K2/3b1/5 b")
+    by_move = {entry["move"]: entry for entry in listed["moves"]}
+    assert by_move["d2-d3"] == {"move": "d2-d3", "captures": [], "outcome": None}
+    assert listed["turn"] == "black"
+    escapes = answer(capsys, "moves", "-v", "ashton-5-4v0", "-p", "2b2/1K3/b3b/5/2b2 w")["moves"]
+    assert {entry["move"] for entry in escapes if entry["outcome"]} == {"b4-a4", "b4-b5", "b4-e4", "b4-b1"}
+    assert run(["moves", "-v", "ashton-5-4v0", "-p", "2b2/1K3/b3b/5/2b2 w"]) == 0
+    assert "king escaped: white has won" in capsys.readouterr().out
+
+
+def test_moves_tell_captures(capsys: Captured) -> None:
+    position = "9/9/3w5/9/4K4/9/1wb6/9/9 w"
+    listed = answer(capsys, "moves", "-p", position)["moves"]
+    (capture,) = [entry for entry in listed if entry["captures"]]
+    assert capture["move"] == "d7-d3"
+    assert capture["captures"] == ["c3"]
+    assert capture["outcome"] == {"termination": "no_attackers", "winner": "white"}
+    assert run(["moves", "-p", position]) == 0
+    assert "d7-d3xc3" in capsys.readouterr().out
+
+
+def test_apply(capsys: Captured) -> None:
+    applied = answer(capsys, "apply", "e4-f4", "e2f2")
+    assert [entry["move"] for entry in applied["moves"]] == ["e4-f4", "e2-f2"]
+    assert applied["position"] == "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b4w2b/4w4/5b3/3bbb3 w"
+    assert applied["provenance"]["parameters"]["moves"] == ["e4-f4", "e2f2"]
+    assert run(["apply", "e4-f4"]) == 0
+    assert "black to move" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["apply", "e4-e9"], ["e4-e9", "cannot go there"]),
+        (["apply", "e4-f4xa1"], ["the move is e4-f4"]),
+        (["apply", "nonsense"], ["'nonsense'", "e4-e7"]),
+        (["moves", "-p", "2b2/5/b3b/5/2b2 w", "-v", "ashton-5-4v0"], ["NO_KING"]),
+        (["show", "-p", "3bbb3 w"], ["has 1 rows"]),
+        (["show", "-p", "nosuchfile"], ["nosuchfile", "No such file"]),
+        (["status", "-p", ""], ["is empty"]),
+        (["convert", "--to", "pgn"], ["pgn"]),
+        (["convert", "--to", "mcgill"], ["notation of moves"]),
+        (["convert", "--to", "grid", "-p", "/1t1/K2/2T/"], ["--side"]),
+        (["convert", "--to", "grid", "-p", '{"board": 3, "turn": "WHITE"}'], ["board"]),
+        (["replay", "nosuchfile"], ["nosuchfile"]),
+    ],
+)
+def test_bad_input_is_one_line(capsys: Captured, arguments: list[str], words: list[str]) -> None:
+    line = refusal(capsys, *arguments)
+    assert all(word in line for word in words), line
+
+
+def test_an_unwritable_drawing_is_one_line(capsys: Captured, tmp_path: Path) -> None:
+    assert "Is a directory" in refusal(capsys, "show", "--svg", str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_status(capsys: Captured) -> None:
+    assert answer(capsys, "status")["status"] == []
+    result = answer(capsys, "status", "-v", "ashton-5-4v0", "-p", "2w2/5/b1b1b/5/2b2 w")
+    assert result["status"] == ["NO_KING", "TOO_MANY_DEFENDERS", "SOLDIER_ON_CASTLE", "DEFENDER_IN_CAMP"]
+    assert list(result["meanings"]) == result["status"]
+    assert run(["status"]) == 0
+    assert "nothing speaks against it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("to", ["tablut", "grid", "opentafl", "bologna"])
+def test_every_format_of_positions_is_read_back(capsys: Captured, to: str) -> None:
+    lopsided = "b8/9/2w6/9/4K4/6b2/9/9/1w7 b"
+    text = answer(capsys, "convert", "--to", to, "-p", lopsided)["text"]
+    again = answer(capsys, "convert", "--to", "tablut", "-p", text, "--side", "b")
+    assert again["text"] == lopsided
+
+
+def test_moves_in_every_notation(capsys: Captured) -> None:
+    moves = ["e2-f2", "e4-h4", "f2-f3"]
+    for to, expected in (
+        ("berkeley", ["e2-f", "e4-h", "f2-3"]),
+        ("mcgill", ["7 4 7 5 0", "5 4 5 7 1", "7 5 6 5 0"]),
+    ):
+        assert answer(capsys, "convert", "--to", to, "-v", "berkeley", *moves)["text"].split("\n") == expected
+        applied = answer(capsys, "convert", "--to", "tablut", "-v", "berkeley", *expected)
+        assert applied["moves"] == moves
+    spoken = ['{"from":"e2","to":"f2","turn":"BLACK"}', "Te4-h4"]
+    assert answer(capsys, "convert", "--to", "tablut", "-v", "berkeley", *spoken)["moves"] == moves[:2]
+
+
+GAME = '[Variant "ashton-5-4v0"]\n[White "Anna"]\n[Black "Bert"]\n\n1. c3-b3 c1-b1\n2. b3-b2 e3-e2\n{}\n'
+
+
+def test_a_right_record(capsys: Captured, tmp_path: Path) -> None:
+    file, copy = tmp_path / "game.txt", tmp_path / "copy.txt"
+    file.write_text(GAME.format("*"))
+    result = answer(capsys, "replay", str(file), "--svg", str(tmp_path / "plies"), "--save", str(copy))
+    assert result["problems"] == []
+    assert [entry["move"] for entry in result["moves"]] == ["c3-b3", "c1-b1", "b3-b2", "e3-e2"]
+    assert result["position"] == result["positions"][-1]
+    assert sorted(path.name for path in (tmp_path / "plies").iterdir()) == [f"ply-{n}.svg" for n in range(5)]
+    assert copy.read_text() == file.read_text()
+    assert run(["replay", str(file), "--ply", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "Anna against Bert" in text
+    assert "3  ● ♔ ╳ · ●" in text
+
+
+WRONG = {
+    "1. c3-b3 c1-b1\n2. b3-b2xa2 *": "ply 3: says b3-b2xa2, the move is b3-b2",
+    "1. c3-b3 b3-b2 *": "ply 2: move b3-b2: is not legal",
+    "1. c3-b3 white": "result: says white, the game is not over",
+    "1. c3-b3 c1-b1\n2. b3-b5 black": "result: says black, it is white (king escaped, white wins)",
+    "1. c3-b3 c1-b1\n2. b3-b5 c5-d5 white": "ply 4: c5-d5 comes after the end (king escaped, white wins)",
+}
+
+
+@pytest.mark.parametrize("moves", WRONG)
+def test_a_wrong_record_is_answered_with_no(capsys: Captured, tmp_path: Path, moves: str) -> None:
+    file = tmp_path / "game.txt"
+    file.write_text('[Variant "ashton-5-4v0"]\n\n' + moves)
+    result = answer(capsys, "replay", str(file), code=1)
+    assert any(problem.startswith(WRONG[moves]) for problem in result["problems"]), result["problems"]
+    assert run(["replay", str(file)]) == 1
+    assert WRONG[moves] in capsys.readouterr().out
+
+
+def test_a_board_that_the_record_claims_is_compared() -> None:
+    record = read_record('[Variant "ashton-5-4v0"] 1. c3-b3 *')
+    (right,) = (step.position for step in replay(record).plies)
+    wrong = Position(right.cells.replace("K", ".", 1), right.side)
+    assert replay(dataclasses.replace(record, positions=(right,))).problems == ()
+    assert replay(dataclasses.replace(record, positions=(wrong,))).problems == (
+        "ply 1: the record's board differs on b3",
+    )
