@@ -1,0 +1,185 @@
+"""Positions as words: exact packing, unpacking, and expansion of whole arrays of positions.
+
+A position is one big integer, cut into W words of 64 bits, the least significant
+first. With C = N² cells its bits are, from the bottom: C for the attackers, C for the
+defenders, the king's cell as a number in as few bits as C needs, and one for black
+to move: 170 bits, three words, on 9×9. The packing is exact, hence a set of rows of
+words is a set of positions.
+
+`expand` never packs a child: a ply changes few bits, and changes them by exclusive or.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tablut.engine.jit import U64, inlined, kernel, popcount, trailing_zeros
+from tablut.engine.kernels import count_moves, generate, make, neighbour, unmake
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = ["count_children", "expand", "pack", "unpack"]
+
+
+@inlined
+def field(words: NDArray[np.uint64], start: int, length: int) -> int:
+    """Return ``length`` < 32 bits of a position from bit ``start`` on."""
+    word, shift = start >> 6, start & 63
+    value = words[word] >> U64(shift)
+    if shift + length > 64:
+        value |= words[word + 1] << U64(64 - shift)
+    return np.int64(value & U64((1 << length) - 1))  # type: ignore[return-value]
+
+
+@inlined
+def add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
+    """Set ``length`` < 32 bits of a position, clear so far, from bit ``start`` on."""
+    word, shift = start >> 6, start & 63
+    words[word] |= U64(value) << U64(shift)
+    if shift + length > 64:
+        words[word + 1] |= U64(value) >> U64(64 - shift)
+
+
+@inlined
+def king_width(t: Tables) -> int:
+    """Return the number of bits of the king's cell."""
+    width = 0
+    while (1 << width) < t.cells:
+        width += 1
+    return width
+
+
+@inlined
+def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
+    """Write one position (W words) to a board."""
+    size, cells = t.size, t.cells
+    width = king_width(t)
+    king = field(words, 2 * cells, width)
+    attackers, defenders = 0, 0
+    for line in range(size):
+        board[size + line] = np.uint32(0)
+    for rank in range(size):
+        black, white = field(words, rank * size, size), field(words, cells + rank * size, size)
+        attackers += popcount(black)
+        defenders += popcount(white)
+        if rank == np.int64(t.rank[king]):
+            white |= 1 << np.int64(t.file[king])
+        row = black | (white << 16)
+        board[rank] = np.uint32(row)
+        while row:
+            place = trailing_zeros(row)
+            row &= row - 1
+            board[size + (place & 15)] |= np.uint32(1 << (rank + (place & 16)))
+    board[2 * size] = np.uint32(king)
+    board[2 * size + 1] = np.uint32(field(words, 2 * cells + width, 1))
+    board[2 * size + 2] = np.uint32(attackers)
+    board[2 * size + 3] = np.uint32(defenders)
+
+
+@inlined
+def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
+    """Write a board to one position (W words)."""
+    size, cells = t.size, t.cells
+    king = np.int64(board[2 * size])
+    for word in range(t.words):
+        words[word] = U64(0)
+    for rank in range(size):
+        row = np.int64(board[rank])
+        white = row >> 16
+        if rank == np.int64(t.rank[king]):
+            white &= ~(1 << np.int64(t.file[king]))
+        add_field(words, rank * size, size, row & 0xFFFF)
+        add_field(words, cells + rank * size, size, white)
+    for word in range(t.words):
+        words[word] |= t.bits[2, king, word]
+        if board[2 * size + 1] != 0:
+            words[word] |= t.side_bits[word]
+
+
+@kernel
+def unpack_all(t: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
+    """Write positions, shape (n, W), to boards, shape (n, 2N + 4)."""
+    for index in range(len(words)):
+        unpack(t, words[index], boards[index])
+
+
+@kernel
+def pack_all(t: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
+    """Write boards, shape (n, 2N + 4), to positions, shape (n, W)."""
+    for index in range(len(boards)):
+        pack(t, boards[index], words[index])
+
+
+@kernel
+def count_children(t: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
+    """Write the number of legal moves of each position and return their sum."""
+    board = np.empty(2 * t.size + 4, dtype=np.uint32)
+    total = 0
+    for index in range(len(words)):
+        unpack(t, words[index], board)
+        counts[index] = count_moves(t, board, np.int64(board[2 * t.size + 1]))  # type: ignore[arg-type]
+        total += counts[index]
+    return total
+
+
+@kernel
+def expand(
+    t: Tables,
+    words: NDArray[np.uint64],
+    children: NDArray[np.uint64],
+    parents: NDArray[np.int64],
+    moves: NDArray[np.int32],
+    outcomes: NDArray[np.uint8],
+) -> int:
+    """Write all children of positions and return how many there are.
+
+    Parameters
+    ----------
+    t : Tables
+        The variant.
+    words : ndarray of uint64, shape (n, W)
+        Undecided positions.
+    children : ndarray of uint64, shape (m, W)
+        Receives the children, in the order of their parents and of `generate`; m is at
+        least the sum that `count_children` returns.
+    parents : ndarray of int64, shape (m,)
+        Receives the row of each child's parent.
+    moves : ndarray of int32, shape (m,)
+        Receives the moves, ``from | to << 7``.
+    outcomes : ndarray of uint8, shape (m,)
+        Receives the outcome codes, 0 where the child is undecided.
+    """
+    size = t.size
+    board = np.empty(2 * size + 4, dtype=np.uint32)
+    list_of_moves = np.empty(4 * t.cells, dtype=np.int32)
+    total = 0
+    for parent in range(len(words)):
+        unpack(t, words[parent], board)
+        side, king = np.int64(board[2 * size + 1]), np.int64(board[2 * size])
+        count = generate(t, board, list_of_moves)
+        for index in range(count):
+            move = np.int64(list_of_moves[index])
+            start, target = move & 127, move >> 7
+            undo, outcome = make(t, board, move)  # type: ignore[arg-type]
+            directions = undo >> 14
+            unmake(t, board, undo)
+            kind = 0 if side == 1 else (2 if start == king else 1)
+            for word in range(t.words):
+                value = words[parent, word] ^ t.side_bits[word]
+                children[total, word] = value ^ t.bits[kind, start, word] ^ t.bits[kind, target, word]
+            while directions:
+                direction = directions & -directions
+                directions ^= direction
+                victim = neighbour(t, target, direction)  # type: ignore[arg-type]
+                for word in range(t.words):
+                    children[total, word] ^= t.bits[side, victim, word]
+            parents[total] = parent
+            moves[total] = np.int32(move)
+            outcomes[total] = np.uint8(outcome)
+            total += 1
+    return total
