@@ -1,0 +1,134 @@
+"""Hypothesis strategies for rule sets, boards and positions, for the tests of the toolkit and of its users.
+
+Beside the shipped variants there are variants that nobody plays: any combination of
+rule fields, any terrain on any size. They find the table entries that no published
+figure reaches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from tablut.notation import diagram_cells, square_name
+from tablut.rules import NaiveGame, NaivePosition
+from tablut.variants import Rules, Variant, shipped_variants
+from tablut.variants.rules import CampRules, CastleRules, CornerRules, KingRules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["placement", "random_play", "random_terrains", "random_variants", "rule_sets", "variants"]
+
+
+def variants() -> st.SearchStrategy[Variant]:
+    """Generate shipped variants."""
+    return st.sampled_from(shipped_variants())
+
+
+@st.composite
+def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = ()) -> Rules:
+    """Generate combinations of rule fields; some of ``camp_cells`` are inert."""
+    castle = CastleRules.model_validate(
+        {
+            "pass": draw(st.sampled_from(["nobody", "king", "everyone"])),
+            "stop": draw(st.sampled_from(["nobody", "king"])),
+            "hostile_to_white": draw(st.sampled_from(["never", "empty", "empty_or_besieged", "always"])),
+            "hostile_to_black": draw(st.sampled_from(["never", "empty", "always"])),
+        }
+    )
+    inert = draw(st.lists(st.sampled_from(sorted(camp_cells)), unique=True)) if camp_cells else []
+    return Rules(
+        first=draw(st.sampled_from(["white", "black"])),
+        castle=castle,
+        camps=CampRules(hostile=draw(st.booleans()), shelter=draw(st.booleans()), inert=tuple(inert)),
+        corners=CornerRules(hostile=draw(st.booleans())),
+        king=KingRules(
+            armed=draw(st.booleans()),
+            on_castle=draw(st.sampled_from(["four", "two"])),
+            beside_castle=draw(st.sampled_from(["as_on_castle", "as_elsewhere"])),
+            elsewhere=draw(st.sampled_from(["two", "four"])),
+        ),
+        no_moves=draw(st.sampled_from(["side_to_move_loses", "either_after_ply"])),
+        repetition=draw(st.sampled_from(["draw", "mover_loses", "none"])),
+    )
+
+
+def _camp_names(variant: Variant) -> list[str]:
+    return [square_name(cell, variant.size) for camp in variant.regions.camps for cell in camp.cells]
+
+
+@st.composite
+def random_variants(draw: st.DrawFn) -> Variant:
+    """Generate shipped boards under any combination of rule fields."""
+    variant = draw(variants())
+    return replace(variant, name="random", rules=draw(rule_sets(_camp_names(variant))))
+
+
+@st.composite
+def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11)) -> Variant:
+    """Generate variants on boards with the castle, camps, escapes and corners anywhere."""
+    size = draw(st.sampled_from(list(sizes)))
+    random = Random(draw(st.integers(0, 2**32)))
+    cells = random.choices(".*ABCD", weights=[30, 4, 1, 1, 1, 1], k=size * size)
+    castle = random.choice([size * size // 2, random.randrange(size * size)])
+    cells[castle] = "T"
+    for corner in (0, size - 1, size * (size - 1), size * size - 1):
+        if corner != castle:
+            cells[corner] = random.choice("+X*.")
+    start = ["K" if cell == castle else "." for cell in range(size * size)]
+    homes = [cell for cell in range(size * size) if cells[cell] not in "TX"] or [0]
+    start[random.choice(homes)] = "b"
+
+    def rows(letters: list[str]) -> tuple[str, ...]:
+        return tuple("".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size)))
+
+    variant = Variant("random", "", "", rows(cells), rows(start), shipped_variants()[0].rules)
+    return replace(variant, rules=draw(rule_sets(_camp_names(variant))))
+
+
+def placement(variant: Variant, random: Random, *, soldiers: int | None = None) -> NaivePosition:
+    """Return a random undecided-looking placement; half of the soldiers crowd around the king.
+
+    Whether the game could have come to it, or should have ended, does not matter.
+    """
+    size, terrain = variant.size, diagram_cells(variant.terrain)
+    king_cells = [cell for cell in range(size * size) if terrain[cell] in ".+T"]
+    king = variant.regions.castle if random.random() < 0.3 else random.choice(king_cells)
+    pieces = {king: "K"}
+    for _ in range(random.randrange(1, max(2, size * size // 3)) if soldiers is None else soldiers):
+        if random.random() < 0.5:
+            rank, file = divmod(king, size)
+            rank, file = rank + random.randrange(-2, 3), file + random.randrange(-2, 3)
+            if not (0 <= rank < size and 0 <= file < size):
+                continue
+            cell = rank * size + file
+        else:
+            cell = random.randrange(size * size)
+        piece = random.choice("bbw")
+        banned = "TX" if piece == "b" else "TXABCD"
+        if cell not in pieces and terrain[cell] not in banned:
+            pieces[cell] = piece
+    return NaivePosition({(cell % size, cell // size): piece for cell, piece in pieces.items()}, random.choice("wb"))
+
+
+def random_play(variant: Variant, random: Random, plies: int) -> list[NaivePosition]:
+    """Return the undecided positions of a random game, the start first."""
+    game = NaiveGame(variant)
+    position = game.start()
+    found = [position]
+    for _ in range(plies):
+        moves = game.legal_moves(position)
+        if not moves:
+            break
+        # Captures are rare in random play, so a capturing move is preferred where there is one.
+        results = [game.apply(position, move) for move in random.sample(moves, min(6, len(moves)))]
+        result = max(results, key=lambda result: len(result.captured))
+        if result.outcome is not None:
+            break
+        position = result.position
+        found.append(position)
+    return found
