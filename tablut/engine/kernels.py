@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import U64, inlined, kernel, popcount, trailing_zeros
+from tablut.engine.jit import U64, inlined, pointer, popcount, trailing_zeros
+from tablut.engine.tables import Tables
 from tablut.rules.outcome import (
     KING_CAPTURED,
     KING_ESCAPED,
@@ -33,8 +34,6 @@ from tablut.rules.outcome import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
-
 __all__ = [
     "can_move",
     "capture_directions",
@@ -45,7 +44,44 @@ __all__ = [
     "neighbouring_attackers",
     "position_key",
     "unmake",
+    "view",
 ]
+
+
+@inlined
+def view(t: Tables) -> Tables:
+    """Return the tables with flat pointers for arrays, as every other function here takes them."""
+    return Tables(
+        t.size,
+        t.cells,
+        t.words,
+        t.castle,
+        t.king_armed,
+        t.either_after_ply,
+        t.attackers,
+        t.defenders,
+        pointer(t.slides),
+        pointer(t.attacker_slides),
+        pointer(t.defender_slides),
+        pointer(t.king_slides),
+        pointer(t.counts),
+        pointer(t.attacker_counts),
+        pointer(t.defender_counts),
+        pointer(t.king_extra),
+        pointer(t.king_extra_at),
+        pointer(t.ternary),
+        pointer(t.rank),
+        pointer(t.file),
+        pointer(t.exposed),
+        pointer(t.anvils),
+        pointer(t.facing),
+        pointer(t.king_falls),
+        pointer(t.escapes),
+        pointer(t.keys),
+        pointer(t.side_key),
+        pointer(t.bits),
+        pointer(t.side_bits),
+    )
 
 
 @inlined
@@ -189,8 +225,8 @@ def capture_directions(t: Tables, board: NDArray[np.uint32], side: int, target: 
             own_row &= ~(1 << np.int64(t.file[king]))
         if t.file[king] == file:
             own_column &= ~(1 << np.int64(t.rank[king]))
-    own_row |= np.int64(t.anvils[state, rank])
-    own_column |= np.int64(t.anvils[state, size + file])
+    own_row |= np.int64(t.anvils[state * 2 * size + rank])
+    own_column |= np.int64(t.anvils[state * 2 * size + size + file])
     enemy_row &= np.int64(t.exposed[rank])
     enemy_column &= np.int64(t.exposed[size + file])
     # Bit 0 is one step down the line, bit 2 one step up; anvils stand two steps away.
@@ -298,20 +334,20 @@ def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
     """Return what a ply changes in the Zobrist key, by its undo record; ``side`` is the mover."""
     start, target, directions = undo & 127, (undo >> 7) & 127, (undo >> 14) & 15
     kind = 0 if side == 1 else (2 if is_king else 1)
-    change = t.keys[kind, start] ^ t.keys[kind, target] ^ t.side_key[0]
+    change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
     while directions:
         direction = directions & -directions
         directions ^= direction
-        change ^= t.keys[side, neighbour(t, target, direction)]
+        change ^= t.keys[side * t.cells + neighbour(t, target, direction)]
     return change
 
 
-@kernel
+@inlined
 def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
     """Return the Zobrist key of a board, from scratch."""
     size = t.size
     king = np.int64(board[2 * size])
-    key = t.keys[2, king]
+    key = t.keys[2 * t.cells + king]
     if board[2 * size + 1] != 0:
         key ^= t.side_key[0]
     for rank in range(size):
@@ -319,7 +355,7 @@ def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
         for file in range(size):
             cell = rank * size + file
             if (row >> file) & 1:
-                key ^= t.keys[0, cell]
+                key ^= t.keys[cell]
             elif (row >> (16 + file)) & 1 and cell != king:
-                key ^= t.keys[1, cell]
+                key ^= t.keys[t.cells + cell]
     return U64(key)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import U64, inlined, kernel, popcount, trailing_zeros
-from tablut.engine.kernels import count_moves, generate, make, neighbour, unmake
+from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import count_moves, generate, make, neighbour, unmake, view
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,40 +96,45 @@ def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> Non
         add_field(words, rank * size, size, row & 0xFFFF)
         add_field(words, cells + rank * size, size, white)
     for word in range(t.words):
-        words[word] |= t.bits[2, king, word]
+        words[word] |= t.bits[(2 * cells + king) * t.words + word]
         if board[2 * size + 1] != 0:
             words[word] |= t.side_bits[word]
 
 
 @kernel
-def unpack_all(t: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
+def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
     """Write positions, shape (n, W), to boards, shape (n, 2N + 4)."""
+    t = view(tables)
     for index in range(len(words)):
-        unpack(t, words[index], boards[index])
+        unpack(t, advance(pointer(words), index * t.words), advance(pointer(boards), index * (2 * t.size + 4)))
 
 
 @kernel
-def pack_all(t: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
+def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
     """Write boards, shape (n, 2N + 4), to positions, shape (n, W)."""
+    t = view(tables)
     for index in range(len(boards)):
-        pack(t, boards[index], words[index])
+        pack(t, advance(pointer(boards), index * (2 * t.size + 4)), advance(pointer(words), index * t.words))
 
 
 @kernel
-def count_children(t: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
+def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
     """Write the number of legal moves of each position and return their sum."""
-    board = np.empty(2 * t.size + 4, dtype=np.uint32)
+    t = view(tables)
+    scratch = np.empty(2 * t.size + 4, dtype=np.uint32)
+    board = pointer(scratch)
     total = 0
     for index in range(len(words)):
-        unpack(t, words[index], board)
+        unpack(t, advance(pointer(words), index * t.words), board)
         counts[index] = count_moves(t, board, np.int64(board[2 * t.size + 1]))  # type: ignore[arg-type]
         total += counts[index]
+    keep(scratch)
     return total
 
 
 @kernel
 def expand(
-    t: Tables,
+    tables: Tables,
     words: NDArray[np.uint64],
     children: NDArray[np.uint64],
     parents: NDArray[np.int64],
@@ -140,7 +145,7 @@ def expand(
 
     Parameters
     ----------
-    t : Tables
+    tables : Tables
         The variant.
     words : ndarray of uint64, shape (n, W)
         Undecided positions.
@@ -154,32 +159,37 @@ def expand(
     outcomes : ndarray of uint8, shape (m,)
         Receives the outcome codes, 0 where the child is undecided.
     """
-    size = t.size
-    board = np.empty(2 * size + 4, dtype=np.uint32)
-    list_of_moves = np.empty(4 * t.cells, dtype=np.int32)
+    t = view(tables)
+    size, cells, width = t.size, t.cells, t.words
+    scratch, scratch_moves = np.empty(2 * size + 4, dtype=np.uint32), np.empty(4 * cells, dtype=np.int32)
+    board, found = pointer(scratch), pointer(scratch_moves)
     total = 0
     for parent in range(len(words)):
-        unpack(t, words[parent], board)
+        word = advance(pointer(words), parent * width)
+        unpack(t, word, board)
         side, king = np.int64(board[2 * size + 1]), np.int64(board[2 * size])
-        count = generate(t, board, list_of_moves)
+        count = generate(t, board, found)
         for index in range(count):
-            move = np.int64(list_of_moves[index])
+            move = np.int64(found[index])
             start, target = move & 127, move >> 7
-            undo, outcome = make(t, board, move)  # type: ignore[arg-type]
-            directions = undo >> 14
+            undo, outcome = make(t, board, move)
             unmake(t, board, undo)
             kind = 0 if side == 1 else (2 if start == king else 1)
-            for word in range(t.words):
-                value = words[parent, word] ^ t.side_bits[word]
-                children[total, word] = value ^ t.bits[kind, start, word] ^ t.bits[kind, target, word]
+            child = advance(pointer(children), total * width)
+            for number in range(width):
+                moved = t.bits[(kind * cells + start) * width + number] ^ t.bits[(kind * cells + target) * width + number]
+                child[number] = word[number] ^ t.side_bits[number] ^ moved
+            directions = undo >> 14
             while directions:
                 direction = directions & -directions
                 directions ^= direction
-                victim = neighbour(t, target, direction)  # type: ignore[arg-type]
-                for word in range(t.words):
-                    children[total, word] ^= t.bits[side, victim, word]
+                victim = neighbour(t, target, direction)
+                for number in range(width):
+                    child[number] ^= t.bits[(side * cells + victim) * width + number]
             parents[total] = parent
             moves[total] = np.int32(move)
             outcomes[total] = np.uint8(outcome)
             total += 1
+    keep(scratch)
+    keep(scratch_moves)
     return total

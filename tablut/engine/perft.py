@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import U64, kernel, popcount
-from tablut.engine.kernels import count_moves, generate, key_change, make, position_key, unmake
+from tablut.engine.jit import U64, advance, keep, kernel, pointer, popcount
+from tablut.engine.kernels import count_moves, generate, key_change, make, position_key, unmake, view
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -29,42 +29,46 @@ LEAF_COUNTERS = 8
 
 
 @kernel
-def perft_counted(t: Tables, board: NDArray[np.uint32], depth: int) -> int:
+def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -> int:
     """Return the number of sequences of ``depth`` >= 1 plies, the last of which is not made.
 
     Parameters
     ----------
-    t : Tables
+    tables : Tables
         The variant.
-    board : ndarray of uint32, shape (2N + 4,)
+    board_array : ndarray of uint32, shape (2N + 4,)
         An undecided position; as before on return.
     depth : int
         Number of plies.
     """
+    t, board = view(tables), pointer(board_array)
     side = np.int64(board[2 * t.size + 1])
     if depth == 1:
         return count_moves(t, board, side)  # type: ignore[arg-type]
-    moves = np.empty((depth, 4 * t.cells), dtype=np.int32)
+    width = 4 * t.cells
+    moves_array = np.empty(depth * width, dtype=np.int32)
+    moves = pointer(moves_array)
     ends = np.zeros(depth, dtype=np.int64)
     nexts = np.zeros(depth, dtype=np.int64)
     undos = np.zeros(depth, dtype=np.int64)
     total = 0
     ply = 0
-    ends[0] = generate(t, board, moves[0])
+    ends[0] = generate(t, board, moves)
     while True:
         if nexts[ply] == ends[ply]:
             if ply == 0:
+                keep(moves_array)
                 return total
             ply -= 1
             unmake(t, board, undos[ply])
             continue
-        undo, outcome = make(t, board, np.int64(moves[ply, nexts[ply]]))  # type: ignore[arg-type]
+        undo, outcome = make(t, board, np.int64(moves[ply * width + nexts[ply]]))  # type: ignore[arg-type]
         nexts[ply] += 1
         if outcome == UNDECIDED and ply < depth - 2:
             undos[ply] = undo
             ply += 1
             nexts[ply] = 0
-            ends[ply] = generate(t, board, moves[ply])
+            ends[ply] = generate(t, board, advance(moves, ply * width))
             continue
         if outcome == UNDECIDED:
             total += count_moves(t, board, np.int64(board[2 * t.size + 1]))  # type: ignore[arg-type]
@@ -72,14 +76,14 @@ def perft_counted(t: Tables, board: NDArray[np.uint32], depth: int) -> int:
 
 
 @kernel
-def perft_applied(t: Tables, board: NDArray[np.uint32], depth: int, counters: NDArray[np.uint64]) -> int:
+def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, counters: NDArray[np.uint64]) -> int:
     """Return the number of sequences of ``depth`` >= 1 plies, every last one made and judged.
 
     Parameters
     ----------
-    t : Tables
+    tables : Tables
         The variant.
-    board : ndarray of uint32, shape (2N + 4,)
+    board_array : ndarray of uint32, shape (2N + 4,)
         An undecided position; as before on return.
     depth : int
         Number of plies.
@@ -87,7 +91,10 @@ def perft_applied(t: Tables, board: NDArray[np.uint32], depth: int, counters: ND
         Is added to: soldiers captured by last plies, the sum modulo 2**64 of the
         Zobrist keys after them, and their number by outcome code.
     """
-    moves = np.empty((depth, 4 * t.cells), dtype=np.int32)
+    t, board = view(tables), pointer(board_array)
+    width = 4 * t.cells
+    moves_array = np.empty(depth * width, dtype=np.int32)
+    moves = pointer(moves_array)
     ends = np.zeros(depth, dtype=np.int64)
     nexts = np.zeros(depth, dtype=np.int64)
     undos = np.zeros(depth, dtype=np.int64)
@@ -95,16 +102,17 @@ def perft_applied(t: Tables, board: NDArray[np.uint32], depth: int, counters: ND
     total = 0
     ply = 0
     keys[0] = position_key(t, board)
-    ends[0] = generate(t, board, moves[0])
+    ends[0] = generate(t, board, moves)
     while True:
         if nexts[ply] == ends[ply]:
             if ply == 0:
+                keep(moves_array)
                 return total
             ply -= 1
             unmake(t, board, undos[ply])
             continue
         side, king = np.int64(board[2 * t.size + 1]), np.int64(board[2 * t.size])
-        move = np.int64(moves[ply, nexts[ply]])
+        move = np.int64(moves[ply * width + nexts[ply]])
         undo, outcome = make(t, board, move)  # type: ignore[arg-type]
         key = keys[ply] ^ key_change(t, side, (move & 127) == king, undo)  # type: ignore[arg-type, operator]
         nexts[ply] += 1
@@ -114,7 +122,7 @@ def perft_applied(t: Tables, board: NDArray[np.uint32], depth: int, counters: ND
                 ply += 1
                 keys[ply] = key
                 nexts[ply] = 0
-                ends[ply] = generate(t, board, moves[ply])
+                ends[ply] = generate(t, board, advance(moves, ply * width))
             else:
                 unmake(t, board, undo)
             continue
