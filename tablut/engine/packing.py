@@ -95,10 +95,15 @@ def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> Non
             white &= ~(1 << np.int64(t.file[king]))
         add_field(words, rank * size, size, row & 0xFFFF)
         add_field(words, cells + rank * size, size, white)
-    for word in range(t.words):
-        words[word] |= t.bits[(2 * cells + king) * t.words + word]
-        if board[2 * size + 1] != 0:
-            words[word] |= t.side_bits[word]
+    width = king_width(t)
+    add_field(words, 2 * cells, width, king)  # type: ignore[arg-type]
+    add_field(words, 2 * cells + width, 1, np.int64(board[2 * size + 1]))  # type: ignore[arg-type]
+
+
+@inlined
+def flip(words: NDArray[np.uint64], bit: int) -> None:
+    """Flip one bit of a position."""
+    words[bit >> 6] ^= U64(1) << U64(bit & 63)
 
 
 @kernel
@@ -161,6 +166,7 @@ def expand(
     """
     t = view(tables)
     size, cells, width = t.size, t.cells, t.words
+    king_at, side_at = 2 * cells, 2 * cells + king_width(t)
     scratch, scratch_moves = np.empty(2 * size + 4, dtype=np.uint32), np.empty(4 * cells, dtype=np.int32)
     board, found = pointer(scratch), pointer(scratch_moves)
     total = 0
@@ -168,24 +174,34 @@ def expand(
         word = advance(pointer(words), parent * width)
         unpack(t, word, board)
         side, king = np.int64(board[2 * size + 1]), np.int64(board[2 * size])
+        own, enemy = (0, cells) if side == 1 else (cells, 0)
         count = generate(t, board, found)
         for index in range(count):
             move = np.int64(found[index])
             start, target = move & 127, move >> 7
             undo, outcome = make(t, board, move)
             unmake(t, board, undo)
-            kind = 0 if side == 1 else (2 if start == king else 1)
             child = advance(pointer(children), total * width)
-            for number in range(width):
-                moved = t.bits[(kind * cells + start) * width + number] ^ t.bits[(kind * cells + target) * width + number]
-                child[number] = word[number] ^ t.side_bits[number] ^ moved
+            # Written out: a loop over at most four words is vectorised, at a loss.
+            child[0] = word[0]
+            if width > 1:
+                child[1] = word[1]
+            if width > 2:
+                child[2] = word[2]
+            if width > 3:
+                child[3] = word[3]
+            flip(child, side_at)
+            if side == 0 and start == king:
+                # On no board does the king's number straddle two words.
+                child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
+            else:
+                flip(child, own + start)
+                flip(child, own + target)
             directions = undo >> 14
             while directions:
                 direction = directions & -directions
                 directions ^= direction
-                victim = neighbour(t, target, direction)
-                for number in range(width):
-                    child[number] ^= t.bits[(side * cells + victim) * width + number]
+                flip(child, enemy + neighbour(t, target, direction))
             parents[total] = parent
             moves[total] = np.int32(move)
             outcomes[total] = np.uint8(outcome)
