@@ -16,7 +16,7 @@ import numpy as np
 
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import view
-from tablut.engine.packing import field, king_width
+from tablut.engine.packing import board_bits, field, king_width, next_row
 from tablut.engine.vector import least_images
 
 if TYPE_CHECKING:
@@ -101,11 +101,13 @@ def add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint6
 
 
 @inlined
-def table_entries(words: NDArray[np.uint64], start: int, size: int, entries: NDArray[np.int64]) -> int:
+def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
     """Write the table entries of the rows that are not empty and return their number."""
     count = 0
+    bottom = U64((1 << size) - 1)
     for rank in range(size):
-        content = field(words, start + rank * size, size)
+        content = np.int64(low & bottom)
+        low, high = next_row(low, high, size)
         entries[count] = (rank << size) | content
         count += 1 if content != 0 else 0
     return count
@@ -158,8 +160,10 @@ def canonicalise(
         out = advance(pointer(result), index * length)
         king, side = field(word, 2 * cells, width), field(word, 2 * cells + width, 1)
         left = np.int64(candidates[king])
-        whites = table_entries(word, cells, size, entries)
-        blacks = table_entries(word, 0, size, black_entries)
+        low, high = board_bits(word, length, cells, cells)
+        whites = table_entries(low, high, size, entries)
+        low, high = board_bits(word, length, 0, cells)
+        blacks = table_entries(low, high, size, black_entries)
         if left & (left - 1) == 0:
             number = trailing_zeros(left)
             one_image(rows, entries, whites, number, white)

@@ -37,6 +37,29 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 
 @inlined
+def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
+    """Return C bits of a position from bit ``start`` on, as the low and the high 64 of them."""
+    word, shift = start >> 6, start & 63
+    low, high = words[word], U64(0)
+    if word + 1 < length:
+        high = words[word + 1]
+    if shift != 0:
+        low = (low >> U64(shift)) | (high << U64(64 - shift))
+        high >>= U64(shift)
+        if word + 2 < length:
+            high |= words[word + 2] << U64(64 - shift)
+    if cells < 64:
+        return low & ((U64(1) << U64(cells)) - U64(1)), U64(0)
+    return low, high & ((U64(1) << U64(cells - 64)) - U64(1))
+
+
+@inlined
+def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.uint64]:
+    """Return a board of bits without its lowest row, which is moved out at the bottom."""
+    return (low >> U64(size)) | (high << U64(64 - size)), high >> U64(size)
+
+
+@inlined
 def add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
     """Set ``length`` < 32 bits of a position, clear so far, from bit ``start`` on."""
     word, shift = start >> 6, start & 63
@@ -63,8 +86,13 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
     attackers, defenders = 0, 0
     for line in range(size):
         board[size + line] = np.uint32(0)
+    black_low, black_high = board_bits(words, t.words, 0, cells)
+    white_low, white_high = board_bits(words, t.words, cells, cells)
+    bottom = U64((1 << size) - 1)
     for rank in range(size):
-        black, white = field(words, rank * size, size), field(words, cells + rank * size, size)
+        black, white = np.int64(black_low & bottom), np.int64(white_low & bottom)
+        black_low, black_high = next_row(black_low, black_high, size)
+        white_low, white_high = next_row(white_low, white_high, size)
         attackers += popcount(black)
         defenders += popcount(white)
         if rank == np.int64(t.rank[king]):
