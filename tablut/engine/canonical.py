@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import view
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import flat
 from tablut.engine.packing import board_bits, field, king_width, next_row
 from tablut.engine.vector import least_images
 
@@ -106,7 +106,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
     count = 0
     bottom = U64((1 << size) - 1)
     for rank in range(size):
-        content = np.int64(low & bottom)
+        content = I64(low & bottom)
         low, high = next_row(low, high, size)
         entries[count] = (rank << size) | content
         count += 1 if content != 0 else 0
@@ -147,7 +147,7 @@ def canonicalise(
     elements : ndarray of uint8, shape (n,)
         Receives the number of the first element of the group that gives the canonical form.
     """
-    t = view(tables)
+    t = flat(tables)
     size, cells, length = t.size, t.cells, t.words
     width = king_width(t)
     scratch_entries, scratch_images = np.empty(2 * size, dtype=np.int64), np.empty(32, dtype=np.uint64)
@@ -159,7 +159,7 @@ def canonicalise(
         word = advance(pointer(words), index * length)
         out = advance(pointer(result), index * length)
         king, side = field(word, 2 * cells, width), field(word, 2 * cells + width, 1)
-        left = np.int64(candidates[king])
+        left = I64(candidates[king])
         low, high = board_bits(word, length, cells, cells)
         whites = table_entries(low, high, size, entries)
         low, high = board_bits(word, length, 0, cells)

@@ -22,7 +22,7 @@ import hashlib
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numba
 import numpy as np
@@ -33,11 +33,15 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["U64", "advance", "inlined", "keep", "kernel", "pointer", "popcount", "trailing_zeros"]
+__all__ = ["I64", "U64", "advance", "inlined", "keep", "kernel", "pointer", "popcount", "trailing_zeros"]
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
-U64: Final = np.uint64
+I64: Final[Any] = np.int64
+U64: Final[Any] = np.uint64
+"""Conversions inside kernels. `Any`, because a checker cannot know numba's integer types."""
+
+_intrinsic: Any = intrinsic
 
 
 @cache
@@ -48,14 +52,14 @@ def _source_digest() -> str:
     return digest.hexdigest()
 
 
-class _EngineCache(FunctionCache):  # type: ignore[misc]
+class _EngineCache(FunctionCache):
     """numba's cache on disk, with all engine sources in the key."""
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return (*super()._index_key(sig, codegen), _source_digest())
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]
+class _Announcement(event.Listener):
     """Says once, on a terminal, that kernels are being compiled; a cached kernel triggers nothing."""
 
     def __init__(self) -> None:
@@ -90,59 +94,59 @@ def kernel(function: Function) -> Function:
     # A function without a source file (typed at a prompt) cannot be cached.
     if Path(function.__code__.co_filename).is_file():
         dispatcher._cache = _EngineCache(function)
-    return dispatcher  # type: ignore[no-any-return]
+    return cast("Function", dispatcher)
 
 
 def inlined(function: Function) -> Function:
     """Compile a function that kernels call, into each of them: LLVM must inline it."""
-    return numba.njit(nogil=True, boundscheck=False, forceinline=True)(function)  # type: ignore[no-any-return]
+    return cast("Function", numba.njit(nogil=True, boundscheck=False, forceinline=True)(function))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def popcount(typing_context: Any, value: Any) -> Any:
+@_intrinsic  # type: ignore[untyped-decorator]
+def popcount(_typing_context: Any, value: Any) -> Any:
     """Return the number of set bits of an integer, by LLVM's ``ctpop``; int64."""
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.ctpop(args[0]), value, types.int64)
 
     return types.int64(value), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def trailing_zeros(typing_context: Any, value: Any) -> Any:
+@_intrinsic  # type: ignore[untyped-decorator]
+def trailing_zeros(_typing_context: Any, value: Any) -> Any:
     """Return the index of the lowest set bit of a non-zero integer, by LLVM's ``cttz``; int64."""
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.cttz(args[0], cgutils.true_bit), value, types.int64)
 
     return types.int64(value), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def pointer(typing_context: Any, array: Any) -> Any:
+@_intrinsic  # type: ignore[untyped-decorator]
+def pointer(_typing_context: Any, array: Any) -> Any:
     """Return the address of an array's first item; indexing it knows neither bounds nor shapes."""
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.make_array(array)(context, builder, args[0]).data
 
     return types.CPointer(array.dtype)(array), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def advance(typing_context: Any, address: Any, items: Any) -> Any:
+@_intrinsic  # type: ignore[untyped-decorator]
+def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
     """Return a pointer moved on by a number of items."""
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.gep(args[0], [args[1]])
 
     return address(address, types.int64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def keep(typing_context: Any, array: Any) -> Any:
+@_intrinsic  # type: ignore[untyped-decorator]
+def keep(_typing_context: Any, array: Any) -> Any:
     """Do nothing, late enough: an array is not freed before its last use."""
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def code(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
         return context.get_constant(types.int64, 0)
 
     return types.int64(array), code

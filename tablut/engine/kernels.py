@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import U64, inlined, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, inlined, pointer, popcount, trailing_zeros
 from tablut.engine.tables import Tables
 from tablut.rules.outcome import (
     KING_CAPTURED,
@@ -38,18 +38,18 @@ __all__ = [
     "can_move",
     "capture_directions",
     "count_moves",
+    "flat",
     "generate",
     "key_change",
     "make",
     "neighbouring_attackers",
     "position_key",
     "unmake",
-    "view",
 ]
 
 
 @inlined
-def view(t: Tables) -> Tables:
+def flat(t: Tables) -> Tables:
     """Return the tables with flat pointers for arrays, as every other function here takes them."""
     return Tables(
         t.size,
@@ -58,8 +58,6 @@ def view(t: Tables) -> Tables:
         t.castle,
         t.king_armed,
         t.either_after_ply,
-        t.attackers,
-        t.defenders,
         pointer(t.slides),
         pointer(t.attacker_slides),
         pointer(t.defender_slides),
@@ -79,20 +77,18 @@ def view(t: Tables) -> Tables:
         pointer(t.escapes),
         pointer(t.keys),
         pointer(t.side_key),
-        pointer(t.bits),
-        pointer(t.side_bits),
     )
 
 
 @inlined
 def _line(board: NDArray[np.uint32], line: int) -> int:
-    return np.int64(board[line])  # type: ignore[return-value]
+    return I64(board[line])
 
 
 @inlined
 def neighbouring_attackers(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
     """Return the directions from a cell in which an attacker stands next to it, 0 to 15."""
-    rank, file = np.int64(t.rank[cell]), np.int64(t.file[cell])
+    rank, file = I64(t.rank[cell]), I64(t.file[cell])
     row = (((_line(board, rank) & 0xFFFF) << 1) >> file) & 5
     column = (((_line(board, t.size + file) & 0xFFFF) << 1) >> rank) & 5
     return row | (column << 1)
@@ -101,19 +97,19 @@ def neighbouring_attackers(t: Tables, board: NDArray[np.uint32], cell: int) -> i
 @inlined
 def king_slide(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
     """Return the masks of the king's targets on its row and on its column."""
-    rank, file = np.int64(t.rank[king]), np.int64(t.file[king])
+    rank, file = I64(t.rank[king]), I64(t.file[king])
     row, column = _line(board, rank), _line(board, t.size + file)
     row, column = (row | (row >> 16)) & 0xFFFF, (column | (column >> 16)) & 0xFFFF
     return (
-        np.int64(t.slides[np.int64(t.king_slides[rank]) + (file << t.size) + row]),
-        np.int64(t.slides[np.int64(t.king_slides[t.size + file]) + (rank << t.size) + column]),
+        I64(t.slides[I64(t.king_slides[rank]) + (file << t.size) + row]),
+        I64(t.slides[I64(t.king_slides[t.size + file]) + (rank << t.size) + column]),
     )
 
 
 @inlined
 def line_content(t: Tables, line: int) -> int:
     """Return the content of a line as a number in base 3: digit 1 an attacker, 2 a white piece."""
-    return np.int64(t.ternary[line & 0xFFFF]) + 2 * np.int64(t.ternary[line >> 16])  # type: ignore[return-value]
+    return I64(t.ternary[line & 0xFFFF]) + 2 * I64(t.ternary[line >> 16])
 
 
 @inlined
@@ -123,16 +119,16 @@ def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     lines = 2 * t.size
     if side == 1:
         for line in range(lines):
-            total += np.int64(t.counts[np.int64(t.attacker_counts[line]) + line_content(t, _line(board, line))])
+            total += I64(t.counts[I64(t.attacker_counts[line]) + line_content(t, _line(board, line))])
         return total
     for line in range(lines):
-        total += np.int64(t.counts[np.int64(t.defender_counts[line]) + line_content(t, _line(board, line))])
-    king = np.int64(board[lines])
-    rank, file = np.int64(t.rank[king]), np.int64(t.file[king])
+        total += I64(t.counts[I64(t.defender_counts[line]) + line_content(t, _line(board, line))])
+    king = I64(board[lines])
+    rank, file = I64(t.rank[king]), I64(t.file[king])
     row, column = _line(board, rank), _line(board, t.size + file)
     row, column = (row | (row >> 16)) & 0xFFFF, (column | (column >> 16)) & 0xFFFF
-    total += np.int64(t.king_extra[np.int64(t.king_extra_at[rank]) + (file << t.size) + row])
-    total += np.int64(t.king_extra[np.int64(t.king_extra_at[t.size + file]) + (rank << t.size) + column])
+    total += I64(t.king_extra[I64(t.king_extra_at[rank]) + (file << t.size) + row])
+    total += I64(t.king_extra[I64(t.king_extra_at[t.size + file]) + (rank << t.size) + column])
     return total
 
 
@@ -142,16 +138,16 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     lines = 2 * t.size
     if side == 1:
         for line in range(lines):
-            if t.counts[np.int64(t.attacker_counts[line]) + line_content(t, _line(board, line))] != 0:
+            if t.counts[I64(t.attacker_counts[line]) + line_content(t, _line(board, line))] != 0:
                 return True
         return False
     # A king goes wherever a soldier in its place could: without a slide of its own,
     # the counts, which take it for a soldier, cannot count it wrongly.
-    row, column = king_slide(t, board, np.int64(board[lines]))  # type: ignore[arg-type]
+    row, column = king_slide(t, board, I64(board[lines]))
     if (row | column) != 0:
         return True
     for line in range(lines):
-        if t.counts[np.int64(t.defender_counts[line]) + line_content(t, _line(board, line))] != 0:
+        if t.counts[I64(t.defender_counts[line]) + line_content(t, _line(board, line))] != 0:
             return True
     return False
 
@@ -165,8 +161,8 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
     empty cell is the end of at most four slides.
     """
     size = t.size
-    side = np.int64(board[2 * size + 1])
-    king = np.int64(board[2 * size])
+    side = I64(board[2 * size + 1])
+    king = I64(board[2 * size])
     shift = 16 - (side << 4)
     slides_at = t.attacker_slides if side == 1 else t.defender_slides
     count = 0
@@ -181,16 +177,16 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
             column = _line(board, size + file)
             column = (column | (column >> 16)) & 0xFFFF
             if side == 0 and start == king:
-                along_row, along_column = np.int64(t.king_slides[rank]), np.int64(t.king_slides[size + file])
+                along_row, along_column = I64(t.king_slides[rank]), I64(t.king_slides[size + file])
             else:
-                along_row, along_column = np.int64(slides_at[rank]), np.int64(slides_at[size + file])
-            targets = np.int64(t.slides[along_row + (file << size) + row])
+                along_row, along_column = I64(slides_at[rank]), I64(slides_at[size + file])
+            targets = I64(t.slides[along_row + (file << size) + row])
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
                 moves[count] = start | ((rank * size + place) << 7)
                 count += 1
-            targets = np.int64(t.slides[along_column + (rank << size) + column])
+            targets = I64(t.slides[along_column + (rank << size) + column])
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
@@ -208,7 +204,7 @@ def capture_directions(t: Tables, board: NDArray[np.uint32], side: int, target: 
     """
     size = t.size
     shift = 16 - (side << 4)
-    rank, file = np.int64(t.rank[target]), np.int64(t.file[target])
+    rank, file = I64(t.rank[target]), I64(t.file[target])
     row, column = _line(board, rank), _line(board, size + file)
     if side == 1:
         state = 2
@@ -222,13 +218,13 @@ def capture_directions(t: Tables, board: NDArray[np.uint32], side: int, target: 
     enemy_row, enemy_column = (row >> (16 - shift)) & 0xFFFF, (column >> (16 - shift)) & 0xFFFF
     if side == 0 and t.king_armed == 0:
         if t.rank[king] == rank:
-            own_row &= ~(1 << np.int64(t.file[king]))
+            own_row &= ~(1 << I64(t.file[king]))
         if t.file[king] == file:
-            own_column &= ~(1 << np.int64(t.rank[king]))
-    own_row |= np.int64(t.anvils[state * 2 * size + rank])
-    own_column |= np.int64(t.anvils[state * 2 * size + size + file])
-    enemy_row &= np.int64(t.exposed[rank])
-    enemy_column &= np.int64(t.exposed[size + file])
+            own_column &= ~(1 << I64(t.rank[king]))
+    own_row |= I64(t.anvils[state * 2 * size + rank])
+    own_column |= I64(t.anvils[state * 2 * size + size + file])
+    enemy_row &= I64(t.exposed[rank])
+    enemy_column &= I64(t.exposed[size + file])
     # Bit 0 is one step down the line, bit 2 one step up; anvils stand two steps away.
     victims = ((enemy_row << 1) >> file) & 5
     anvils = ((own_row << 2) >> file) & 17
@@ -237,7 +233,7 @@ def capture_directions(t: Tables, board: NDArray[np.uint32], side: int, target: 
     anvils = ((own_column << 2) >> rank) & 17
     directions |= (victims & (anvils | (anvils >> 2))) << 1
     if side == 1:
-        directions &= ~np.int64(t.facing[king * t.cells + target])
+        directions &= ~I64(t.facing[king * t.cells + target])
     return directions
 
 
@@ -256,7 +252,7 @@ def neighbour(t: Tables, cell: int, direction: int) -> int:
 @inlined
 def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
     """Add or remove a piece: ``shift`` is 0 for an attacker, 16 for a white piece."""
-    rank, file = np.int64(t.rank[cell]), np.int64(t.file[cell])
+    rank, file = I64(t.rank[cell]), I64(t.file[cell])
     board[rank] ^= np.uint32(1 << (file + shift))
     board[t.size + file] ^= np.uint32(1 << (rank + shift))
 
@@ -275,8 +271,8 @@ def judge(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: in
     """Return the outcome code after a ply of ``side`` to ``target``; the board shows the position after it."""
     outcome = UNDECIDED
     if side == 1:
-        facing = np.int64(t.facing[king * t.cells + target])
-        if facing != 0 and (np.int64(t.king_falls[king * 16 + neighbouring_attackers(t, board, king)]) & facing) != 0:
+        facing = I64(t.facing[king * t.cells + target])
+        if facing != 0 and (I64(t.king_falls[king * 16 + neighbouring_attackers(t, board, king)]) & facing) != 0:
             return KING_CAPTURED
     elif target == king and t.escapes[target] != 0:
         outcome = KING_ESCAPED
@@ -296,18 +292,18 @@ def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
     """Make a legal move on the board; return the undo record and the outcome code."""
     size = t.size
     start, target = move & 127, (move >> 7) & 127
-    side, king = np.int64(board[2 * size + 1]), np.int64(board[2 * size])
+    side, king = I64(board[2 * size + 1]), I64(board[2 * size])
     shift = 16 - (side << 4)
     toggle(t, board, start, shift)
     toggle(t, board, target, shift)
     if side == 0 and start == king:
-        king = np.int64(target)
+        king = I64(target)
         board[2 * size] = np.uint32(target)
-    directions = capture_directions(t, board, side, target, king)  # type: ignore[arg-type]
+    directions = capture_directions(t, board, side, target, king)
     if directions != 0:
-        toggle_captured(t, board, target, directions, 16 - shift)  # type: ignore[arg-type]
+        toggle_captured(t, board, target, directions, 16 - shift)
         board[2 * size + 2 + side] -= np.uint32(popcount(directions))
-    outcome = judge(t, board, side, target, king, np.int64(board[2 * size + 2]))  # type: ignore[arg-type]
+    outcome = judge(t, board, side, target, king, I64(board[2 * size + 2]))
     board[2 * size + 1] = np.uint32(side ^ 1)
     return (move & 0x3FFF) | (directions << 14), outcome
 
@@ -317,24 +313,22 @@ def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
     """Take a move back, by its undo record."""
     size = t.size
     start, target, directions = undo & 127, (undo >> 7) & 127, (undo >> 14) & 15
-    side = np.int64(board[2 * size + 1]) ^ 1
+    side = I64(board[2 * size + 1]) ^ 1
     shift = 16 - (side << 4)
     board[2 * size + 1] = np.uint32(side)
     if directions != 0:
-        toggle_captured(t, board, target, directions, 16 - shift)  # type: ignore[arg-type]
+        toggle_captured(t, board, target, directions, 16 - shift)
         board[2 * size + 2 + side] += np.uint32(popcount(directions))
     toggle(t, board, target, shift)
     toggle(t, board, start, shift)
-    if side == 0 and np.int64(board[2 * size]) == target:
+    if side == 0 and I64(board[2 * size]) == target:
         board[2 * size] = np.uint32(start)
 
 
 @inlined
-def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
-    """Return what a ply changes in the Zobrist key, by its undo record; ``side`` is the mover."""
-    start, target, directions = undo & 127, (undo >> 7) & 127, (undo >> 14) & 15
-    kind = 0 if side == 1 else (2 if is_king else 1)
-    change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
+def captured_key(t: Tables, side: int, target: int, directions: int) -> np.uint64:
+    """Return the keys of the soldiers that a move of ``side`` to ``target`` captured, by xor."""
+    change = U64(0)
     while directions:
         direction = directions & -directions
         directions ^= direction
@@ -343,10 +337,19 @@ def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
 
 
 @inlined
+def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
+    """Return what a ply changes in the Zobrist key, by its undo record; ``side`` is the mover."""
+    start, target, directions = undo & 127, (undo >> 7) & 127, (undo >> 14) & 15
+    kind = 0 if side == 1 else (2 if is_king else 1)
+    change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
+    return change ^ captured_key(t, side, target, directions)
+
+
+@inlined
 def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
     """Return the Zobrist key of a board, from scratch."""
     size = t.size
-    king = np.int64(board[2 * size])
+    king = I64(board[2 * size])
     key = t.keys[2 * t.cells + king]
     if board[2 * size + 1] != 0:
         key ^= t.side_key[0]

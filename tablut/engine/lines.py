@@ -167,7 +167,7 @@ def line_tables(variant: Variant) -> LineTables:
     >>> from tablut.variants import load_variant
     >>> tables = line_tables(load_variant("ashton"))
     >>> len(tables.slides) // (9 * 512)  # distinct blocks, three movers together
-    10
+    7
     """
     size = variant.size
     lines = board_lines(variant)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import count_moves, generate, make, neighbour, unmake, view
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import count_moves, flat, generate, make, neighbour, unmake
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
     value = words[word] >> U64(shift)
     if shift + length > 64:
         value |= words[word + 1] << U64(64 - shift)
-    return np.int64(value & U64((1 << length) - 1))  # type: ignore[return-value]
+    return I64(value & U64((1 << length) - 1))
 
 
 @inlined
@@ -90,13 +90,13 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
     white_low, white_high = board_bits(words, t.words, cells, cells)
     bottom = U64((1 << size) - 1)
     for rank in range(size):
-        black, white = np.int64(black_low & bottom), np.int64(white_low & bottom)
+        black, white = I64(black_low & bottom), I64(white_low & bottom)
         black_low, black_high = next_row(black_low, black_high, size)
         white_low, white_high = next_row(white_low, white_high, size)
         attackers += popcount(black)
         defenders += popcount(white)
-        if rank == np.int64(t.rank[king]):
-            white |= 1 << np.int64(t.file[king])
+        if rank == I64(t.rank[king]):
+            white |= 1 << I64(t.file[king])
         row = black | (white << 16)
         board[rank] = np.uint32(row)
         while row:
@@ -113,19 +113,19 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
 def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
     """Write a board to one position (W words)."""
     size, cells = t.size, t.cells
-    king = np.int64(board[2 * size])
+    king = I64(board[2 * size])
     for word in range(t.words):
         words[word] = U64(0)
     for rank in range(size):
-        row = np.int64(board[rank])
+        row = I64(board[rank])
         white = row >> 16
-        if rank == np.int64(t.rank[king]):
-            white &= ~(1 << np.int64(t.file[king]))
+        if rank == I64(t.rank[king]):
+            white &= ~(1 << I64(t.file[king]))
         add_field(words, rank * size, size, row & 0xFFFF)
         add_field(words, cells + rank * size, size, white)
     width = king_width(t)
-    add_field(words, 2 * cells, width, king)  # type: ignore[arg-type]
-    add_field(words, 2 * cells + width, 1, np.int64(board[2 * size + 1]))  # type: ignore[arg-type]
+    add_field(words, 2 * cells, width, king)
+    add_field(words, 2 * cells + width, 1, I64(board[2 * size + 1]))
 
 
 @inlined
@@ -137,7 +137,7 @@ def flip(words: NDArray[np.uint64], bit: int) -> None:
 @kernel
 def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
     """Write positions, shape (n, W), to boards, shape (n, 2N + 4)."""
-    t = view(tables)
+    t = flat(tables)
     for index in range(len(words)):
         unpack(t, advance(pointer(words), index * t.words), advance(pointer(boards), index * (2 * t.size + 4)))
 
@@ -145,7 +145,7 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
 @kernel
 def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
     """Write boards, shape (n, 2N + 4), to positions, shape (n, W)."""
-    t = view(tables)
+    t = flat(tables)
     for index in range(len(boards)):
         pack(t, advance(pointer(boards), index * (2 * t.size + 4)), advance(pointer(words), index * t.words))
 
@@ -153,13 +153,13 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 @kernel
 def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
     """Write the number of legal moves of each position and return their sum."""
-    t = view(tables)
+    t = flat(tables)
     scratch = np.empty(2 * t.size + 4, dtype=np.uint32)
     board = pointer(scratch)
     total = 0
     for index in range(len(words)):
         unpack(t, advance(pointer(words), index * t.words), board)
-        counts[index] = count_moves(t, board, np.int64(board[2 * t.size + 1]))  # type: ignore[arg-type]
+        counts[index] = count_moves(t, board, I64(board[2 * t.size + 1]))
         total += counts[index]
     keep(scratch)
     return total
@@ -192,7 +192,7 @@ def expand(
     outcomes : ndarray of uint8, shape (m,)
         Receives the outcome codes, 0 where the child is undecided.
     """
-    t = view(tables)
+    t = flat(tables)
     size, cells, width = t.size, t.cells, t.words
     king_at, side_at = 2 * cells, 2 * cells + king_width(t)
     scratch, scratch_moves = np.empty(2 * size + 4, dtype=np.uint32), np.empty(4 * cells, dtype=np.int32)
@@ -201,11 +201,11 @@ def expand(
     for parent in range(len(words)):
         word = advance(pointer(words), parent * width)
         unpack(t, word, board)
-        side, king = np.int64(board[2 * size + 1]), np.int64(board[2 * size])
+        side, king = I64(board[2 * size + 1]), I64(board[2 * size])
         own, enemy = (0, cells) if side == 1 else (cells, 0)
         count = generate(t, board, found)
         for index in range(count):
-            move = np.int64(found[index])
+            move = I64(found[index])
             start, target = move & 127, move >> 7
             undo, outcome = make(t, board, move)
             unmake(t, board, undo)

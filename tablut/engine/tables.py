@@ -54,8 +54,6 @@ class Tables(NamedTuple):
     king_armed, either_after_ply : int
         0 or 1: whether the king captures, and whether a ply may leave either side
         without a move and so end the game.
-    attackers, defenders : int
-        Soldiers at the start.
     slides ... ternary : ndarray
         See `tablut.engine.lines.LineTables`.
     rank, file : ndarray of uint8, shape (C,)
@@ -76,11 +74,6 @@ class Tables(NamedTuple):
         Zobrist keys; attackers, defenders, king.
     side_key : ndarray of uint64, shape (1,)
         Zobrist key of black to move.
-    bits : ndarray of uint64, shape (3, C, W)
-        What a piece on a cell contributes to the packed words. The king's index is a
-        number and not a bit, yet it moves like the others: by exclusive or.
-    side_bits : ndarray of uint64, shape (W,)
-        What black to move contributes.
     """
 
     size: int
@@ -89,8 +82,6 @@ class Tables(NamedTuple):
     castle: int
     king_armed: int
     either_after_ply: int
-    attackers: int
-    defenders: int
     slides: NDArray[np.uint16]
     attacker_slides: NDArray[np.uint32]
     defender_slides: NDArray[np.uint32]
@@ -110,8 +101,6 @@ class Tables(NamedTuple):
     escapes: NDArray[np.uint8]
     keys: NDArray[np.uint64]
     side_key: NDArray[np.uint64]
-    bits: NDArray[np.uint64]
-    side_bits: NDArray[np.uint64]
 
 
 @lru_cache(maxsize=64)
@@ -140,16 +129,13 @@ def build_tables(variant: Variant) -> Tables:
     camps = {cell for camp in regions.camps for cell in camp.cells}
     sheltered = camps if rules.camps.shelter else set()
     keys, side_key = zobrist_keys(cells)
-    bits, side_bits = _packing(cells)
     tables = Tables(
         size=size,
         cells=cells,
-        words=bits.shape[2],
+        words=_words(cells),
         castle=regions.castle,
         king_armed=int(rules.king.armed),
         either_after_ply=int(rules.no_moves == "either_after_ply"),
-        attackers=variant.attackers,
-        defenders=variant.defenders,
         **line_tables(variant)._asdict(),
         rank=(np.arange(cells) // size).astype(np.uint8),
         file=(np.arange(cells) % size).astype(np.uint8),
@@ -160,8 +146,6 @@ def build_tables(variant: Variant) -> Tables:
         escapes=np.array([cell in regions.escapes for cell in range(cells)], dtype=np.uint8),
         keys=keys,
         side_key=np.array([side_key], dtype=np.uint64),
-        bits=bits,
-        side_bits=side_bits,
     )
     for field in tables:
         if isinstance(field, np.ndarray):
@@ -240,17 +224,6 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
     return falls.ravel()
 
 
-def _packing(cells: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the contributions of pieces and of the side; see `tablut.engine.packing` for the layout."""
-    king_bits = (cells - 1).bit_length()
-    words = -(-(2 * cells + king_bits + 1) // 64)
-
-    def split(value: int) -> list[int]:
-        return [(value >> (64 * word)) & ((1 << 64) - 1) for word in range(words)]
-
-    bits = [
-        [split(1 << cell) for cell in range(cells)],
-        [split(1 << (cells + cell)) for cell in range(cells)],
-        [split(cell << (2 * cells)) for cell in range(cells)],
-    ]
-    return np.array(bits, dtype=np.uint64), np.array(split(1 << (2 * cells + king_bits)), dtype=np.uint64)
+def _words(cells: int) -> int:
+    """Return the words of a packed position: two boards, the king's cell, the side; see `tablut.engine.packing`."""
+    return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)

@@ -17,11 +17,12 @@ __all__ = ["least_images"]
 
 _WORD = ir.IntType(64)
 _LANES = ir.VectorType(_WORD, 8)
+_intrinsic: Any = intrinsic
 _FLAGS = ir.VectorType(ir.IntType(1), 8)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def least_images(typing_context: Any, rows: Any, entries: Any, count: Any, candidates: Any, out: Any) -> Any:
+@_intrinsic  # type: ignore[untyped-decorator]
+def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, candidates: Any, out: Any) -> Any:
     """Unite table entries into eight 128-bit images and return which candidates are least.
 
     Parameters
@@ -43,7 +44,7 @@ def least_images(typing_context: Any, rows: Any, entries: Any, count: Any, candi
         The candidates whose image is least.
     """
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         table, numbers, length, mask, result = args
 
         def lanes(base: Any, offset: Any) -> Any:

@@ -161,9 +161,14 @@ def test_perft_is_invariant_under_symmetry(variant, seed):
         board = engine.board("".join(image), position.side)
         depth = 3 if size < 9 else 2
         applied = engine.perft_applied(board, depth)
-        counts.add((engine.perft(board, depth), applied.nodes, applied.captured, tuple(sorted(
-            (str(outcome), leaves) for outcome, leaves in applied.outcomes.items()
-        ))))
+        counts.add(
+            (
+                engine.perft(board, depth),
+                applied.nodes,
+                applied.captured,
+                tuple(sorted((str(outcome), leaves) for outcome, leaves in applied.outcomes.items())),
+            )
+        )
     assert len(counts) == 1
 
 

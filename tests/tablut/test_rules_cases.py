@@ -22,7 +22,10 @@ def play(name, text, move):
     board = engine.board("".join(position.piece((c % size, c // size)) or "." for c in range(size**2)), position.side)
     (from_file, from_rank), (to_file, to_rank) = cells
     undo, outcome = engine.make(board, from_rank * size + from_file | (to_rank * size + to_file) << 7)
-    assert sorted(game.move_name(((c % size, c // size),) * 2).partition("-")[0] for c in engine.captured(undo)) == captured
+    assert (
+        sorted(game.move_name(((c % size, c // size),) * 2).partition("-")[0] for c in engine.captured(undo))
+        == captured
+    )
     assert OUTCOMES[outcome] == result.outcome
     return " ".join(captured), result.outcome
 

@@ -33,7 +33,9 @@ def kinds(game: NaiveGame, position: NaivePosition) -> set[str]:
             behind = (2 * victim[0] - target[0], 2 * victim[1] - target[1])
             letter = game.terrain[behind]
             what = "camp" if letter in "ABCD" else {"T": "castle", "X": "corner"}.get(letter, "cell")
-            found.add(f"{mover}-takes-{position.piece(victim)}-against-{result.position.piece(behind) or 'no'}-on-{what}")
+            found.add(
+                f"{mover}-takes-{position.piece(victim)}-against-{result.position.piece(behind) or 'no'}-on-{what}"
+            )
             if game.terrain[victim] in "ABCD":
                 found.add(f"{mover}-takes-in-camp")
         if result.outcome is not None:
