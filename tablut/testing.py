@@ -1,67 +1,122 @@
-"""Hypothesis strategies for what the toolkit is about; for tests of ours and of yours.
+"""Hypothesis strategies for rule sets, boards and positions, for the tests of the toolkit and of its users.
 
-Needs hypothesis, which the ``test`` extra installs.
+Beside the shipped variants there are variants that nobody plays: any combination of
+rule fields, any terrain on any size. They find the table entries that no published
+figure reaches.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
 from symmetry import Symmetry, dihedral
-from tablut.errors import VariantError
-from tablut.variants.schema import parse_variant
+from tablut.notation import diagram_cells, square_name
+from tablut.rules import NaiveGame, NaivePosition
+from tablut.variants import Rules, Variant, shipped_variants
+from tablut.variants.rules import CampRules, CastleRules, CornerRules, KingRules
 
 if TYPE_CHECKING:
-    from tablut.variants import Variant
+    from collections.abc import Sequence
 
-__all__ = ["rule_values", "small_variants", "squares", "symmetries"]
+__all__ = [
+    "placement",
+    "random_play",
+    "random_terrains",
+    "random_variants",
+    "rule_sets",
+    "small_variants",
+    "squares",
+    "symmetries",
+    "variants",
+]
 
 
 def squares(size: int) -> st.SearchStrategy[int]:
-    """Draw the index of a square of a board."""
+    """Generate the indices of the squares of a board."""
     return st.integers(0, size * size - 1)
 
 
 def symmetries(size: int) -> st.SearchStrategy[Symmetry]:
-    """Draw one of the eight symmetries of a board."""
+    """Generate the eight symmetries of a board."""
     return st.sampled_from(dihedral(size))
 
 
-def rule_values() -> st.SearchStrategy[dict[str, Any]]:
-    """Draw the rule fields of a variant file as TOML would give them; all combinations are legal."""
-    flag = st.booleans()
-    return st.fixed_dictionaries(
+def variants() -> st.SearchStrategy[Variant]:
+    """Generate shipped variants."""
+    return st.sampled_from(shipped_variants())
+
+
+@st.composite
+def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = ()) -> Rules:
+    """Generate combinations of rule fields; some of ``camp_cells`` are inert."""
+    castle = CastleRules.model_validate(
         {
-            "first": st.sampled_from(["white", "black"]),
-            "no_moves": st.sampled_from(["side_to_move_loses", "either_after_ply"]),
-            "repetition": st.sampled_from(["draw", "mover_loses", "none"]),
-            "castle": st.fixed_dictionaries(
-                {
-                    "pass": st.sampled_from(["nobody", "king", "everyone"]),
-                    "stop": st.sampled_from(["nobody", "king"]),
-                    "hostile_to_white": st.sampled_from(["never", "empty", "empty_or_besieged", "always"]),
-                    "hostile_to_black": st.sampled_from(["never", "empty", "always"]),
-                }
-            ),
-            "camps": st.fixed_dictionaries({"hostile": flag, "shelter": flag}),
-            "corners": st.fixed_dictionaries({"hostile": flag}),
-            "king": st.fixed_dictionaries(
-                {
-                    "armed": flag,
-                    "on_castle": st.sampled_from(["four", "two"]),
-                    "beside_castle": st.sampled_from(["as_on_castle", "as_elsewhere"]),
-                    "elsewhere": st.sampled_from(["two", "four"]),
-                }
-            ),
+            "pass": draw(st.sampled_from(["nobody", "king", "everyone"])),
+            "stop": draw(st.sampled_from(["nobody", "king"])),
+            "hostile_to_white": draw(st.sampled_from(["never", "empty", "empty_or_besieged", "always"])),
+            "hostile_to_black": draw(st.sampled_from(["never", "empty", "always"])),
         }
     )
+    inert = draw(st.lists(st.sampled_from(sorted(camp_cells)), unique=True)) if camp_cells else []
+    return Rules(
+        first=draw(st.sampled_from(["white", "black"])),
+        castle=castle,
+        camps=CampRules(hostile=draw(st.booleans()), shelter=draw(st.booleans()), inert=tuple(inert)),
+        corners=CornerRules(hostile=draw(st.booleans())),
+        king=KingRules(
+            armed=draw(st.booleans()),
+            on_castle=draw(st.sampled_from(["four", "two"])),
+            beside_castle=draw(st.sampled_from(["as_on_castle", "as_elsewhere"])),
+            elsewhere=draw(st.sampled_from(["two", "four"])),
+        ),
+        no_moves=draw(st.sampled_from(["side_to_move_loses", "either_after_ply"])),
+        repetition=draw(st.sampled_from(["draw", "mover_loses", "none"])),
+    )
+
+
+def _camp_names(variant: Variant) -> list[str]:
+    return [square_name(cell, variant.size) for camp in variant.regions.camps for cell in camp.cells]
+
+
+@st.composite
+def random_variants(draw: st.DrawFn) -> Variant:
+    """Generate shipped boards under any combination of rule fields."""
+    variant = draw(variants())
+    return replace(variant, name="random", rules=draw(rule_sets(_camp_names(variant))))
+
+
+@st.composite
+def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11)) -> Variant:
+    """Generate variants on boards with the castle, camps, escapes and corners anywhere."""
+    size = draw(st.sampled_from(list(sizes)))
+    random = Random(draw(st.integers(0, 2**32)))
+    cells = random.choices(".*ABCD", weights=[30, 4, 1, 1, 1, 1], k=size * size)
+    castle = random.choice([size * size // 2, random.randrange(size * size)])
+    cells[castle] = "T"
+    for corner in (0, size - 1, size * (size - 1), size * size - 1):
+        if corner != castle:
+            cells[corner] = random.choice("+X*.")
+    start = ["K" if cell == castle else "." for cell in range(size * size)]
+    homes = [cell for cell in range(size * size) if cells[cell] not in "TX"] or [0]
+    start[random.choice(homes)] = "b"
+
+    def rows(letters: list[str]) -> tuple[str, ...]:
+        return tuple("".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size)))
+
+    variant = Variant("random", "", "", rows(cells), rows(start), shipped_variants()[0].rules)
+    return replace(variant, rules=draw(rule_sets(_camp_names(variant))))
 
 
 @st.composite
 def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most_defenders: int = 1) -> Variant:
-    """Draw a rule set on a small board with any terrain, any rule fields and few soldiers.
+    """Generate rule sets on a small board with any terrain, any rule fields and few soldiers.
+
+    Unlike `random_terrains` the start keeps the rules of a variant file, and the board is
+    small enough for every placement to be enumerated.
 
     Parameters
     ----------
@@ -73,44 +128,67 @@ def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most
     cells = size * size
     corners = {0, size - 1, cells - size, cells - 1}
     terrain = [draw(st.sampled_from("....*ABCD" + "+XX" * (cell in corners))) for cell in range(cells)]
-    terrain[draw(squares(size).filter(lambda cell: cell not in corners))] = "T"
+    # Room for a king and an attacker, wherever the dice put the rest.
+    inner = [cell for cell in range(cells) if cell not in corners]
+    castle, home, ordinary = draw(st.permutations(inner))[:3]
+    terrain[castle], terrain[home], terrain[ordinary] = "T", ".", "."
     start = ["."] * cells
 
-    def put(piece: str, ground: str, least: int, most: int) -> None:
+    def put(piece: str, ground: str, count: int) -> None:
         open_cells = [cell for cell in range(cells) if start[cell] == "." and terrain[cell] in ground]
-        count = min(len(open_cells), draw(st.integers(least, most)))
         for cell in draw(st.permutations(open_cells))[:count]:
             start[cell] = piece
 
-    put("K", ".+T", 1, 1)
-    put("b", ".*+ABCD", 1, most_attackers)
-    put("w", ".*+", 0, most_defenders)
+    start[draw(st.sampled_from([castle, home]))] = "K"
+    put("b", ".*+ABCD", draw(st.integers(1, most_attackers)))
+    put("w", ".*+", draw(st.integers(0, most_defenders)))
 
-    def rows(diagram: list[str]) -> list[str]:
-        return ["".join(diagram[row : row + size]) for row in range(cells - size, -1, -size)]
+    def rows(diagram: list[str]) -> tuple[str, ...]:
+        return tuple("".join(diagram[row : row + size]) for row in range(cells - size, -1, -size))
 
-    fields = draw(rule_values()) | {"terrain": rows(terrain), "start": rows(start)}
-    inert = [cell for cell in range(cells) if terrain[cell] in "ABCD" and draw(st.booleans())]
-    fields["camps"] = fields["camps"] | {"inert": [f"{'abcdefghijk'[cell % size]}{cell // size + 1}" for cell in inert]}
-    try:
-        return parse_variant(_toml(fields), name="drawn", origin="drawn.toml")
-    except VariantError as error:
-        # Too little room for a king or an attacker; any other complaint is a fault of this strategy.
-        if "kings (K)" not in str(error) and "no attacker" not in str(error):
-            raise
-        return draw(small_variants(size, most_attackers, most_defenders))
+    camps = [square_name(cell, size) for cell in range(cells) if terrain[cell] in "ABCD"]
+    return Variant("drawn", "", "", rows(terrain), rows(start), draw(rule_sets(camps)))
 
 
-def _toml(fields: dict[str, Any]) -> str:
-    """Write plain fields and one level of tables as TOML."""
+def placement(variant: Variant, random: Random, *, soldiers: int | None = None) -> NaivePosition:
+    """Return a random undecided-looking placement; half of the soldiers crowd around the king.
 
-    def value(item: Any) -> str:
-        if isinstance(item, bool):
-            return str(item).lower()
-        return "[" + ", ".join(map(value, item)) + "]" if isinstance(item, list) else f'"{item}"'
+    Whether the game could have come to it, or should have ended, does not matter.
+    """
+    size, terrain = variant.size, diagram_cells(variant.terrain)
+    king_cells = [cell for cell in range(size * size) if terrain[cell] in ".+T"]
+    king = variant.regions.castle if random.random() < 0.3 else random.choice(king_cells)
+    pieces = {king: "K"}
+    for _ in range(random.randrange(1, max(2, size * size // 3)) if soldiers is None else soldiers):
+        if random.random() < 0.5:
+            rank, file = divmod(king, size)
+            rank, file = rank + random.randrange(-2, 3), file + random.randrange(-2, 3)
+            if not (0 <= rank < size and 0 <= file < size):
+                continue
+            cell = rank * size + file
+        else:
+            cell = random.randrange(size * size)
+        piece = random.choice("bbw")
+        banned = "TX" if piece == "b" else "TXABCD"
+        if cell not in pieces and terrain[cell] not in banned:
+            pieces[cell] = piece
+    return NaivePosition({(cell % size, cell // size): piece for cell, piece in pieces.items()}, random.choice("wb"))
 
-    plain = [f"{key} = {value(item)}" for key, item in fields.items() if not isinstance(item, dict)]
-    for table, content in fields.items():
-        if isinstance(content, dict):
-            plain += [f"[{table}]", *(f"{key} = {value(item)}" for key, item in content.items())]
-    return "\n".join(plain)
+
+def random_play(variant: Variant, random: Random, plies: int) -> list[NaivePosition]:
+    """Return the undecided positions of a random game, the start first."""
+    game = NaiveGame(variant)
+    position = game.start()
+    found = [position]
+    for _ in range(plies):
+        moves = game.legal_moves(position)
+        if not moves:
+            break
+        # Captures are rare in random play, so a capturing move is preferred where there is one.
+        results = [game.apply(position, move) for move in random.sample(moves, min(6, len(moves)))]
+        result = max(results, key=lambda result: len(result.captured))
+        if result.outcome is not None:
+            break
+        position = result.position
+        found.append(position)
+    return found

@@ -1,0 +1,384 @@
+"""`Engine`: the kernels of one variant behind functions that allocate, validate and explain.
+
+Bulk work goes from arrays of words to arrays of words. For one position there is a
+*board array*, ``uint32[2N + 4]`` (see `tablut.engine.kernels`), on which moves are
+made and taken back.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from symmetry import stabiliser
+from tablut.engine import entry
+from tablut.engine.canonical import ImageTables, canonicalise, image_tables
+from tablut.engine.packing import count_children, expand, pack_all, unpack_all
+from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
+from tablut.engine.tables import build_tables
+from tablut.errors import InputError
+from tablut.notation import diagram_cells
+from tablut.rules.outcome import OUTCOMES, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symmetry import Symmetry
+    from tablut.variants import Variant
+
+__all__ = ["Children", "Engine", "LeafStatistics", "engine_for"]
+
+_LETTERS = ".bwK"
+
+
+class Children(NamedTuple):
+    """The children of an array of positions.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (m, W)
+        The children, grouped by parent; a child that several moves reach occurs as often.
+    parents : ndarray of int64, shape (m,)
+        The row of each child's parent, ascending.
+    moves : ndarray of int32, shape (m,)
+        ``from | to << 7``.
+    outcomes : ndarray of uint8, shape (m,)
+        Codes, see `tablut.rules.OUTCOMES`; 0 where the child is undecided.
+    """
+
+    words: NDArray[np.uint64]
+    parents: NDArray[np.int64]
+    moves: NDArray[np.int32]
+    outcomes: NDArray[np.uint8]
+
+
+class LeafStatistics(NamedTuple):
+    """What the last plies of an applied perft did.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of move sequences.
+    captured : int
+        Soldiers captured by the last plies.
+    key_sum : int
+        Sum modulo 2**64 of the Zobrist keys after the last plies.
+    outcomes : dict
+        Number of sequences by the outcome of the last ply; only what occurred.
+    """
+
+    nodes: int
+    captured: int
+    key_sum: int
+    outcomes: dict[Outcome | None, int]
+
+
+class Engine:
+    """The compiled rules of one variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Attributes
+    ----------
+    variant : Variant
+        The rule set.
+    tables : Tables
+        What the kernels are given.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> engine = Engine(load_variant("ashton"))
+    >>> board = engine.start()
+    >>> [engine.perft(board, depth) for depth in (1, 2, 3)]
+    [56, 4408, 248456]
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.tables = build_tables(variant)
+
+    # -- one position ------------------------------------------------------------------
+
+    def board(self, cells: str, side: str) -> NDArray[np.uint32]:
+        """Return the board array of a placement.
+
+        Parameters
+        ----------
+        cells : str
+            One letter a cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
+        side : {'w', 'b'}
+            The side to move.
+
+        Returns
+        -------
+        ndarray of uint32, shape (2N + 4,)
+            Ready for `make`.
+
+        Raises
+        ------
+        InputError
+            If the number of cells is wrong, a letter is unknown, there is not exactly
+            one king, or the side is none.
+        """
+        size = self.variant.size
+        if len(cells) != size * size or set(cells) - set(_LETTERS):
+            raise InputError(f"placement {cells!r}: expected {size * size} letters of '{_LETTERS}'")
+        if cells.count("K") != 1:
+            raise InputError(f"placement {cells!r}: expected one king (K), found {cells.count('K')}")
+        if side not in ("w", "b"):
+            raise InputError(f"side {side!r}: expected 'w' or 'b'")
+        board = np.zeros(2 * size + 4, dtype=np.uint32)
+        for cell, letter in enumerate(cells):
+            if letter != ".":
+                rank, file = divmod(cell, size)
+                shift = 0 if letter == "b" else 16
+                board[rank] |= np.uint32(1 << (file + shift))
+                board[size + file] |= np.uint32(1 << (rank + shift))
+        board[2 * size :] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
+        return board
+
+    def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
+        """Return the letters and the side to move of a board array; the inverse of `board`."""
+        size = self.variant.size
+        rows = [
+            [".bw"[(int(board[rank]) >> file & 1) | (int(board[rank]) >> (file + 15) & 2)] for file in range(size)]
+            for rank in range(size)
+        ]
+        letters = [letter for row in rows for letter in row]
+        letters[int(board[2 * size])] = "K"
+        return "".join(letters), "b" if board[2 * size + 1] else "w"
+
+    def start(self) -> NDArray[np.uint32]:
+        """Return the board array of the start position."""
+        return self.board(diagram_cells(self.variant.start), self.variant.rules.first[0])
+
+    def legal_moves(self, board: NDArray[np.uint32]) -> NDArray[np.int32]:
+        """Return the legal moves of the side to move, ``from | to << 7``, shape (m,), in a fixed order."""
+        moves = np.empty(4 * self.tables.cells, dtype=np.int32)
+        return moves[: entry.legal_moves(self.tables, board, moves)]
+
+    def count_moves(self, board: NDArray[np.uint32], side: int) -> int:
+        """Return the number of legal moves of a side (0 white, 1 black), whoever is to move."""
+        return int(entry.mobility(self.tables, board, side))
+
+    def make(self, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+        """Make a legal move on a board array, in place.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            Undecided; changed.
+        move : int
+            One of `legal_moves`; this is not checked.
+
+        Returns
+        -------
+        undo : int
+            For `unmake`; see `captured`.
+        outcome : int
+            Code, see `tablut.rules.OUTCOMES`.
+        """
+        undo, outcome = entry.make_move(self.tables, board, move)
+        return int(undo), int(outcome)
+
+    def unmake(self, board: NDArray[np.uint32], undo: int) -> None:
+        """Take back the last move made on a board array, in place."""
+        entry.unmake_move(self.tables, board, undo)
+
+    def captured(self, undo: int) -> tuple[int, ...]:
+        """Return the cells of the soldiers that a move captured, by its undo record."""
+        target, directions, size = undo >> 7 & 127, undo >> 14, self.variant.size
+        steps = {1: -1, 2: -size, 4: 1, 8: size}
+        return tuple(sorted(target + step for direction, step in steps.items() if directions & direction))
+
+    def key(self, board: NDArray[np.uint32]) -> int:
+        """Return the Zobrist key of a board array."""
+        return int(entry.position_key(self.tables, board))
+
+    def key_change(self, board: NDArray[np.uint32], undo: int) -> int:
+        """Return what the last move, made on the board array with this undo record, changed in the key (by xor)."""
+        return int(entry.last_key_change(self.tables, board, undo))
+
+    # -- many positions ----------------------------------------------------------------
+
+    def words(self, boards: NDArray[np.uint32]) -> NDArray[np.uint64]:
+        """Pack board arrays, shape (n, 2N + 4) or (2N + 4,), into words, shape (n, W)."""
+        boards = np.atleast_2d(boards)
+        words = np.empty((len(boards), self.tables.words), dtype=np.uint64)
+        pack_all(self.tables, boards, words)
+        return words
+
+    def boards(self, words: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """Unpack words, shape (n, W), into board arrays, shape (n, 2N + 4); the inverse of `words`."""
+        words = self._checked(words)
+        boards = np.empty((len(words), 2 * self.variant.size + 4), dtype=np.uint32)
+        unpack_all(self.tables, words, boards)
+        return boards
+
+    def expand(self, words: NDArray[np.uint64]) -> Children:
+        """Return all children of undecided positions.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            Undecided positions.
+
+        Returns
+        -------
+        Children
+            Words, parents, moves and outcomes.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> engine = Engine(load_variant("ashton"))
+        >>> first = engine.expand(engine.words(engine.start()))
+        >>> second = engine.expand(first.words)
+        >>> len(first.words), len(second.words), len(np.unique(second.words, axis=0))
+        (56, 4408, 4408)
+        """
+        words = self._checked(words)
+        counts = np.empty(len(words), dtype=np.int64)
+        total = int(count_children(self.tables, words, counts))
+        children = Children(
+            np.empty((total, self.tables.words), dtype=np.uint64),
+            np.empty(total, dtype=np.int64),
+            np.empty(total, dtype=np.int32),
+            np.empty(total, dtype=np.uint8),
+        )
+        expand(self.tables, words, *children)
+        return children
+
+    def canonical(
+        self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """Return the canonical form of positions under a group.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            Positions.
+        group : sequence of Symmetry, optional
+            All elements of a group that keeps the rules; by default the stabiliser of
+            the start under the variant's symmetries.
+
+        Returns
+        -------
+        words : ndarray of uint64, shape (n, W)
+            The least image of each position, compared as one big integer.
+        elements : ndarray of uint8, shape (n,)
+            The number in ``group`` of the first element that leads there.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> engine = Engine(load_variant("ashton"))
+        >>> first = engine.expand(engine.words(engine.start())).words
+        >>> len(np.unique(engine.canonical(first)[0], axis=0))
+        7
+        """
+        words = self._checked(words)
+        result = np.empty_like(words)
+        elements = np.empty(len(words), dtype=np.uint8)
+        canonicalise(self.tables, _images(tuple(group or self.group), self.variant.size), words, result, elements)
+        return result, elements
+
+    @property
+    def group(self) -> tuple[Symmetry, ...]:
+        """The symmetries of the rules that keep the start position."""
+        return stabiliser(self.variant.symmetries, diagram_cells(self.variant.start))
+
+    def _checked(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self.tables.words:
+            raise InputError(
+                f"positions of {self.variant.name!r} are uint64 of shape (n, {self.tables.words}), "
+                f"not {words.dtype} of shape {words.shape}"
+            )
+        return np.ascontiguousarray(words)
+
+    # -- perft -------------------------------------------------------------------------
+
+    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> int:
+        """Return the number of sequences of exactly ``depth`` plies from an undecided position; the last is counted.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            Not changed.
+        depth : int
+            Number of plies, at least 0.
+        threads : int
+            Number of threads, among which the first moves are divided.
+        """
+        if depth < 2 or threads < 2:
+            return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
+        return sum(self.divide(board, depth, threads=threads).values())
+
+    def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
+        """Return the same number as `perft`, every last move made, with what these moves did.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> engine = Engine(load_variant("ashton-5-4v0"))
+        >>> engine.perft_applied(engine.start(), 4).outcomes
+        {None: 2624, Outcome(termination='king_captured', winner='black'): 24}
+        """
+        if depth < 1:
+            raise InputError(f"depth {depth}: an applied perft has at least one ply")
+        roots = [board.copy()]
+        if threads > 1 and depth > 1:
+            roots, depth = [child for child, outcome in self._children(board) if not outcome], depth - 1
+
+        def task(root: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint64]]:
+            counters = np.zeros(LEAF_COUNTERS, dtype=np.uint64)
+            return int(perft_applied(self.tables, root, depth, counters)), counters
+
+        with ThreadPoolExecutor(max_workers=threads) as pool:
+            results = list(pool.map(task, roots))
+        counters = np.zeros(LEAF_COUNTERS, dtype=np.uint64)
+        for _, share in results:
+            counters += share
+        outcomes = {outcome: int(leaves) for outcome, leaves in zip(OUTCOMES, counters[2:], strict=True) if leaves}
+        return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
+
+    def divide(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> dict[int, int]:
+        """Return the share of each first move in `perft`, by move, ``depth`` >= 1."""
+        moves = self.legal_moves(board)
+        children = self._children(board)
+
+        def task(child: tuple[NDArray[np.uint32], int]) -> int:
+            if depth == 1:
+                return 1
+            return 0 if child[1] else int(perft_counted(self.tables, child[0], depth - 1))
+
+        with ThreadPoolExecutor(max_workers=threads) as pool:
+            return {int(move): nodes for move, nodes in zip(moves, pool.map(task, children), strict=True)}
+
+    def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
+        found = []
+        for move in self.legal_moves(board):
+            child = board.copy()
+            _, outcome = self.make(child, int(move))
+            found.append((child, outcome))
+        return found
+
+
+@lru_cache(maxsize=64)
+def engine_for(variant: Variant) -> Engine:
+    """Return the engine of a variant, the same object for equal variants."""
+    return Engine(variant)
+
+
+@lru_cache(maxsize=64)
+def _images(group: tuple[Symmetry, ...], size: int) -> ImageTables:
+    return image_tables(group, size)

@@ -1,0 +1,245 @@
+"""perft: the number of move sequences of a given length, with the last ply counted or applied.
+
+Counted, the last ply is read off the count tables without generating a move. Applied,
+every last move is made on the board, with its captures, its outcome and its Zobrist
+key. Decided positions have no children; repetition and move limits do not exist here.
+
+The recursion is flattened: one move list and one undo record a ply.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import (
+    capture_directions,
+    captured_key,
+    count_moves,
+    flat,
+    generate,
+    judge,
+    key_change,
+    make,
+    position_key,
+    toggle,
+    toggle_captured,
+    unmake,
+)
+from tablut.rules.outcome import UNDECIDED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = ["LEAF_COUNTERS", "perft_applied", "perft_counted"]
+
+LEAF_COUNTERS = 8
+"""Counters of `perft_applied`: captured soldiers, sum of keys, then the leaves of each outcome code."""
+
+
+@kernel
+def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -> int:
+    """Return the number of sequences of ``depth`` >= 1 plies, the last of which is not made.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    board_array : ndarray of uint32, shape (2N + 4,)
+        An undecided position; as before on return.
+    depth : int
+        Number of plies.
+    """
+    t, board = flat(tables), pointer(board_array)
+    side = I64(board[2 * t.size + 1])
+    if depth == 1:
+        return count_moves(t, board, side)
+    width = 4 * t.cells
+    moves_array = np.empty(depth * width, dtype=np.int32)
+    moves = pointer(moves_array)
+    ends = np.zeros(depth, dtype=np.int64)
+    nexts = np.zeros(depth, dtype=np.int64)
+    undos = np.zeros(depth, dtype=np.int64)
+    total = 0
+    ply = 0
+    ends[0] = generate(t, board, moves)
+    while True:
+        if nexts[ply] == ends[ply]:
+            if ply == 0:
+                keep(moves_array)
+                return total
+            ply -= 1
+            unmake(t, board, undos[ply])
+            continue
+        undo, outcome = make(t, board, I64(moves[ply * width + nexts[ply]]))
+        nexts[ply] += 1
+        if outcome == UNDECIDED and ply < depth - 2:
+            undos[ply] = undo
+            ply += 1
+            nexts[ply] = 0
+            ends[ply] = generate(t, board, advance(moves, ply * width))
+            continue
+        if outcome == UNDECIDED:
+            total += count_moves(t, board, I64(board[2 * t.size + 1]))
+        unmake(t, board, undo)
+
+
+@inlined
+def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+    """Write, by line, the places on which an arriving piece of ``side`` may capture a soldier.
+
+    No capture happens elsewhere; of these some may not happen, since the castle is taken
+    for hostile if it ever is in such a position, and an unarmed king for a soldier.
+    """
+    shift = 16 - (side << 4)
+    state = 0
+    if side == 1:
+        state = 4 if I64(board[2 * t.size]) == t.castle else 2
+    anvils = advance(t.anvils, I64(state * 2 * t.size))
+    for line in range(2 * t.size):
+        content = I64(board[line])
+        own = ((content >> shift) & 0xFFFF) | I64(anvils[line])
+        enemy = (content >> (16 - shift)) & I64(t.exposed[line])
+        threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
+
+
+@inlined
+def apply_every_move(
+    t: Tables,
+    board: NDArray[np.uint32],
+    key: np.uint64,
+    threats: NDArray[np.uint32],
+    counters: NDArray[np.uint64],
+) -> int:
+    """Make, judge and take back every legal move; add to the counters and return how many moves there are.
+
+    What the moves of one piece share is done once: it is taken off its cell, then put
+    down on each target in turn. Captures are looked for on threatened targets only.
+    """
+    size = t.size
+    side, home = I64(board[2 * size + 1]), I64(board[2 * size])
+    attackers = I64(board[2 * size + 2])
+    shift = 16 - (side << 4)
+    slides_at = t.attacker_slides if side == 1 else t.defender_slides
+    mark_threats(t, board, side, threats)
+    total, captured, decided = I64(0), I64(0), I64(0)
+    key_sum = U64(0)
+    for rank in range(size):
+        row = I64(board[rank])
+        own = (row >> shift) & 0xFFFF
+        row = (row | (row >> 16)) & 0xFFFF
+        while own:
+            file = trailing_zeros(own)
+            own &= own - 1
+            start = rank * size + file
+            column = I64(board[size + file])
+            column = (column | (column >> 16)) & 0xFFFF
+            is_king = side == 0 and start == home
+            places_at = t.king_slides if is_king else slides_at
+            kind = (0 if side == 1 else (2 if is_king else 1)) * t.cells
+            moving_key = key ^ t.side_key[0] ^ t.keys[kind + start]
+            toggle(t, board, start, shift)
+            for along in range(2):
+                if along == 0:
+                    targets = I64(t.slides[I64(places_at[rank]) + (file << size) + row])
+                    first, step = rank * size, 1
+                else:
+                    targets = I64(t.slides[I64(places_at[size + file]) + (rank << size) + column])
+                    first, step = file, size
+                total += popcount(targets)
+                while targets:
+                    place = trailing_zeros(targets)
+                    targets &= targets - 1
+                    target = first + place * step
+                    king = target if is_king else home
+                    toggle(t, board, target, shift)
+                    child_key = moving_key ^ t.keys[kind + target]
+                    to_rank, to_file = I64(t.rank[target]), I64(t.file[target])
+                    threat = (I64(threats[to_rank]) >> to_file) | (I64(threats[size + to_file]) >> to_rank)
+                    directions, left = 0, attackers
+                    if threat & 1:
+                        directions = capture_directions(t, board, side, target, king)
+                        if directions:
+                            toggle_captured(t, board, target, directions, 16 - shift)
+                            count = popcount(directions)
+                            captured += count
+                            left -= 0 if side == 1 else count
+                            child_key ^= captured_key(t, side, target, directions)
+                    if is_king:
+                        board[2 * size] = np.uint32(target)
+                    outcome = judge(t, board, side, target, king, left)
+                    if outcome != UNDECIDED:
+                        decided += 1
+                        counters[2 + outcome] += U64(1)
+                    key_sum += child_key
+                    if directions:
+                        toggle_captured(t, board, target, directions, 16 - shift)
+                    toggle(t, board, target, shift)
+            if is_king:
+                board[2 * size] = np.uint32(home)
+            toggle(t, board, start, shift)
+    counters[0] += U64(captured)
+    counters[1] += key_sum
+    counters[2] += U64(total - decided)
+    return total
+
+
+@kernel
+def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, counters: NDArray[np.uint64]) -> int:
+    """Return the number of sequences of ``depth`` >= 1 plies, every last one made and judged.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    board_array : ndarray of uint32, shape (2N + 4,)
+        An undecided position; as before on return.
+    depth : int
+        Number of plies.
+    counters : ndarray of uint64, shape (LEAF_COUNTERS,)
+        Is added to: soldiers captured by last plies, the sum modulo 2**64 of the
+        Zobrist keys after them, and their number by outcome code.
+    """
+    t, board, sums = flat(tables), pointer(board_array), pointer(counters)
+    threats_array = np.empty(2 * t.size, dtype=np.uint32)
+    threats = pointer(threats_array)
+    width = 4 * t.cells
+    moves_array = np.empty(depth * width, dtype=np.int32)
+    moves = pointer(moves_array)
+    ends = np.zeros(depth, dtype=np.int64)
+    nexts = np.zeros(depth, dtype=np.int64)
+    undos = np.zeros(depth, dtype=np.int64)
+    keys = np.zeros(depth, dtype=np.uint64)
+    total = 0
+    ply = 0
+    keys[0] = position_key(t, board)
+    if depth > 1:
+        ends[0] = generate(t, board, moves)
+    while True:
+        if ply == depth - 1:
+            total += apply_every_move(t, board, keys[ply], threats, sums)
+        if nexts[ply] == ends[ply]:
+            if ply == 0:
+                keep(moves_array)
+                keep(threats_array)
+                return total
+            ply -= 1
+            unmake(t, board, undos[ply])
+            continue
+        side, king = I64(board[2 * t.size + 1]), I64(board[2 * t.size])
+        move = I64(moves[ply * width + nexts[ply]])
+        undo, outcome = make(t, board, move)
+        nexts[ply] += 1
+        if outcome != UNDECIDED:
+            unmake(t, board, undo)
+            continue
+        undos[ply] = undo
+        keys[ply + 1] = keys[ply] ^ key_change(t, side, (move & 127) == king, undo)
+        ply += 1
+        nexts[ply] = 0
+        # The moves of the last ply are made as they are found, without a list.
+        ends[ply] = generate(t, board, advance(moves, ply * width)) if ply < depth - 1 else 0

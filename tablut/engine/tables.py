@@ -1,0 +1,229 @@
+"""Everything a kernel knows about a variant: one tuple of arrays, built once.
+
+Kernels see neither names nor rule fields. A rule reaches them as the content of a
+table: who slides where (`tablut.engine.lines`), which cells are anvils against whom,
+from which side a soldier captures a king, where a king has won. What remains
+are two flags, ``king_armed`` and ``either_after_ply``.
+
+Directions are bits: 1 west, 2 south, 4 east, 8 north; the neighbours of a cell that
+hold attackers form a number from 0 to 15 of the same bits.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine.lines import line_tables
+from tablut.engine.zobrist import zobrist_keys
+from tablut.variants.captures import anvils_against_attackers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+__all__ = ["ATTACKER", "BLACK", "DEFENDER", "EAST", "KING", "NORTH", "SOUTH", "WEST", "WHITE", "Tables", "build_tables"]
+
+WHITE: Final = 0
+BLACK: Final = 1
+ATTACKER: Final = 0
+DEFENDER: Final = 1
+KING: Final = 2
+WEST: Final = 1
+SOUTH: Final = 2
+EAST: Final = 4
+NORTH: Final = 8
+
+_OPPOSITE: Final = {WEST: EAST, EAST: WEST, SOUTH: NORTH, NORTH: SOUTH}
+
+
+class Tables(NamedTuple):
+    """A variant as kernels see it; N is its size, C = N² its cells, W the words of a position.
+
+    Attributes
+    ----------
+    size, cells, words : int
+        N, C and W.
+    castle : int
+        The castle's cell.
+    king_armed, either_after_ply : int
+        0 or 1: whether the king captures, and whether a ply may leave either side
+        without a move and so end the game.
+    slides ... ternary : ndarray
+        See `tablut.engine.lines.LineTables`.
+    rank, file : ndarray of uint8, shape (C,)
+        Coordinates of a cell.
+    exposed : ndarray of uint32, shape (2N,)
+        By line, the places on which a soldier can be captured at all.
+    anvils : ndarray of uint32, shape (5, 2N)
+        By line, the places whose terrain is hostile to an attacker (0 castle empty,
+        1 occupied), to a defender (2 empty, 3 occupied, 4 besieged).
+    facing : ndarray of uint8, shape (C * C,)
+        At ``king * C + cell`` the direction from the cell to a king beside it, else 0.
+    king_falls : ndarray of uint8, shape (C * 16,)
+        At ``king * 16 + neighbouring attackers`` the directions in which an attacker
+        beside the king faces it and, having just arrived, captures it.
+    escapes : ndarray of uint8, shape (C,)
+        1 where the king has won.
+    keys : ndarray of uint64, shape (3, C)
+        Zobrist keys; attackers, defenders, king.
+    side_key : ndarray of uint64, shape (1,)
+        Zobrist key of black to move.
+    """
+
+    size: int
+    cells: int
+    words: int
+    castle: int
+    king_armed: int
+    either_after_ply: int
+    slides: NDArray[np.uint16]
+    attacker_slides: NDArray[np.uint32]
+    defender_slides: NDArray[np.uint32]
+    king_slides: NDArray[np.uint32]
+    counts: NDArray[np.uint8]
+    attacker_counts: NDArray[np.uint32]
+    defender_counts: NDArray[np.uint32]
+    king_extra: NDArray[np.int8]
+    king_extra_at: NDArray[np.uint32]
+    ternary: NDArray[np.uint32]
+    rank: NDArray[np.uint8]
+    file: NDArray[np.uint8]
+    exposed: NDArray[np.uint32]
+    anvils: NDArray[np.uint32]
+    facing: NDArray[np.uint8]
+    king_falls: NDArray[np.uint8]
+    escapes: NDArray[np.uint8]
+    keys: NDArray[np.uint64]
+    side_key: NDArray[np.uint64]
+
+
+@lru_cache(maxsize=64)
+def build_tables(variant: Variant) -> Tables:
+    """Return the tables of a variant; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    Tables
+        Read-only arrays.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> tables = build_tables(load_variant("ashton"))
+    >>> tables.size, tables.words, int(tables.escapes.sum())
+    (9, 3, 16)
+    """
+    size, regions, rules = variant.size, variant.regions, variant.rules
+    cells = size * size
+    camps = {cell for camp in regions.camps for cell in camp.cells}
+    sheltered = camps if rules.camps.shelter else set()
+    keys, side_key = zobrist_keys(cells)
+    tables = Tables(
+        size=size,
+        cells=cells,
+        words=_words(cells),
+        castle=regions.castle,
+        king_armed=int(rules.king.armed),
+        either_after_ply=int(rules.no_moves == "either_after_ply"),
+        **line_tables(variant)._asdict(),
+        rank=(np.arange(cells) // size).astype(np.uint8),
+        file=(np.arange(cells) % size).astype(np.uint8),
+        exposed=_line_masks(set(range(cells)) - sheltered, size),
+        anvils=_anvils(variant, camps),
+        facing=_facing(size),
+        king_falls=_king_falls(variant, camps),
+        escapes=np.array([cell in regions.escapes for cell in range(cells)], dtype=np.uint8),
+        keys=keys,
+        side_key=np.array([side_key], dtype=np.uint64),
+    )
+    for field in tables:
+        if isinstance(field, np.ndarray):
+            field.flags.writeable = False
+    return tables
+
+
+def _line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
+    """Return a set of cells as masks of rows, then of columns; shape (2N,)."""
+    masks = np.zeros(2 * size, dtype=np.uint32)
+    for cell in cells:
+        rank, file = divmod(cell, size)
+        masks[rank] |= np.uint32(1 << file)
+        masks[size + file] |= np.uint32(1 << rank)
+    return masks
+
+
+def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
+    regions, rules = variant.regions, variant.rules
+    castle = {regions.castle}
+    to_black = set(anvils_against_attackers(variant)) - castle
+    to_white = (camps if rules.camps.hostile else set()) | (regions.royal_corners if rules.corners.hostile else set())
+    # For each state of the castle, the values of the field under which it is an anvil then.
+    black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})
+    white_when: tuple[set[str], ...] = (
+        {"empty", "empty_or_besieged", "always"},
+        {"always"},
+        {"empty_or_besieged", "always"},
+    )
+    states = [to_black | (castle if rules.castle.hostile_to_black in when else set()) for when in black_when]
+    states += [to_white | (castle if rules.castle.hostile_to_white in when else set()) for when in white_when]
+    return np.stack([_line_masks(state, variant.size) for state in states])
+
+
+def _sides(cell: int, size: int) -> dict[int, int]:
+    """Return the neighbours of a cell by direction."""
+    rank, file = divmod(cell, size)
+    found = {}
+    if file > 0:
+        found[WEST] = cell - 1
+    if rank > 0:
+        found[SOUTH] = cell - size
+    if file < size - 1:
+        found[EAST] = cell + 1
+    if rank < size - 1:
+        found[NORTH] = cell + size
+    return found
+
+
+def _facing(size: int) -> NDArray[np.uint8]:
+    facing = np.zeros((size * size, size * size), dtype=np.uint8)
+    for king in range(size * size):
+        for direction, cell in _sides(king, size).items():
+            facing[king, cell] = _OPPOSITE[direction]
+    return facing.ravel()
+
+
+def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
+    regions, rules, size = variant.regions, variant.rules.king, variant.size
+    hostile = (camps if variant.rules.camps.hostile else set()) | (
+        regions.royal_corners if variant.rules.corners.hostile else set()
+    )
+    falls = np.zeros((size * size, 16), dtype=np.uint8)
+    for king in range(size * size):
+        sides = _sides(king, size)
+        beside = regions.castle in sides.values() and rules.beside_castle == "as_on_castle"
+        strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
+        anvils = hostile | {regions.castle} if beside else hostile
+        # Terrain among all four sides counts only beside the castle, in line it counts anywhere.
+        terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
+        for attackers in range(16):
+            around = attackers | terrain
+            for way in sides:
+                if attackers & way and (around & _OPPOSITE[way] if strength == "two" else around == 15):
+                    falls[king, attackers] |= _OPPOSITE[way]
+    return falls.ravel()
+
+
+def _words(cells: int) -> int:
+    """Return the words of a packed position: two boards, the king's cell, the side; see `tablut.engine.packing`."""
+    return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)

@@ -1,0 +1,334 @@
+"""The rules in plain Python: a dictionary of cells, written for the reader and slow.
+
+This is the oracle of the compiled engine, so it takes nothing from the engine's
+tables or from the derived regions: it reads the terrain and start diagrams and the
+rule fields of a variant, and says each rule once, in the words of the rules.
+
+Cells are ``(file, rank)`` pairs from ``(0, 0)`` = a1; pieces are ``b`` (attacker),
+``w`` (defender) and ``K`` (king); sides are ``b`` and ``w``.
+
+Non-guarantees: no history, hence neither repetition nor move limit; a position in
+which the game is over is not recognised as such, only the ply that ends it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tablut.errors import InputError
+from tablut.notation import parse_square, position_text, square_name
+from tablut.rules.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tablut.variants import Variant
+
+__all__ = ["Cell", "NaiveGame", "NaiveMove", "NaivePosition", "NaiveResult"]
+
+Cell = tuple[int, int]
+NaiveMove = tuple[Cell, Cell]
+
+_DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+
+class NaivePosition(NamedTuple):
+    """A placement and the side to move.
+
+    Attributes
+    ----------
+    pieces : mapping of (int, int) to str
+        The occupied cells only.
+    side : {'w', 'b'}
+        The side to move.
+    """
+
+    pieces: Mapping[Cell, str]
+    side: str
+
+    def king(self) -> Cell:
+        """Return the king's cell."""
+        return next(cell for cell, piece in self.pieces.items() if piece == "K")
+
+    def piece(self, cell: Cell) -> str:
+        """Return the piece on a cell, ``''`` on an empty one or beyond the edge."""
+        return self.pieces.get(cell, "")
+
+
+class NaiveResult(NamedTuple):
+    """What a ply leads to.
+
+    Attributes
+    ----------
+    position : NaivePosition
+        After the ply; captured soldiers are gone, a captured king is not.
+    captured : frozenset of (int, int)
+        The cells of the soldiers that the ply captured.
+    outcome : Outcome or None
+        How the game ended, or None.
+    """
+
+    position: NaivePosition
+    captured: frozenset[Cell]
+    outcome: Outcome | None
+
+
+class NaiveGame:
+    """The rules of one variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> game = NaiveGame(load_variant("ashton"))
+    >>> game.perft(game.start(), 2)
+    4408
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.rules = variant.rules
+        self.size = variant.size
+        # The first row of a diagram is the top rank.
+        self.terrain = {
+            (file, variant.size - 1 - row): letter
+            for row, text in enumerate(variant.terrain)
+            for file, letter in enumerate(text)
+        }
+        self.castle = next(cell for cell, letter in self.terrain.items() if letter == "T")
+
+    # -- positions ---------------------------------------------------------------------
+
+    def start(self) -> NaivePosition:
+        """Return the start position."""
+        return self.read(self.variant.start_position)
+
+    def read(self, text: str) -> NaivePosition:
+        """Return the position of a one-line text; the inverse of `write`.
+
+        Raises
+        ------
+        InputError
+            If the rows do not fill the board or hold an unknown letter.
+        """
+        placement, _, rest = text.strip().partition(" ")
+        pieces = {}
+        rows = placement.split("/")
+        for row, content in enumerate(rows):
+            file, digits = 0, ""
+            for letter in content + "/":
+                if letter.isdigit():
+                    digits += letter
+                    continue
+                file, digits = file + int(digits or "0"), ""
+                if letter in "bwK":
+                    pieces[file, self.size - 1 - row] = letter
+                    file += 1
+                elif letter != "/":
+                    raise InputError(f"position {text!r}: unknown letter {letter!r}")
+            if file != self.size:
+                raise InputError(f"position {text!r}: row {content!r} has {file} cells, not {self.size}")
+        if len(rows) != self.size or rest[:1] not in ("w", "b"):
+            raise InputError(f"position {text!r}: expected {self.size} rows, a space, and w or b")
+        return NaivePosition(pieces, rest[0])
+
+    def write(self, position: NaivePosition) -> str:
+        """Return the one-line text of a position."""
+        rows = [
+            "".join(position.piece((file, rank)) or "." for file in range(self.size))
+            for rank in reversed(range(self.size))
+        ]
+        return position_text(rows, position.side)
+
+    def move_name(self, move: NaiveMove) -> str:
+        """Return a move as text, ``e4-e7``."""
+        (from_file, from_rank), (to_file, to_rank) = move
+        return "-".join(
+            square_name(rank * self.size + file, self.size)
+            for file, rank in ((from_file, from_rank), (to_file, to_rank))
+        )
+
+    def parse_move(self, name: str) -> NaiveMove:
+        """Return the move of a text ``e4-e7``; it need not be legal."""
+        start, _, end = name.partition("-")
+        ends = [divmod(parse_square(square, self.size), self.size) for square in (start, end)]
+        return (ends[0][1], ends[0][0]), (ends[1][1], ends[1][0])
+
+    # -- moves -------------------------------------------------------------------------
+
+    def legal_moves(self, position: NaivePosition, side: str | None = None) -> list[NaiveMove]:
+        """Return the legal moves of a side, by default the side to move, in a fixed order."""
+        own = "b" if (side or position.side) == "b" else "wK"
+        return sorted(
+            (cell, target)
+            for cell, piece in position.pieces.items()
+            if piece in own
+            for direction in _DIRECTIONS
+            for target in self._slide(position, cell, direction)
+        )
+
+    def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Iterator[Cell]:
+        """Yield the cells on which a piece may end a slide."""
+        piece = position.pieces[cell]
+        # The camp within which a black soldier may still move; it is lost by leaving it.
+        camp = self.terrain[cell] if piece == "b" and self._in_camp(cell) else ""
+        while True:
+            cell = (cell[0] + direction[0], cell[1] + direction[1])
+            if cell not in self.terrain or position.piece(cell):
+                return
+            letter = self.terrain[cell]
+            if letter in "ABCD" and letter != camp:
+                return
+            if letter != camp:
+                camp = ""
+            if letter == "T":
+                if piece == "K" and self.rules.castle.stop == "king":
+                    yield cell
+                passable = self.rules.castle.passable
+                if not (passable == "everyone" or (passable == "king" and piece == "K")):
+                    return
+            elif letter != "X" or piece == "K":
+                yield cell
+
+    def _in_camp(self, cell: Cell) -> bool:
+        return self.terrain.get(cell, "") in tuple("ABCD")
+
+    # -- a ply -------------------------------------------------------------------------
+
+    def apply(self, position: NaivePosition, move: NaiveMove) -> NaiveResult:
+        """Return what a legal move leads to.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+        move : tuple of two cells
+            A legal move; this is not checked.
+
+        Returns
+        -------
+        NaiveResult
+            The position after the ply, the soldiers captured, the outcome.
+        """
+        start, target = move
+        pieces = dict(position.pieces)
+        moved = pieces[target] = pieces.pop(start)
+        arrived = NaivePosition(pieces, "w" if position.side == "b" else "b")
+
+        captured = set()
+        king_captured = False
+        for direction in _DIRECTIONS:
+            beside = (target[0] + direction[0], target[1] + direction[1])
+            behind = (target[0] + 2 * direction[0], target[1] + 2 * direction[1])
+            victim = arrived.piece(beside)
+            if moved == "b" and victim == "K":
+                king_captured = king_captured or self._king_falls(arrived, beside, behind)
+            elif self._are_enemies(moved, victim) and self._soldier_falls(arrived, moved, beside, behind):
+                captured.add(beside)
+        left = {cell: piece for cell, piece in pieces.items() if cell not in captured}
+        after = NaivePosition(left, arrived.side)
+        escaped = moved == "K" and self.terrain[target] in "*X"
+        return NaiveResult(after, frozenset(captured), self._outcome(after, king_captured, escaped))
+
+    @staticmethod
+    def _are_enemies(moved: str, victim: str) -> bool:
+        return (moved == "b" and victim == "w") or (moved in ("w", "K") and victim == "b")
+
+    def _soldier_falls(self, position: NaivePosition, moved: str, victim: Cell, behind: Cell) -> bool:
+        """Return whether a soldier next to the moved enemy piece is captured against what is behind it."""
+        if moved == "K" and not self.rules.king.armed:
+            return False
+        if self.rules.camps.shelter and self._in_camp(victim):
+            return False
+        partner = position.piece(behind)
+        if moved == "b":
+            return partner == "b" or self._hostile_to_white(position, victim, behind)
+        return partner == "w" or (partner == "K" and self.rules.king.armed) or self._hostile_to_black(position, behind)
+
+    def _hostile_to_white(self, position: NaivePosition, victim: Cell, anvil: Cell) -> bool:
+        """Return whether terrain is an anvil against a white soldier."""
+        if anvil == self.castle:
+            match self.rules.castle.hostile_to_white:
+                case "always":
+                    return True
+                case "never":
+                    return False
+                case "empty":
+                    return not position.piece(anvil)
+                case "empty_or_besieged":
+                    others = [cell for cell in self._sides(anvil) if cell != victim]
+                    return not position.piece(anvil) or all(position.piece(cell) == "b" for cell in others)
+        return self._hostile_to_king(anvil)
+
+    def _hostile_to_black(self, position: NaivePosition, anvil: Cell) -> bool:
+        """Return whether terrain is an anvil against a black soldier."""
+        if anvil == self.castle:
+            when = self.rules.castle.hostile_to_black
+            return when == "always" or (when == "empty" and not position.piece(anvil))
+        if self._in_camp(anvil):
+            name = square_name(anvil[1] * self.size + anvil[0], self.size)
+            return self.rules.camps.hostile and name not in self.rules.camps.inert
+        return self._hostile_to_king(anvil)
+
+    def _hostile_to_king(self, cell: Cell) -> bool:
+        """Return whether a camp cell or an ``X`` corner is hostile; the castle is judged elsewhere."""
+        if self._in_camp(cell):
+            return self.rules.camps.hostile
+        return self.terrain.get(cell) == "X" and self.rules.corners.hostile
+
+    def _king_falls(self, position: NaivePosition, king: Cell, behind: Cell) -> bool:
+        """Return whether a king next to the moved black soldier is captured; ``behind`` is opposite to it."""
+        sides = self._sides(king)
+        rules = self.rules.king
+        beside_castle = rules.beside_castle == "as_on_castle" and self.castle in sides
+        strength = rules.on_castle if king == self.castle or beside_castle else rules.elsewhere
+
+        def hostile(cell: Cell, terrain: bool) -> bool:
+            if position.piece(cell) == "b":
+                return True
+            return terrain and (self._hostile_to_king(cell) or (beside_castle and cell == self.castle))
+
+        if strength == "two":
+            return hostile(behind, terrain=True)
+        # Terrain counts among the four sides only beside the castle.
+        return all(hostile(side, terrain=beside_castle) for side in sides)
+
+    @staticmethod
+    def _sides(cell: Cell) -> list[Cell]:
+        """Return the four cells around a cell, those beyond the edge included."""
+        return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in _DIRECTIONS]
+
+    def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
+        """Return how a ply ended the game, in the order in which the rules ask."""
+        either = self.rules.no_moves == "either_after_ply"
+        if king_captured:
+            return Outcome("king_captured", "black")
+        if either and not self.legal_moves(position, "w"):
+            return Outcome("no_moves", "black")
+        if escaped:
+            return Outcome("king_escaped", "white")
+        if "b" not in position.pieces.values():
+            return Outcome("no_attackers", "white")
+        if either and not self.legal_moves(position, "b"):
+            return Outcome("no_moves", "white")
+        return None
+
+    # -- counting ----------------------------------------------------------------------
+
+    def perft(self, position: NaivePosition, depth: int) -> int:
+        """Return the number of move sequences of exactly ``depth`` plies; decided positions have no children."""
+        if depth == 0:
+            return 1
+        moves = self.legal_moves(position)
+        if depth == 1:
+            return len(moves)
+        total = 0
+        for move in moves:
+            result = self.apply(position, move)
+            if result.outcome is None:
+                total += self.perft(result.position, depth - 1)
+        return total

@@ -1,0 +1,203 @@
+"""The kernels against the naive twin: random play, random placements, random rules, random terrain."""
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from symmetry import dihedral
+from tablut.engine import engine_for
+from tablut.rules import OUTCOMES, NaiveGame
+from tablut.testing import placement, random_play, random_terrains, random_variants, variants
+from tablut.variants import shipped_variants
+
+SEEDS = st.integers(0, 2**32)
+relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def letters(variant, position):
+    size = variant.size
+    return "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size * size))
+
+
+def assert_twins_agree(variant, position):
+    """Everything that the engine says of a position is what the naive rules say."""
+    game, engine, size = NaiveGame(variant), engine_for(variant), variant.size
+    text = game.write(position)
+    board = engine.board(letters(variant, position), position.side)
+    before = board.copy()
+    words = engine.words(board)
+    assert engine.cells(board) == (letters(variant, position), position.side), text
+    np.testing.assert_array_equal(engine.boards(words)[0], board, err_msg=text)
+
+    naive = {
+        (start[1] * size + start[0]) | (target[1] * size + target[0]) << 7: (start, target)
+        for start, target in game.legal_moves(position)
+    }
+    moves = engine.legal_moves(board).tolist()
+    assert sorted(moves) == sorted(naive), text
+    for side, letter in enumerate("wb"):
+        assert engine.count_moves(board, side) == len(game.legal_moves(position, letter)), (text, letter)
+
+    children = engine.expand(words)
+    assert children.moves.tolist() == moves
+    key = engine.key(board)
+    for move, child, code in zip(moves, engine.boards(children.words), children.outcomes, strict=True):
+        result = game.apply(position, naive[move])
+        what = f"{text} {game.move_name(naive[move])}"
+        undo, outcome = engine.make(board, move)
+        assert OUTCOMES[outcome] == result.outcome, what
+        assert engine.captured(undo) == tuple(sorted(rank * size + file for file, rank in result.captured)), what
+        assert engine.cells(board) == (letters(variant, result.position), result.position.side), what
+        assert engine.key(board) == key ^ engine.key_change(board, undo), what
+        np.testing.assert_array_equal(child, board, err_msg=what)
+        assert code == outcome, what
+        engine.unmake(board, undo)
+        np.testing.assert_array_equal(board, before, err_msg=what)
+
+
+def naive_packing(letters, side):
+    """The packed integer, written from its description."""
+    cells = len(letters)
+    value = sum(1 << cell for cell, letter in enumerate(letters) if letter == "b")
+    value |= sum(1 << (cells + cell) for cell, letter in enumerate(letters) if letter == "w")
+    width = len(bin(cells - 1)) - 2
+    return value | letters.index("K") << (2 * cells) | (side == "b") << (2 * cells + width)
+
+
+def as_integer(words):
+    return sum(int(word) << (64 * number) for number, word in enumerate(words))
+
+
+@pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
+@given(seed=SEEDS)
+@settings(relaxed, max_examples=15)
+def test_random_play(variant, seed):
+    for position in random_play(variant, Random(seed), 40)[::8]:
+        assert_twins_agree(variant, position)
+
+
+@pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
+@given(seed=SEEDS)
+@settings(relaxed, max_examples=40)
+def test_random_placements(variant, seed):
+    assert_twins_agree(variant, placement(variant, Random(seed)))
+
+
+@given(variant=random_variants(), seed=SEEDS)
+@settings(relaxed, max_examples=60)
+def test_random_rules(variant, seed):
+    random = Random(seed)
+    for _ in range(5):
+        assert_twins_agree(variant, placement(variant, random))
+
+
+@given(variant=random_terrains(), seed=SEEDS)
+@settings(relaxed, max_examples=60)
+def test_random_terrain(variant, seed):
+    random = Random(seed)
+    for _ in range(5):
+        assert_twins_agree(variant, placement(variant, random))
+
+
+@given(variant=random_terrains(sizes=(3, 5)), seed=SEEDS)
+@settings(relaxed, max_examples=150)
+def test_crowded_small_boards(variant, seed):
+    # Where sides are left without a move, castles are besieged and kings are surrounded.
+    random = Random(seed)
+    for _ in range(5):
+        assert_twins_agree(variant, placement(variant, random, soldiers=random.randrange(variant.size**2)))
+
+
+@given(variant=variants() | random_terrains(), seed=SEEDS)
+@settings(relaxed, max_examples=60)
+def test_packing_is_the_documented_integer(variant, seed):
+    engine, position = engine_for(variant), placement(variant, Random(seed))
+    cells = letters(variant, position)
+    words = engine.words(engine.board(cells, position.side))
+    assert as_integer(words[0]) == naive_packing(cells, position.side)
+
+
+@given(variant=variants() | random_terrains(), seed=SEEDS)
+@settings(relaxed, max_examples=80)
+def test_canonical_is_the_least_of_all_images(variant, seed):
+    random, engine = Random(seed), engine_for(variant)
+    position = placement(variant, random)
+    cells = letters(variant, position)
+    words = engine.words(engine.board(cells, position.side))
+    for group in (dihedral(variant.size), engine.group, dihedral(variant.size)[::4]):
+        images = []
+        for element in group:
+            image = [""] * len(cells)
+            for cell, letter in enumerate(cells):
+                image[element.table[cell]] = letter
+            images.append(naive_packing("".join(image), position.side))
+        canonical, number = engine.canonical(words, group)
+        assert as_integer(canonical[0]) == min(images)
+        assert number[0] == images.index(min(images))
+
+
+@pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
+def test_symmetric_positions_have_one_class(variant):
+    engine = engine_for(variant)
+    words = engine.words(engine.start())
+    np.testing.assert_array_equal(engine.canonical(words)[0], words)
+
+
+@given(variant=random_variants(), seed=SEEDS)
+@settings(relaxed, max_examples=25)
+def test_perft_is_invariant_under_symmetry(variant, seed):
+    engine, size = engine_for(variant), variant.size
+    position = placement(variant, Random(seed))
+    cells = letters(variant, position)
+    counts = set()
+    for element in variant.symmetries:
+        image = [""] * len(cells)
+        for cell, letter in enumerate(cells):
+            image[element.table[cell]] = letter
+        board = engine.board("".join(image), position.side)
+        depth = 3 if size < 9 else 2
+        applied = engine.perft_applied(board, depth)
+        counts.add(
+            (
+                engine.perft(board, depth),
+                applied.nodes,
+                applied.captured,
+                tuple(sorted((str(outcome), leaves) for outcome, leaves in applied.outcomes.items())),
+            )
+        )
+    assert len(counts) == 1
+
+
+@given(variant=random_variants() | random_terrains(sizes=(3, 5, 7)), seed=SEEDS)
+@settings(relaxed, max_examples=40)
+def test_applied_perft_is_the_naive_walk(variant, seed):
+    """Nodes, captures, outcomes and the sum of keys, two plies deep."""
+    game, engine = NaiveGame(variant), engine_for(variant)
+    position = placement(variant, Random(seed), soldiers=8)
+    nodes = captured = key_sum = 0
+    outcomes = {}
+    for move in game.legal_moves(position):
+        result = game.apply(position, move)
+        if result.outcome is not None:
+            continue
+        for reply in game.legal_moves(result.position):
+            leaf = game.apply(result.position, reply)
+            nodes += 1
+            captured += len(leaf.captured)
+            key_sum += engine.key(engine.board(letters(variant, leaf.position), leaf.position.side))
+            outcomes[leaf.outcome] = outcomes.get(leaf.outcome, 0) + 1
+    board = engine.board(letters(variant, position), position.side)
+    for threads in (1, 2):
+        found = engine.perft_applied(board, 2, threads=threads)
+        assert found == (nodes, captured, key_sum % 2**64, outcomes), game.write(position)
+        assert engine.perft(board, 2, threads=threads) == nodes
+
+
+def test_rules_replaced_on_a_variant_are_a_new_engine():
+    ashton, bologna = (variant for variant in shipped_variants() if variant.name in ("ashton", "bologna"))
+    changed = replace(ashton, rules=bologna.rules)
+    assert engine_for(changed).perft(engine_for(changed).start(), 4) == 19159224
