@@ -1,0 +1,70 @@
+"""The short moves of Berkeley's CS 61B: ``d5-7`` to another rank, ``i6-g`` to another file.
+
+A move of a rook changes either the rank or the file, so the text gives only that.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tablut.errors import InputError
+from tablut.notation import FILES, parse_square, square_name
+from tablut.position import Move
+
+__all__ = ["read_move", "write_move"]
+
+_MOVE = re.compile(r"([a-z]\d{1,2})-(?:([a-z])|(\d{1,2}))", re.ASCII)
+
+
+def read_move(text: str, size: int = 9) -> Move:
+    """Return the move of a short text.
+
+    Parameters
+    ----------
+    text : str
+        The square, a dash, and the new rank or the new file.
+    size : int
+        Side of the board in cells.
+
+    Raises
+    ------
+    InputError
+        If the text is no such move on the board.
+
+    Examples
+    --------
+    >>> str(read_move("d5-7")), str(read_move("i6-g"))
+    ('d5-d7', 'i6-g6')
+    """
+    expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
+    found = _MOVE.fullmatch(text)
+    if found is None:
+        raise InputError(f"move {text!r}: {expected}")
+    square, file, rank = found.groups()
+    try:
+        start = parse_square(square, size)
+        target = parse_square(f"{file or square[0]}{rank or square[1:]}", size)
+    except InputError as error:
+        raise InputError(f"move {text!r}: {error}") from error
+    if start == target:
+        raise InputError(f"move {text!r}: stays on {square}; {expected}")
+    return Move(start, target, size)
+
+
+def write_move(move: Move) -> str:
+    """Return the short text of a move; the inverse of `read_move`.
+
+    Raises
+    ------
+    InputError
+        If the move changes both rank and file or neither: the short text cannot say that.
+
+    Examples
+    --------
+    >>> write_move(Move.parse("d5-d7", 9)), write_move(Move.parse("i6-g6", 9))
+    ('d5-7', 'i6-g')
+    """
+    (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
+    if (rank == new_rank) == (file == new_file):
+        raise InputError(f"move {str(move)!r}: Berkeley's notation writes moves along one rank or one file")
+    return f"{square_name(move.start, move.size)}-" + (str(new_rank + 1) if file == new_file else FILES[new_file])

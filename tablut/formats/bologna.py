@@ -1,0 +1,230 @@
+"""The JSON of the Bologna competition server: states and moves.
+
+A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1,
+column 0 file a. The empty castle is written ``THRONE``. Once the game is over, ``turn``
+tells the result instead of the side to move.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from tablut.errors import InputError
+from tablut.notation import parse_square, square_name
+from tablut.position import Move, Position
+
+if TYPE_CHECKING:
+    from tablut.formats.game_record import Result
+    from tablut.position import Side
+
+__all__ = ["State", "Turn", "read_move", "read_state", "write_move", "write_state"]
+
+Turn = Literal["WHITE", "BLACK", "WHITEWIN", "BLACKWIN", "DRAW"]
+
+_TURNS: tuple[Turn, ...] = get_args(Turn)
+_SIDES: dict[str, Side] = {"WHITE": "w", "BLACK": "b"}
+_TURN_OF: dict[Side, Turn] = {"w": "WHITE", "b": "BLACK"}
+_OVER: dict[str, Result] = {"WHITEWIN": "white", "BLACKWIN": "black", "DRAW": "draw"}
+_CELLS = {"EMPTY": ".", "WHITE": "w", "BLACK": "b", "KING": "K", "THRONE": "."}
+_NAMES = {".": "EMPTY", "w": "WHITE", "b": "BLACK", "K": "KING"}
+_SIZES = range(3, 12, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of the server: the cells, and whose turn it is or how the game ended.
+
+    Attributes
+    ----------
+    cells : str
+        One letter a cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
+    turn : {'WHITE', 'BLACK', 'WHITEWIN', 'BLACKWIN', 'DRAW'}
+        As the server says it.
+
+    Examples
+    --------
+    >>> state = State("b.w......", "WHITEWIN")
+    >>> state.side, state.result, str(state.position("b"))
+    (None, 'white', '3/3/b1w b')
+    """
+
+    cells: str
+    turn: Turn
+
+    @property
+    def size(self) -> int:
+        """Side of the board in cells."""
+        return isqrt(len(self.cells))
+
+    @property
+    def side(self) -> Side | None:
+        """The side to move; None once the game is over."""
+        return _SIDES.get(self.turn)
+
+    @property
+    def result(self) -> Result | None:
+        """Who won, or ``draw``; None while the game goes on."""
+        return _OVER.get(self.turn)
+
+    def position(self, side: Side | None = None) -> Position:
+        """Return the position.
+
+        Parameters
+        ----------
+        side : {'w', 'b'}, optional
+            The side to move of a game that is over, which the state does not tell; a
+            state with a side to move needs none and heeds none.
+
+        Raises
+        ------
+        InputError
+            If the game is over and no side is given.
+        """
+        to_move = self.side or side
+        if to_move is None:
+            raise InputError(f"state with turn {self.turn!r}: the game is over, so it does not tell the side to move")
+        return Position(self.cells, to_move)
+
+
+def read_state(text: str) -> State:
+    """Return the state of the server's JSON.
+
+    Raises
+    ------
+    InputError
+        Naming the key, row or cell that is wrong and what was expected there.
+
+    Examples
+    --------
+    >>> read_state('{"board": [["EMPTY","BLACK","EMPTY"],["EMPTY","THRONE","KING"],'
+    ...            '["EMPTY","EMPTY","EMPTY"]], "turn": "BLACK"}')
+    State(cells='.b...K...', turn='BLACK')
+    """
+    data = _json_object(text, "state")
+    turn, board = data.get("turn"), data.get("board")
+    if turn not in _TURNS:
+        raise InputError(f"state: turn {turn!r}: expected one of {' '.join(_TURNS)}")
+    if not isinstance(board, list) or len(board) not in _SIZES:
+        found = f"{len(board)} rows" if isinstance(board, list) else repr(board)
+        raise InputError(f"state: board: expected a list of 9 rows (an odd number from 3 to 11), not {found}")
+    size = len(board)
+    cells = ""
+    for number, row in enumerate(board):
+        if not isinstance(row, list) or len(row) != size:
+            found = f"{len(row)} cells" if isinstance(row, list) else repr(row)
+            raise InputError(f"state: board row {number} (rank {number + 1}): expected {size} cells, not {found}")
+        for name in row:
+            square = len(cells)
+            if not isinstance(name, str) or name not in _CELLS:
+                where = f"board row {number} column {square % size} ({square_name(square, size)})"
+                raise InputError(f"state: {where}: {name!r}: expected one of {' '.join(_CELLS)}")
+            if name == "THRONE" and square != size * size // 2:
+                centre = square_name(size * size // 2, size)
+                raise InputError(f"state: THRONE on {square_name(square, size)}: the castle is {centre}")
+            cells += _CELLS[name]
+    return State(cells, turn)
+
+
+def write_state(position: Position, turn: Turn | None = None) -> str:
+    """Return the server's JSON of a position, without spaces.
+
+    Parameters
+    ----------
+    position : Position
+        Its further fields are left out: the format has no place for them.
+    turn : Turn, optional
+        For a game that is over; without it the side to move.
+
+    Examples
+    --------
+    >>> write_state(Position.parse("3/2K/1b1 b", 3))
+    '{"board":[["EMPTY","BLACK","EMPTY"],["EMPTY","THRONE","KING"],["EMPTY","EMPTY","EMPTY"]],"turn":"BLACK"}'
+    """
+    size = position.size
+    names = [_NAMES[letter] for letter in position.cells]
+    centre = size * size // 2
+    if names[centre] == "EMPTY":
+        names[centre] = "THRONE"
+    board = [names[rank * size : (rank + 1) * size] for rank in range(size)]
+    return json.dumps({"board": board, "turn": turn or _TURN_OF[position.side]}, separators=(",", ":"))
+
+
+def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
+    """Return the move of a client's JSON and the side that claims it.
+
+    Real clients write squares in either case and may leave ``turn`` out; so does this reader.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``{"from":"e4","to":"f4","turn":"WHITE"}``.
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    move : Move
+        The move.
+    side : {'w', 'b'} or None
+        Whose move it says to be; None where ``turn`` is null or missing.
+
+    Raises
+    ------
+    InputError
+        Naming the key that is wrong and what was expected there.
+
+    Examples
+    --------
+    >>> move, side = read_move('{"from":"e4","to":"f4","turn":"WHITE"}')
+    >>> str(move), side
+    ('e4-f4', 'w')
+    """
+    data = _json_object(text, "move")
+    squares = []
+    for key in ("from", "to"):
+        name = data.get(key)
+        if not isinstance(name, str):
+            raise InputError(f"move: {key} {name!r}: expected a square such as e4")
+        try:
+            # No square has a longer name; without the cut a very long number would be a case of its own.
+            squares.append(parse_square(name.lower()[:4], size))
+        except InputError as error:
+            raise InputError(f"move: {key}: {error}") from error
+    turn = data.get("turn")
+    if turn is not None and (not isinstance(turn, str) or turn not in _SIDES):
+        raise InputError(f"move: turn {turn!r}: expected WHITE or BLACK")
+    return Move(squares[0], squares[1], size), None if turn is None else _SIDES[turn]
+
+
+def write_move(move: Move, side: Side) -> str:
+    """Return a client's JSON of a move, without spaces; the inverse of `read_move`.
+
+    Parameters
+    ----------
+    move : Move
+        The move.
+    side : {'w', 'b'}
+        Whose move it is.
+
+    Examples
+    --------
+    >>> write_move(Move.parse("e4-f4", 9), "w")
+    '{"from":"e4","to":"f4","turn":"WHITE"}'
+    """
+    start, target = (square_name(square, move.size) for square in (move.start, move.target))
+    return json.dumps({"from": start, "to": target, "turn": _TURN_OF[side]}, separators=(",", ":"))
+
+
+def _json_object(text: str, what: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        # The reason alone: the text may be long, and its first characters are enough to know it by.
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
+        raise InputError(f"{what} {text[:40]!r}: not JSON ({reason})") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{what} {text[:40]!r}: expected a JSON object")
+    return data

@@ -1,0 +1,221 @@
+"""The game logs of Bologna's server, ``…gameLog.txt``, as game records.
+
+The server writes them with Java's logger: a line with date and source, a line with level
+and message, both in the language of the machine. The messages themselves are Italian
+everywhere and hardly changed over the years, so that only they are read:
+
+- ``Players:`` with the names, ``White:`` before them in some years;
+- ``Stato:`` with the board in letters (rank 1 first), on the same line or the next;
+- ``Turn: W Pawn from e4 to f4``; some clients write capitals, or no turn (``null``);
+- ``Pedina bianca rimossa in: d5``, a capture, in some years twice over;
+- ``Mossa …``, ``Giocatore …`` and the like: the move before it was refused.
+
+A move counts once the state after it is there. Boards of 7×7 come without line breaks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, get_args
+
+from tablut.errors import InputError
+from tablut.formats.bologna import State, Turn
+from tablut.formats.game_record import GameRecord
+from tablut.notation import parse_square
+from tablut.position import Move, MoveText, Position
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from tablut.position import Side
+
+__all__ = ["looks_like_log", "read_log", "read_logs"]
+
+_EVENT = re.compile(
+    r"Players:\s+(?:White:\s+)?(?P<white>[^\t\n]*?)\tvs\t(?P<black>[^\n]*)"
+    r"|(?P<begin>Inizio partita)"
+    r"|Stato:(?P<state>)"
+    r"|Turn: \S+ Pawn from (?P<start>\S*) to (?P<target>\S*)"
+    r"|Pedina (?:bianca|nera) rimossa in: (?P<removed>\S+)"
+    r"|(?P<refused>(?:Mossa (?:sopra|sul|fuori|che|in)|Nessuna mossa|Formato mossa|Giocatore \S+ cerca)[^\n]*)"
+)
+_BOARD = re.compile(r"\s*((?:[OWBKT]+[ \t]*\r?\n?)+)-\s*\n?\s*(WW|BW|W|B|D)\b")
+_SOURCE = re.compile(r"^(?P<date>.*\S) \S*\bGame(?P<game>\w+) (?:<init>|\w+)\s*$", re.MULTILINE)
+_LETTERS = str.maketrans("OWBKT", ".wbK.")
+_TURNS: dict[str, Turn] = dict(zip(("W", "B", "WW", "BW", "D"), get_args(Turn), strict=True))
+_OTHER: dict[Side, Side] = {"w": "b", "b": "w"}
+
+
+def looks_like_log(text: str) -> bool:
+    r"""Return whether a text is a game log rather than another kind of record.
+
+    Examples
+    --------
+    >>> looks_like_log("feb 15, 2019 3:10:55 PM Domain.GameAshtonTablut <init>\nBUONO: Inizio partita\n")
+    True
+    >>> looks_like_log('[Variant "ashton"]')
+    False
+    """
+    return _SOURCE.search(text) is not None and _EVENT.search(text) is not None
+
+
+def read_log(text: str) -> GameRecord:
+    r"""Return the first game of a log; a note tells if there are more.
+
+    Raises
+    ------
+    InputError
+        Naming the line, what it says and what was expected there.
+
+    Examples
+    --------
+    >>> record = read_log(
+    ...     "apr 1, 2019 1:00:00 PM tablut.domain.GameAshtonTablut checkMove\n"
+    ...     "FINE: Turn: W Pawn from E4 to F4\n"
+    ...     "apr 1, 2019 1:00:00 PM tablut.domain.GameAshtonTablut checkMove\n"
+    ...     "FINE: Stato:\nOOOBBBOOO\nOOOOBOOOO\nOOOOWOOOO\nBOOOOWOOB\nBBWWKWWBB\n"
+    ...     "BOOOWOOOB\nOOOOWOOOO\nOOOOBOOOO\nOOOBBBOOO\n-\nB\n"
+    ... )
+    >>> [str(move) for move in record.moves], record.variant, record.result
+    (['e4-f4'], 'bologna', None)
+    >>> str(record.positions[0])
+    '3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b4w2b/4w4/4b4/3bbb3 b'
+    """
+    first, *others = read_logs(text)
+    if not others:
+        return first
+    note = f"the log holds {len(others)} more game{'s' * (len(others) > 1)}; only the first was read"
+    return GameRecord(
+        first.tags, first.variant, first.start, first.moves, first.result, first.positions, (*first.notes, note)
+    )
+
+
+def read_logs(text: str) -> tuple[GameRecord, ...]:
+    """Return all games of a log: a server that stays up writes later games into earlier logs too.
+
+    Raises
+    ------
+    InputError
+        As `read_log`.
+    """
+    games = [_Game(text)]
+    for found in _EVENT.finditer(text):
+        game = games[-1]
+        opens = found["begin"] is not None or found["white"] is not None
+        if opens and (game.begun or (found["white"] is not None and game.tags)):
+            games.append(game := _Game(text))
+        game.take(found)
+    games = [game for game in games if game.begun or game.moves or game.start]
+    if not games:
+        raise InputError(f"game log {text[:40]!r}: holds no game; expected a line such as FINE: Inizio partita")
+    return tuple(game.record() for game in games)
+
+
+@dataclass
+class _Game:
+    """One game while its log is read."""
+
+    text: str
+    tags: dict[str, str] = field(default_factory=dict)
+    begun: bool = False
+    start: State | None = None
+    last: State | None = None
+    moves: list[MoveText] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    # The move that the server was asked for last: where its line is, and the names of its squares.
+    pending: tuple[re.Match[str], str, str] | None = None
+    removed: set[str] = field(default_factory=set)
+    game: str | None = None
+
+    def take(self, found: re.Match[str]) -> None:
+        """Take in one message of the log."""
+        if self.game is None and (source := self._source(found.start())) is not None:
+            self.game = source["game"]
+            self.tags["Date"] = source["date"]
+        if found["white"] is not None:
+            self.tags |= {"White": found["white"].strip(), "Black": found["black"].strip()}
+        elif found["begin"] is not None:
+            self.begun = True
+        elif found["start"] is not None:
+            self._leave_pending("no state follows it")
+            self.pending, self.removed = (found, found["start"], found["target"]), set()
+        elif found["removed"] is not None:
+            self.removed.add(found["removed"])
+        elif found["refused"] is not None:
+            self._leave_pending(found["refused"].strip())
+        else:
+            self._state(found)
+
+    def record(self) -> GameRecord:
+        """Return what the log said."""
+        self._leave_pending("no state follows it")
+        variant = "bologna" if self.game == "AshtonTablut" else None
+        start = None
+        if self.start is not None:
+            start = self.start.position("w")
+            if variant is not None and str(start) == load_variant(variant).start_position:
+                start = None
+        if variant is None:
+            game = self.game or "(not named)"
+            self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
+        return GameRecord(
+            tags=dict(self.tags),
+            variant=variant,
+            start=start,
+            moves=tuple(self.moves),
+            result=None if self.last is None else self.last.result,
+            positions=tuple(self.positions),
+            notes=tuple(self.notes),
+        )
+
+    def _source(self, end: int) -> re.Match[str] | None:
+        # Date and source stand on the line before that of the message.
+        line = self.text.rfind("\n", 0, end)
+        return _SOURCE.match(self.text, self.text.rfind("\n", 0, line) + 1, line) if line > 0 else None
+
+    def _line(self, found: re.Match[str]) -> str:
+        return f"game log line {self.text.count(chr(10), 0, found.start()) + 1}"
+
+    def _leave_pending(self, reason: str) -> None:
+        if self.pending is not None:
+            found, start, target = self.pending
+            self.notes.append(f"{self._line(found)}: {start}-{target} was not played: {reason}")
+            self.pending = None
+
+    def _state(self, found: re.Match[str]) -> None:
+        board = _BOARD.match(self.text, found.end())
+        if board is None:
+            if _SOURCE.search(self.text, found.end()) is None:
+                self.notes.append(f"{self._line(found)}: the log breaks off within a state")
+                return
+            raise InputError(
+                f"{self._line(found)}: state: expected rows of O W B K T, a line with -, and W B WW BW or D"
+            )
+        cells = "".join(board[1].split()).translate(_LETTERS)
+        state = State(cells, _TURNS[board[2]])
+        if state.size not in (7, 9) or state.size**2 != len(cells):
+            raise InputError(f"{self._line(found)}: state: has {len(cells)} cells; expected 81 (49 for Brandub)")
+        if self.last is not None and self.last.size != state.size:
+            raise InputError(f"{self._line(found)}: state: has {len(cells)} cells; the one before has another number")
+        if self.pending is not None:
+            self._ply(state)
+        elif self.last is None:
+            self.start = state
+        elif state != self.last:
+            # The server repeats the last state when a game ends; anything else is no log of one game.
+            raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")
+        self.last = state
+
+    def _ply(self, state: State) -> None:
+        assert self.pending is not None
+        found, *names = self.pending
+        side = self.positions[-1].side if self.positions else (self.start.side if self.start else None) or "w"
+        try:
+            start, target = (parse_square(name.lower()[:4], state.size) for name in names)
+            captures = frozenset(parse_square(name.lower()[:4], state.size) for name in self.removed)
+        except InputError as error:
+            raise InputError(f"{self._line(found)}: {error}") from error
+        self.moves.append(MoveText(Move(start, target, state.size), captures))
+        self.positions.append(state.position(_OTHER[side]))
+        self.pending = None

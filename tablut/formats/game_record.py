@@ -1,0 +1,67 @@
+"""What a game record says, whichever format it was written in.
+
+A record is a claim: nothing here knows the rules. Whether its moves are legal, its
+captures right and its positions those of the game is for whoever replays it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tablut.position import MoveText, Position
+    from tablut.variants import Variant
+
+__all__ = ["RESULTS", "GameRecord", "Result"]
+
+Result = Literal["white", "black", "draw"]
+
+RESULTS: tuple[Result, ...] = ("white", "black", "draw")
+"""Who won, or that nobody did."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """A game as its record tells it; all readers of `tablut.formats` return one.
+
+    Attributes
+    ----------
+    tags : mapping of str to str
+        Who played, when and where. Names begin with a capital; ``White`` and ``Black``
+        are the players in every format.
+    variant : str, Variant or None
+        Name of the rule set, or the rule set itself where the record spells it out;
+        None if the record says nothing that names one.
+    start : Position or None
+        Where the game began; None for the start of the variant.
+    moves : tuple of MoveText
+        The moves with the captures that the record claims.
+    result : {'white', 'black', 'draw'} or None
+        Who won, as claimed; None if the game has no result or the record does not tell.
+    positions : tuple of Position, or None
+        The position after each move where the record has them all, else None.
+    notes : tuple of str
+        What the reader left out, one line each: variations, rejected moves, further games.
+
+    Examples
+    --------
+    >>> from tablut.position import MoveText
+    >>> record = GameRecord({"White": "Anna"}, "ashton", None, (MoveText.parse("e4-f4", 9),), None)
+    >>> str(record.moves[0]), record.result, record.positions
+    ('e4-f4', None, None)
+    """
+
+    tags: Mapping[str, str] = field(hash=False)
+    variant: str | Variant | None
+    start: Position | None
+    moves: tuple[MoveText, ...]
+    result: Result | None
+    positions: tuple[Position, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.positions is not None and len(self.positions) != len(self.moves):
+            raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected one after each")

@@ -1,0 +1,85 @@
+"""The moves of McGill's COMP 424 server: five numbers with spaces between them.
+
+Row and column of the start, row and column of the target, the player. Rows are counted
+from the top and columns from the left, both from 0; player 0 is black (it moves first
+there), player 1 white.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tablut.errors import InputError
+from tablut.position import Move
+
+if TYPE_CHECKING:
+    from tablut.position import Side
+
+__all__ = ["read_move", "write_move"]
+
+_PLAYERS: tuple[Side, Side] = ("b", "w")
+
+
+def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
+    """Return the move of five numbers and the side that makes it.
+
+    Parameters
+    ----------
+    text : str
+        For example ``4 0 2 0 0``.
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    move : Move
+        The move.
+    side : {'w', 'b'}
+        The player.
+
+    Raises
+    ------
+    InputError
+        If the text is no such move on the board.
+
+    Examples
+    --------
+    >>> move, side = read_move("3 0 3 2 0")
+    >>> str(move), side
+    ('a6-c6', 'b')
+    """
+    expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
+    words = text.split()
+    if len(words) != 5 or not all(word.isascii() and word.isdigit() and len(word) <= 2 for word in words):
+        raise InputError(f"move {text!r}: {expected}")
+    *places, player = (int(word) for word in words)
+    if player >= len(_PLAYERS):
+        raise InputError(f"move {text!r}: player {words[4]}; {expected}")
+    for word, place in zip(words, places, strict=False):
+        if place >= size:
+            raise InputError(f"move {text!r}: there is no row or column {word}; they go from 0 to {size - 1}")
+    row, column, new_row, new_column = places
+    start, target = (size - 1 - row) * size + column, (size - 1 - new_row) * size + new_column
+    return Move(start, target, size), _PLAYERS[player]
+
+
+def write_move(move: Move, side: Side) -> str:
+    """Return the five numbers of a move; the inverse of `read_move`.
+
+    Parameters
+    ----------
+    move : Move
+        The move.
+    side : {'w', 'b'}
+        The player.
+
+    Examples
+    --------
+    >>> write_move(Move.parse("a6-c6", 9), "b")
+    '3 0 3 2 0'
+    """
+    numbers = []
+    for square in (move.start, move.target):
+        rank, file = divmod(square, move.size)
+        numbers += [move.size - 1 - rank, file]
+    return " ".join(str(number) for number in [*numbers, _PLAYERS.index(side)])

@@ -1,0 +1,151 @@
+"""OpenTafl's position strings and moves.
+
+A position is ``/3t3/3T3/…/``: a slash before, between and after the rows, from rank 1 up;
+``t`` attacker, ``T`` defender, ``K`` king, runs of empty cells as decimal numbers. The
+side to move is not in it. Facts of the notation: ``opentafl-notation-spec.txt`` of
+https://github.com/jslater89/OpenTafl.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tablut.errors import InputError
+from tablut.notation import parse_square
+from tablut.position import Move, MoveText, Position
+
+if TYPE_CHECKING:
+    from tablut.position import Side
+
+__all__ = ["read_move", "read_position", "write_position"]
+
+_LETTERS = {"t": "b", "T": "w", "K": "K"}
+_PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}
+_OTHERS = {
+    "n": "knights",
+    "N": "knights",
+    "c": "commanders",
+    "C": "commanders",
+    "m": "mercenaries",
+    "M": "mercenaries",
+    "k": "an attacking king",
+}
+_ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
+_PIECE, _SQUARE = r"([a-zA-Z]?)", r"([a-z][0-9]{1,2})"
+_MOVE = re.compile(
+    rf"{_PIECE}{_SQUARE}(\^=|[-^=]){_SQUARE}((?:x{_PIECE}{_SQUARE}(?:/{_PIECE}{_SQUARE})*)?)(?:\+{{1,2}}|-{{1,2}})?"
+)
+_CAPTURE = re.compile(_PIECE + _SQUARE)
+
+
+def read_position(text: str, side: Side, size: int | None = None) -> Position:
+    """Return the position of an OpenTafl string.
+
+    Parameters
+    ----------
+    text : str
+        Rows from rank 1 up, slashes around them.
+    side : {'w', 'b'}
+        The side to move, which the string does not tell.
+    size : int, optional
+        Side of the board in cells; without it as many as the string has rows.
+
+    Raises
+    ------
+    InputError
+        Naming the row and what was expected.
+
+    Examples
+    --------
+    >>> str(read_position("/1t1/K2/2T/", "w"))
+    '2w/K2/1b1 w'
+    """
+    trimmed = text.strip()
+    if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
+        raise InputError(f"position {text!r}: expected an OpenTafl string such as /1t1/tKT/3/, a slash at either end")
+    rows = trimmed[1:-1].split("/")
+    size = size or len(rows)
+    if size not in range(3, 12, 2):
+        raise InputError(f"position {text!r}: has {size} rows; boards have an odd side from 3 to 11")
+    if len(rows) != size:
+        raise InputError(f"position {text!r}: has {len(rows)} rows; the board has {size}")
+    return Position("".join(_expand(row, rank, size, text) for rank, row in enumerate(rows, 1)), side)
+
+
+def _expand(row: str, rank: int, size: int, text: str) -> str:
+    cells = ""
+    for item in _ITEM.findall(row):
+        if item in _LETTERS:
+            cells += _LETTERS[item]
+        elif item.isdigit() and item[0] != "0":
+            # A run longer than the board is wrong whatever its length: no need to write it out.
+            cells += "." * min(int(item[:4]), size + 1)
+        elif item in _OTHERS:
+            raise InputError(
+                f"position {text!r}: row {row!r} (rank {rank}) has {_OTHERS[item]}, {item!r}; known: t T K"
+            )
+        else:
+            raise InputError(f"position {text!r}: row {row!r} (rank {rank}) has {item!r}; expected t T K and numbers")
+    if len(cells) != size:
+        raise InputError(f"position {text!r}: row {row!r} (rank {rank}) has {len(cells)} cells; the board has {size}")
+    return cells
+
+
+def write_position(position: Position) -> str:
+    """Return the OpenTafl string of a position; side to move and further fields are left out.
+
+    Examples
+    --------
+    >>> write_position(Position.parse("2w/K2/1b1 w", 3))
+    '/1t1/K2/2T/'
+    """
+    rows = []
+    for row in reversed(position.rows()):
+        runs = ((letter, len(list(run))) for letter, run in groupby(row))
+        rows.append("".join(str(length) if letter == "." else _PIECES[letter] * length for letter, length in runs))
+    return f"/{'/'.join(rows)}/"
+
+
+def read_move(text: str, size: int) -> MoveText:
+    """Return the move of an OpenTafl record such as ``Kd4-d6xd7/c6+``.
+
+    The letter of the piece and the signs of threat and end after the move are read over:
+    the position tells the former, the rules the latter.
+
+    Parameters
+    ----------
+    text : str
+        One move.
+    size : int
+        Side of the board in cells.
+
+    Raises
+    ------
+    InputError
+        If the text is no move on the board, or one of knights, commanders, jumps or berserk play.
+
+    Examples
+    --------
+    >>> str(read_move("Kd4-d6xd7/c6+", 7))
+    'd4-d6xc6xd7'
+    >>> read_move("d4-d6", 7).captures is None
+    True
+    """
+    found = _MOVE.fullmatch(text)
+    if found is None:
+        raise InputError(f"move {text!r}: expected two squares such as d4-d6, captures after them such as xd7/c6")
+    piece, start, kind, target, taken = found[1], found[2], found[3], found[4], found[5]
+    if kind != "-":
+        raise InputError(f"move {text!r}: {kind!r} is a jump or a berserk move; expected a slide such as d4-d6")
+    captures = _CAPTURE.findall(taken.replace("x", "", 1).replace("/", " "))
+    for letter in (piece, *(letter for letter, _ in captures)):
+        if letter and letter not in _LETTERS:
+            raise InputError(f"move {text!r}: {_OTHERS.get(letter, 'a piece')}, {letter!r}; known pieces: t T K")
+    try:
+        move = Move(parse_square(start, size), parse_square(target, size), size)
+        squares = frozenset(parse_square(name, size) for _, name in captures)
+    except InputError as error:
+        raise InputError(f"move {text!r}: {error}") from error
+    return MoveText(move, squares or None)

@@ -1,0 +1,141 @@
+"""OpenTafl's game records, the ``.otg`` files, as game records of ours.
+
+Tags ``[name:value]`` on top, of which ``rules`` must be there; then a line a turn, two
+moves each, numbered from 1; after it a comment in brackets, the two moves' parts divided
+by ``|``. Variations are numbered like ``7a.1.2a.`` and are left out, which a note tells;
+comments are left out silently.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tablut.errors import InputError
+from tablut.formats.game_record import GameRecord
+from tablut.formats.opentafl import read_move, read_position
+from tablut.formats.opentafl_rules import read_rules, rules_start
+from tablut.position import Position
+
+if TYPE_CHECKING:
+    from tablut.formats.game_record import Result
+    from tablut.position import MoveText
+    from tablut.variants import Variant
+
+__all__ = ["looks_like_otg", "read_game"]
+
+_TAG = re.compile(r"\s*\[([A-Za-z][\w-]*):([^\]]*)\]")
+_LABEL = re.compile(r"(\d+)\.|(\d[\w.]*)\.")
+_RESULTS: dict[str, Result | None] = {"1": "black", "0": "draw", "-1": "white", "?": None}
+_NAMES = {"attackers": "Black", "defenders": "White", "variant": "Variant-name"}
+_RESIGNS = "---"
+
+
+def looks_like_otg(text: str) -> bool:
+    r"""Return whether a text is an OpenTafl record rather than another kind of record.
+
+    Examples
+    --------
+    >>> looks_like_otg("[date:2015.05.04]\n[rules:dim:7 start:/…/]"), looks_like_otg('[Variant "ashton"]')
+    (True, False)
+    """
+    return _TAG.match(text) is not None
+
+
+def read_game(text: str, variant: Variant | None = None) -> GameRecord:
+    r"""Return the game of an OpenTafl record.
+
+    Parameters
+    ----------
+    text : str
+        The record.
+    variant : Variant, optional
+        Rules to take instead of those of the record, of which only the start is then
+        read: the way to a record with rules that no rule field can say.
+
+    Raises
+    ------
+    InputError
+        Naming the tag, turn or move that is wrong, or the rules that no rule field can say.
+
+    Examples
+    --------
+    >>> record = read_game(
+    ...     "[attackers:Anna]\n[defenders:Bert]\n[result:-1]\n"
+    ...     "[rules:dim:5 name:Little surf:n ks:c start:/2t2/2T2/t1K1t/2T2/2t2/]\n\n"
+    ...     "1. c1-b1 c2-e2\n[A first try.|]\n1a.1.1a. c1-d1\n[|]\n2. a3-a2 Kc3-c2--\n"
+    ... )
+    >>> record.variant.name, record.tags["White"], record.result, record.notes
+    ('Little', 'Bert', 'white', ('variations left out: 1a',))
+    >>> [str(move) for move in record.moves]
+    ['c1-b1', 'c2-e2', 'a3-a2', 'c3-c2']
+    """
+    tags, end = _tags(text)
+    if "rules" not in tags:
+        raise InputError(f"OpenTafl record {text[:40]!r}: has no tag [rules:dim:… start:…]")
+    rules = tags["rules"]
+    outcome = tags.pop("result", "?").strip()
+    if outcome not in _RESULTS:
+        raise InputError(f"OpenTafl record: tag [result:{outcome}]: expected 1 (attackers), 0, -1 (defenders) or ?")
+    own_start = rules_start(rules)
+    chosen = variant or read_rules(rules)
+    if own_start.size != chosen.size:
+        raise InputError(f"OpenTafl record: its board has side {own_start.size}, variant {chosen.name!r} {chosen.size}")
+    placement = tags.pop("position", None)
+    start = own_start if placement is None else read_position(placement, own_start.side, chosen.size)
+    moves, notes = _moves(text, end, chosen.size)
+    return GameRecord(
+        tags={_NAMES.get(name, name.capitalize()): value.strip() for name, value in tags.items()},
+        variant=chosen,
+        start=None if start == Position.parse(chosen.start_position, chosen.size) else start,
+        moves=tuple(moves),
+        result=_RESULTS[outcome],
+        notes=tuple(notes),
+    )
+
+
+def _tags(text: str) -> tuple[dict[str, str], int]:
+    tags: dict[str, str] = {}
+    end = 0
+    while (found := _TAG.match(text, end)) is not None:
+        name = found[1].lower()
+        if name in tags:
+            raise InputError(f"OpenTafl record: tag [{name}:…] comes twice")
+        tags[name] = found[2]
+        end = found.end()
+    return tags, end
+
+
+def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], list[str]]:
+    moves: list[MoveText] = []
+    variations: dict[str, None] = {}
+    notes: list[str] = []
+    turn = 0
+    for line in re.sub(r"\[[^\]]*\]", "", text[end:]).splitlines():
+        words = line.split()
+        if not words:
+            continue
+        label = _LABEL.fullmatch(words[0])
+        if label is None:
+            raise InputError(f"OpenTafl record: line {line.strip()!r}: expected a turn such as {turn + 1}. d1-e1 c4-c5")
+        if label[2] is not None:
+            variations[label[2].split(".")[0]] = None
+            continue
+        if label[1] != str(turn + 1) or len(moves) != 2 * turn:
+            raise InputError(
+                f"OpenTafl record: turn {label[1]} follows {len(moves)} moves; expected one turn, two moves"
+            )
+        turn += 1
+        if len(words) > 3:
+            raise InputError(f"OpenTafl record: turn {turn} has {len(words) - 1} moves; expected two at most")
+        for word in words[1:]:
+            if word == _RESIGNS:
+                notes.append(f"turn {turn}: {'defenders' if len(moves) % 2 else 'attackers'} resign")
+                break
+            try:
+                moves.append(read_move(word, size))
+            except InputError as error:
+                raise InputError(f"OpenTafl record: turn {turn}: {error}") from error
+    if variations:
+        notes.append(f"variations left out: {', '.join(variations)}")
+    return moves, notes

@@ -1,0 +1,75 @@
+"""Game records of every kind behind one pair of functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tablut.errors import InputError
+from tablut.formats.bologna_logs import looks_like_log, read_log
+from tablut.formats.game_record import GameRecord
+from tablut.formats.native import read_native, write_native
+from tablut.formats.opentafl_records import looks_like_otg, read_game
+
+if TYPE_CHECKING:
+    from tablut.variants import Variant
+
+__all__ = ["GameRecord", "read_record", "write_record"]
+
+
+def read_record(text: str, variant: Variant | None = None) -> GameRecord:
+    r"""Return the game of a record, whichever of the three kinds it is.
+
+    Parameters
+    ----------
+    text : str
+        A record of our own, one of OpenTafl, or a game log of Bologna's server.
+    variant : Variant, optional
+        Rules to take instead of those that the record names.
+
+    Raises
+    ------
+    InputError
+        If the text is none of these, or what is wrong with it.
+
+    Examples
+    --------
+    >>> read_record('[Variant "ashton"]\n1. e4-f4').moves[0].move.target
+    32
+    >>> read_record("once upon a time")
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: record 'once upon a time': expected tags such as [Variant "ashton"], ...
+    """
+    text = text.removeprefix("\ufeff")
+    if looks_like_log(text):
+        record = read_log(text)
+        if variant is None:
+            return record
+        return GameRecord(
+            record.tags, variant, record.start, record.moves, record.result, record.positions, record.notes
+        )
+    if looks_like_otg(text):
+        return read_game(text, variant)
+    if variant is None and not text.lstrip().startswith("["):
+        kinds = 'tags such as [Variant "ashton"], an OpenTafl record or a Bologna log'
+        raise InputError(f"record {text.strip()[:40]!r}: expected {kinds}")
+    return read_native(text, variant)
+
+
+def write_record(record: GameRecord) -> str:
+    """Return the text of a record in our own format.
+
+    Raises
+    ------
+    InputError
+        If the format cannot hold it.
+
+    Examples
+    --------
+    >>> print(write_record(read_record('[Variant "ashton"] 1. e4f4')), end="")
+    [Variant "ashton"]
+    <BLANKLINE>
+    1. e4-f4
+    *
+    """
+    return write_native(record)
