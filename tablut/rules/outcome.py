@@ -21,7 +21,7 @@ __all__ = [
     "Termination",
 ]
 
-Termination = Literal["king_captured", "king_escaped", "no_attackers", "no_moves"]
+Termination = Literal["king_captured", "king_escaped", "no_attackers", "no_moves", "repetition", "move_limit"]
 
 UNDECIDED: Final = 0
 KING_CAPTURED: Final = 1
@@ -40,9 +40,10 @@ class Outcome(NamedTuple):
     ----------
     termination : str
         ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier
-        was captured) or ``no_moves``.
-    winner : {'white', 'black'}
-        Who has won.
+        was captured) or ``no_moves``; by the history of a game also ``repetition`` or
+        ``move_limit``.
+    winner : {'white', 'black'} or None
+        Who has won; None for a draw.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Outcome(NamedTuple):
     """
 
     termination: Termination
-    winner: Literal["white", "black"]
+    winner: Literal["white", "black"] | None
 
 
 OUTCOMES: Final[tuple[Outcome | None, ...]] = (
