@@ -18,6 +18,7 @@ from tablut.engine import entry
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
 from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
+from tablut.engine.perft_cache import PerftCache, perft_cached
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.notation import diagram_cells
@@ -307,7 +308,7 @@ class Engine:
 
     # -- perft -------------------------------------------------------------------------
 
-    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> int:
+    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1, cache_bytes: int = 0) -> int:
         """Return the number of sequences of exactly ``depth`` plies from an undecided position; the last is counted.
 
         Parameters
@@ -318,7 +319,20 @@ class Engine:
             Number of plies, at least 0.
         threads : int
             Number of threads, among which the first moves are divided.
+        cache_bytes : int
+            Memory in which positions that recur are remembered; none by default. The
+            number is the same; only one thread uses it.
+
+        Raises
+        ------
+        InputError
+            If a cache is asked for together with several threads, or is too small.
         """
+        if cache_bytes and depth:
+            if threads > 1:
+                raise InputError("perft cache: is used by one thread; leave out the cache or the threads")
+            cache = PerftCache(cache_bytes, self.tables.words)
+            return int(perft_cached(self.tables, board.copy(), depth, cache.positions, cache.depths, cache.counts))
         if depth < 2 or threads < 2:
             return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
         return sum(self.divide(board, depth, threads=threads).values())

@@ -1,0 +1,116 @@
+"""``tablut perft`` and ``bench``: published numbers, the corpus runner, the pinned fingerprint."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tablut.cli.shell import run
+from tablut.engine.fingerprint import fingerprint
+
+CORPUS = Path(__file__).resolve().parents[1] / "data" / "perft"
+Captured = pytest.CaptureFixture[str]
+
+
+def answer(capsys: Captured, *arguments: str, code: int = 0) -> dict:
+    assert run([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+PUBLISHED = {
+    "ashton": [56, 4408, 248456],
+    "bologna": [56, 4408, 248456],
+    "mcgill": [72, 3944, 285728],
+    "leiden": [56, 4408, 251856],
+    "berkeley": [80, 4400, 353200],
+    "brandubh": [40, 960, 39512],
+    "ashton-5-4v0": [4, 76, 296],
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_numbers(capsys: Captured, name: str) -> None:
+    result = answer(capsys, "perft", "-v", name, "-d", "3")
+    assert result["perft"] == PUBLISHED[name]
+    assert result["nodes_per_second"] > 0
+
+
+def test_every_way_of_counting_agrees(capsys: Captured) -> None:
+    plain = answer(capsys, "perft", "-d", "3", "--divide")
+    assert sum(plain["divide"].values()) == plain["perft"][-1]
+    assert len(plain["divide"]) == 56
+    for option in (["--applied"], ["--threads", "2"], ["--cache", "1"]):
+        assert answer(capsys, "perft", "-d", "3", *option)["perft"] == plain["perft"]
+    applied = answer(capsys, "perft", "-v", "ashton-5-4v0", "-d", "4", "--applied")["applied"]
+    assert applied["outcomes"] == {"undecided": 2624, "king_captured, black wins": 24}
+
+
+def test_from_a_position(capsys: Captured) -> None:
+    result = answer(capsys, "perft", "-v", "ashton-5-4v0", "-d", "1", "-p", "2b2/1K3/b3b/5/2b2 w")
+    assert result["perft"] == [8]
+    assert run(["perft", "-v", "ashton-5-4v0", "-d", "2", "--divide"]) == 0
+    text = capsys.readouterr().out
+    assert "c3-b3" in text
+    assert "76" in text
+
+
+@pytest.mark.parametrize("file", sorted(CORPUS.glob("*.txt")), ids=lambda path: path.stem)
+def test_the_corpus(capsys: Captured, file: Path) -> None:
+    result = answer(capsys, "perft", "-v", file.stem, "--corpus", str(file))
+    assert result["mismatches"] == []
+    assert result["checked"] > 20
+
+
+def test_a_wrong_number_is_answered_with_position_and_divide(capsys: Captured, tmp_path: Path) -> None:
+    file = tmp_path / "corpus.txt"
+    position = "2b2/1K3/b3b/5/2b2 w"
+    file.write_text(f"# comment\nescape; {position}; 1=8 2=57; by hand\n")
+    result = answer(capsys, "perft", "-v", "ashton-5-4v0", "--corpus", str(file), code=1)
+    (mismatch,) = result["mismatches"]
+    assert mismatch["position"] == position
+    assert (mismatch["depth"], mismatch["expected"]) == (2, 57)
+    assert sum(mismatch["divide"].values()) == mismatch["found"]
+    assert run(["perft", "-v", "ashton-5-4v0", "--corpus", str(file)]) == 1
+    text = capsys.readouterr().out
+    assert position in text
+    assert "2 numbers checked, 1 wrong" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["perft", "-d", "0"], ["--depth", "tablut perft --help"]),
+        (["perft", "--applied", "--divide"], ["--applied"]),
+        (["perft", "--cache", "1", "--threads", "2"], ["one thread"]),
+        (["perft", "--corpus", "nosuchfile"], ["nosuchfile"]),
+        (["perft", "-p", "5/5/5/5/5 w", "-v", "ashton-5-4v0"], ["king"]),
+    ],
+)
+def test_bad_input_is_one_line(capsys: Captured, arguments: list[str], words: list[str]) -> None:
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert all(word in captured.err for word in words), captured.err
+
+
+@pytest.mark.parametrize("line", ["only; three; parts", "id; 2b2/1K3/b3b/5/2b2 w; one=7; by hand"])
+def test_a_corpus_that_cannot_be_read_is_one_line(capsys: Captured, tmp_path: Path, line: str) -> None:
+    file = tmp_path / "corpus.txt"
+    file.write_text(line + "\n")
+    assert run(["perft", "-v", "ashton-5-4v0", "--corpus", str(file)]) == 2
+    assert "line 1" in capsys.readouterr().err
+
+
+def test_the_fingerprint_is_pinned() -> None:
+    """A change of this signature is a change of rules, keys, packing or canonical form: say so in the changelog."""
+    assert fingerprint() == "81ea2ad699e78da7"
+
+
+@pytest.mark.slow
+def test_bench(capsys: Captured) -> None:
+    result = answer(capsys, "bench")
+    assert result["signature"] == fingerprint()
+    assert result["perft_nps"]["counted"] > result["perft_nps"]["applied"] > 0
+    assert result["canonical_ns"] > 0
+    assert result["search_nps"] is None
