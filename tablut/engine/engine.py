@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Children", "Engine", "LeafStatistics", "engine_for"]
 
 _LETTERS = ".bwK"
+_ROW = 64
+"""Items from one board to the next where threads write to them: 256 bytes, more than twice a board."""
 
 
 class Children(NamedTuple):
@@ -354,7 +356,7 @@ class Engine:
             roots, depth = [child for child, outcome in self._children(board) if not outcome], depth - 1
 
         def task(root: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint64]]:
-            counters = np.zeros(LEAF_COUNTERS, dtype=np.uint64)
+            counters = np.zeros(_ROW, dtype=np.uint64)[:LEAF_COUNTERS]
             return int(perft_applied(self.tables, root, depth, counters)), counters
 
         with ThreadPoolExecutor(max_workers=threads) as pool:
@@ -379,9 +381,13 @@ class Engine:
             return {int(move): nodes for move, nodes in zip(moves, pool.map(task, children), strict=True)}
 
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
+        moves = self.legal_moves(board)
+        # Rows far apart: threads that write to neighbouring boards must not share a cache line.
+        rows = np.zeros((len(moves), _ROW), dtype=np.uint32)
         found = []
-        for move in self.legal_moves(board):
-            child = board.copy()
+        for row, move in zip(rows, moves, strict=True):
+            child = row[: len(board)]
+            child[:] = board
             _, outcome = self.make(child, int(move))
             found.append((child, outcome))
         return found

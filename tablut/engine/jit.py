@@ -70,7 +70,7 @@ class _Announcement(event.Listener):
         if not self.said and module.startswith("tablut."):
             self.said = True
             if sys.stderr.isatty():
-                print("tablut: compiling the engine, once; this takes a minute", file=sys.stderr)  # noqa: T201
+                print("tablut: compiling the engine, once; this takes some seconds", file=sys.stderr)  # noqa: T201
 
     def on_end(self, event: Any) -> None:
         """Nothing to say at the end."""

@@ -17,6 +17,7 @@ from tablut.variants import Variant, shipped_variants
 
 SEED = 20180
 TRIES = 12000
+CROWDED_TRIES = 4000
 DEPTH_3_UP_TO = 1500
 
 
@@ -52,13 +53,44 @@ def kinds(game: NaiveGame, position: NaivePosition) -> set[str]:
     return found
 
 
+def crowded(variant: Variant, random: Random) -> NaivePosition:
+    """Return a placement with what random ones hardly ever show: three captures at once, or a besieged castle."""
+    game, size = NaiveGame(variant), variant.size
+    position = placement(variant, random, soldiers=random.randrange(2, 6))
+    pieces = dict(position.pieces)
+    file, rank = random.randrange(size), random.randrange(size)
+    ways = random.sample([(0, 1), (1, 0), (0, -1), (-1, 0)], 4)
+    own, enemy = random.choice(["bw", "wb"])
+    pattern = {}
+    if random.random() < 0.5:
+        for x, y in ways[:3]:
+            pattern[file + x, rank + y] = enemy
+            pattern[file + 2 * x, rank + 2 * y] = own
+        distance = random.randrange(1, size)
+        pattern[file + distance * ways[3][0], rank + distance * ways[3][1]] = own
+    else:
+        pieces = {cell: piece for cell, piece in pieces.items() if piece != "K"}
+        (file, rank), (x, y) = game.castle, ways[0]
+        pattern = {(file + x, rank + y): "w" for x, y in ways[:1]} | {(file + x, rank + y): "b" for x, y in ways[1:]}
+        distance = random.choice([-1, 1]) * random.randrange(1, size)
+        pattern |= {(file, rank): "K", (file + 2 * x + distance * y, rank + 2 * y + distance * x): "b"}
+    for cell, piece in pattern.items():
+        banned = {"b": "TX", "w": "TXABCD", "K": ""}[piece]
+        if cell in game.terrain and game.terrain[cell] not in banned and pieces.get(cell) != "K":
+            pieces[cell] = piece
+    return NaivePosition(pieces, random.choice("wb"))
+
+
 def corpus(variant: Variant) -> list[str]:
     """Return the lines of one variant."""
     random, game = Random(SEED), NaiveGame(variant)
     cells = [(cell % variant.size, cell // variant.size) for cell in range(variant.size**2)]
     lines, known = [], set()
-    for _ in range(TRIES):
-        position = placement(variant, random, soldiers=random.randrange(3, 11))
+    for number in range(TRIES + CROWDED_TRIES):
+        if number < TRIES:
+            position = placement(variant, random, soldiers=random.randrange(3, 11))
+        else:
+            position = crowded(variant, random)
         if len(stabiliser(variant.symmetries, [position.piece(cell) for cell in cells])) > 1:
             continue
         new = {f"{position.side}:{kind}" for kind in kinds(game, position)} - known
