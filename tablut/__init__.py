@@ -1,21 +1,43 @@
-"""The game of Tablut and its tafl relatives: variants as data, and the command line.
+"""The game of Tablut and its tafl relatives: variants, positions, rules, engine and the command line.
 
 Importing the package is cheap: no compiled kernel, sympy or rich is loaded.
 """
 
+from importlib import import_module
 from typing import Any
 
-from tablut.errors import InputError, OutputError, TablutError, VariantError
+from tablut.errors import IllegalMoveError, InputError, OutputError, TablutError, VariantError
 
 __version__ = "0.1.0"
 
-__all__ = ["InputError", "OutputError", "TablutError", "Variant", "VariantError", "load_variant", "variant_names"]
+__all__ = [
+    "Board",
+    "IllegalMoveError",
+    "InputError",
+    "Move",
+    "OutputError",
+    "Position",
+    "Status",
+    "TablutError",
+    "Variant",
+    "VariantError",
+    "load_variant",
+    "variant_names",
+]
+
+# Loaded when first asked for (PEP 562): they need pydantic, which `tablut --help` does without.
+_LAZY = {
+    "Board": "tablut.board",
+    "Move": "tablut.position",
+    "Position": "tablut.position",
+    "Status": "tablut.status",
+    "Variant": "tablut.variants",
+    "load_variant": "tablut.variants",
+    "variant_names": "tablut.variants",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Lazy (PEP 562): the variants need pydantic, which `tablut --help` does without.
-    if name in ("Variant", "load_variant", "variant_names"):
-        import tablut.variants
-
-        return getattr(tablut.variants, name)
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'tablut' has no attribute {name!r}")
