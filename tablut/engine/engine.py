@@ -8,7 +8,7 @@ made and taken back.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -295,7 +295,7 @@ class Engine:
         canonicalise(self.tables, _images(tuple(group or self.group), self.variant.size), words, result, elements)
         return result, elements
 
-    @property
+    @cached_property
     def group(self) -> tuple[Symmetry, ...]:
         """The symmetries of the rules that keep the start position."""
         return stabiliser(self.variant.symmetries, diagram_cells(self.variant.start))

@@ -46,8 +46,10 @@ _intrinsic: Any = intrinsic
 
 @cache
 def _source_digest() -> str:
+    """Return the digest of the sources that kernels are made of: the engine's, and the outcome codes."""
+    here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in [*sorted(here.glob("*.py")), here.parent / "rules" / "outcome.py"]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
