@@ -63,3 +63,8 @@ def test_bounds_never_loads_numba() -> None:
     loaded = loaded_by("from tablut.cli.shell import run\nassert run(['bounds', '--json']) == 0")
     assert "numba" not in loaded
     assert "matplotlib" not in loaded
+
+
+def test_a_board_is_shown_and_judged_without_numba() -> None:
+    loaded = loaded_by("from tablut import Board\nb = Board('mcgill')\nstr(b), b.status(), b._repr_svg_(), b.copy()")
+    assert "numba" not in loaded

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tablut.cli.options import PositionOption, VariantOption, read_position, read_text
-from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.errors import InputError
 from tablut.position import Move, Position
 from tablut.results import Result
@@ -91,10 +92,11 @@ def perft_command(
         for plies in range(1, depth + 1):
             started = time.perf_counter()
             if applied:
-                statistics = engine.perft_applied(board, plies, threads=threads)
+                statistics = interruptible(partial(engine.perft_applied, board, plies, threads=threads))
                 counts.append(statistics.nodes)
             else:
-                counts.append(engine.perft(board, plies, threads=threads, cache_bytes=cache << 20))
+                count = partial(engine.perft, board, plies, threads=threads, cache_bytes=cache << 20)
+                counts.append(interruptible(count))
             seconds = time.perf_counter() - started
             display.advance(task)
     text = str(start) if start is not None else rules.start_position

@@ -12,11 +12,12 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
     from tablut.results import Result
 
-__all__ = ["EXIT_NO", "EXIT_UNKNOWN", "Reply", "command", "progress", "provenance"]
+__all__ = ["EXIT_NO", "EXIT_UNKNOWN", "Reply", "command", "interruptible", "progress", "provenance"]
+
+Answer = TypeVar("Answer")
 
 EXIT_NO = 1
 """The answer is no: a check failed, a stipulation is refuted."""
@@ -186,6 +189,41 @@ def _peak_rss() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def interruptible(work: Callable[[], Answer]) -> Answer:
+    """Run work that compiled code may keep busy for hours, so that an interrupt is still heard at once.
+
+    A kernel does not look at signals. It runs in a thread of its own here, which is
+    abandoned when the main thread is interrupted; the process then ends without it.
+
+    Parameters
+    ----------
+    work : callable
+        Takes nothing, and changes nothing that an abandoned run would leave half done.
+
+    Returns
+    -------
+    object
+        What the work returns; what it raises is raised.
+    """
+    results: list[Answer] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            # Raised again in the caller's thread.
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(timeout=0.2)
+    if failures:
+        raise failures[0]
+    return results[0]
 
 
 def progress(description: str) -> Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cached_property
 from importlib import import_module
@@ -119,4 +120,9 @@ def _refuse(message: str) -> int:
 
 def main() -> None:
     """Run the ``tablut`` command."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == EXIT_INTERRUPTED:
+        # A kernel may still be running in a thread; a normal exit would wait for it.
+        sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)

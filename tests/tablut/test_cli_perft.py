@@ -1,6 +1,9 @@
 """``tablut perft`` and ``bench``: published numbers, the corpus runner, the pinned fingerprint."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,6 +103,18 @@ def test_a_corpus_that_cannot_be_read_is_one_line(capsys: Captured, tmp_path: Pa
     file.write_text(line + "\n")
     assert run(["perft", "-v", "ashton-5-4v0", "--corpus", str(file)]) == 2
     assert "line 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_an_interrupt_is_heard_while_a_kernel_runs(threads: str) -> None:
+    command = [sys.executable, "-m", "tablut", "perft", "-d", "9", "--threads", threads]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert (out, err) == (b"", b"")
 
 
 def test_the_fingerprint_is_pinned() -> None:
