@@ -250,6 +250,13 @@ def test_what_is_no_log(body: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_damaged_board_is_refused_at_once() -> None:
+    # A pattern that tries every way to split the rows would not come back from this.
+    rows = "OOOBBBOOO\n" * 200
+    with pytest.raises(InputError, match="line 2: state: expected rows"):
+        read_log(f"{HEADER}Stato:\n{rows}?\n{HEADER}Inizio partita\n")
+
+
 def test_what_looks_like_a_log() -> None:
     assert looks_like_log(ENGLISH)
     assert looks_like_log(ITALIAN)

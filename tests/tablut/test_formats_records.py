@@ -79,6 +79,20 @@ def test_what_readers_forgive() -> None:
     assert read_record(text, load_variant("leiden")).variant == load_variant("leiden")
 
 
+def test_other_rules_do_not_move_the_start() -> None:
+    # Black moves first at Berkeley, white did in this game.
+    beside = load_variant("berkeley")
+    log = (RECORDS / "bologna-english_gameLog.txt").read_text(encoding="utf-8")
+    for text in (NATIVE, log):
+        record = read_record(text, beside)
+        assert record.variant == beside
+        assert str(record.start) == load_variant("ashton").start_position
+        assert read_record(text, load_variant("ashton")).start is None
+        with pytest.raises(InputError, match="its board has side 9, variant 'brandubh' 7"):
+            read_record(text, load_variant("brandubh"))
+    assert read_record('[Variant "house rules"] 1. e4-f4', beside).start is None
+
+
 def test_the_path_of_a_variant_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     source = Path(__file__).parents[2] / "tablut" / "variants" / "data" / "ashton-5-4v0.toml"
@@ -231,3 +245,19 @@ def test_a_log_becomes_a_record_of_ours() -> None:
     assert [(move.move, move.captures or frozenset()) for move in again.moves] == [
         (move.move, move.captures) for move in log.moves
     ]
+
+
+SAMPLES = [path.read_text(encoding="utf-8") for path in sorted(RECORDS.iterdir())]
+
+
+@given(st.data(), st.sampled_from(SAMPLES))
+def test_a_damaged_record_is_read_or_refused_in_one_line(data: st.DataObject, text: str) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 40)))
+    patch = data.draw(st.text(max_size=5) | st.sampled_from(["\n", "[", "]", "1.", "99999999", "x", "-", "Stato:"]))
+    try:
+        record = read_record(text[:start] + patch + text[end:])
+    except InputError as error:
+        assert "\n" not in str(error).replace(repr(patch), "")
+    else:
+        assert record.positions is None or len(record.positions) == len(record.moves)
