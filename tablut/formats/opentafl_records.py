@@ -76,7 +76,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     rules = tags["rules"]
     outcome = tags.pop("result", "?").strip()
     if outcome not in _RESULTS:
-        raise InputError(f"OpenTafl record: tag [result:{outcome}]: expected 1 (attackers), 0, -1 (defenders) or ?")
+        raise InputError(f"OpenTafl record: tag result {outcome!r}: expected 1 (attackers), 0, -1 (defenders) or ?")
     own_start = rules_start(rules)
     chosen = variant or _variant(rules)
     if own_start.size != chosen.size:

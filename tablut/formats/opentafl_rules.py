@@ -248,7 +248,7 @@ def _parse(text: str) -> _Rules:
     if keys["dim"] not in ("3", "5", "7", "9", "11"):
         raise InputError(f"{origin}: dim:{keys['dim']}: boards have an odd side from 3 to 11")
     keys = _DEFAULTS | keys
-    rows = keys.get("start") or "/".join(reversed(keys["starti"].split("/")))
+    rows = keys["start"] if "start" in keys else "/".join(reversed(keys["starti"].split("/")))
     try:
         start = read_position(rows, "b" if keys["atkf"] == "y" else "w", int(keys["dim"]))
     except InputError as error:

@@ -72,6 +72,7 @@ def test_runs_of_two_digits() -> None:
         ("/3/99999999999999999999/3/", r"\(rank 2\) has 4 cells"),
         ("/3/b2/3/", r"row 'b2' \(rank 2\) has 'b'; expected t T K and numbers"),
         ("/3/03/3/", "has '03'; expected"),
+        ("/3/²2/3/", r"row '²2' \(rank 2\) has '²'; expected t T K and numbers"),
         ("/3/n2/3/", r"row 'n2' \(rank 2\) has knights, 'n'; known: t T K"),
         ("/3/C2/3/", "has commanders"),
         ("/3/m2/3/", "has mercenaries"),

@@ -206,7 +206,7 @@ def test_a_resignation() -> None:
     [
         ("[date:2020.01.01]\n", r"has no tag \[rules:dim:… start:…\]"),
         (otg("", "[date:a]\n[date:b]\n"), r"tag \[date:…\] comes twice"),
-        (otg("", "[result:white]\n"), r"tag \[result:white\]: expected 1 \(attackers\), 0, -1"),
+        (otg("", "[result:white]\n"), r"tag result 'white': expected 1 \(attackers\), 0, -1"),
         (otg("d1-e1 c4-c5"), "line 'd1-e1 c4-c5': expected a turn such as 1. d1-e1 c4-c5"),
         (otg("2. d1-e1"), "turn 2 follows 0 moves"),
         (otg("1. d1-e1\n2. f4-f5"), "turn 2 follows 1 moves"),
@@ -258,6 +258,8 @@ def test_a_damaged_record_is_read_or_refused_in_one_line(data: st.DataObject, te
     try:
         record = read_record(text[:start] + patch + text[end:])
     except InputError as error:
-        assert "\n" not in str(error).replace(repr(patch), "")
+        message = str(error)
     else:
+        message = str(record.result)
         assert record.positions is None or len(record.positions) == len(record.moves)
+    assert "\n" not in message

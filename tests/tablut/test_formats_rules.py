@@ -206,6 +206,7 @@ def test_the_start_from_the_top() -> None:
         ("", "expected dim:SIZE first and start:POSITION last"),
         (f"surf:n {START}", "expected dim:SIZE"),
         ("dim:7 surf:n", "expected dim:SIZE"),
+        ("dim:7 surf:n start:", "start: position '': expected an OpenTafl string"),
         (f"dim:8 {START}", "dim:8: boards have an odd side from 3 to 11"),
         (f"dim:15 {START}", "dim:15: boards"),
         (f"dim:seven {START}", "dim:seven: boards"),
