@@ -16,7 +16,7 @@ A move counts once the state after it is there. Boards of 7×7 come without line
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, get_args
 
 from tablut.errors import InputError
@@ -28,6 +28,7 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from tablut.position import Side
+    from tablut.variants import Variant
 
 __all__ = ["looks_like_log", "read_log", "read_logs"]
 
@@ -39,7 +40,8 @@ _EVENT = re.compile(
     r"|Pedina (?:bianca|nera) rimossa in: (?P<removed>\S+)"
     r"|(?P<refused>(?:Mossa (?:sopra|sul|fuori|che|in)|Nessuna mossa|Formato mossa|Giocatore \S+ cerca)[^\n]*)"
 )
-_BOARD = re.compile(r"\s*((?:[OWBKT]+[ \t]*\r?\n?)+)-\s*\n?\s*(WW|BW|W|B|D)\b")
+# One class for letters and line ends, so that a damaged board fails in linear time.
+_BOARD = re.compile(r"([OWBKT\s]+)-\s*(WW|BW|W|B|D)\b")
 _SOURCE = re.compile(r"^(?P<date>.*\S) \S*\bGame(?P<game>\w+) (?:<init>|\w+)\s*$", re.MULTILINE)
 _LETTERS = str.maketrans("OWBKT", ".wbK.")
 _TURNS: dict[str, Turn] = dict(zip(("W", "B", "WW", "BW", "D"), get_args(Turn), strict=True))
@@ -59,8 +61,15 @@ def looks_like_log(text: str) -> bool:
     return _SOURCE.search(text) is not None and _EVENT.search(text) is not None
 
 
-def read_log(text: str) -> GameRecord:
+def read_log(text: str, variant: Variant | None = None) -> GameRecord:
     r"""Return the first game of a log; a note tells if there are more.
+
+    Parameters
+    ----------
+    text : str
+        The log.
+    variant : Variant, optional
+        Rules to take instead of those of the server.
 
     Raises
     ------
@@ -81,22 +90,17 @@ def read_log(text: str) -> GameRecord:
     >>> str(record.positions[0])
     '3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b4w2b/4w4/4b4/3bbb3 b'
     """
-    first, *others = read_logs(text)
+    first, *others = read_logs(text, variant)
     if not others:
         return first
     note = f"the log holds {len(others)} more game{'s' * (len(others) > 1)}; only the first was read"
-    return GameRecord(
-        first.tags, first.variant, first.start, first.moves, first.result, first.positions, (*first.notes, note)
-    )
+    return replace(first, notes=(*first.notes, note))
 
 
-def read_logs(text: str) -> tuple[GameRecord, ...]:
+def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
     """Return all games of a log: a server that stays up writes later games into earlier logs too.
 
-    Raises
-    ------
-    InputError
-        As `read_log`.
+    Parameters and errors are those of `read_log`.
     """
     games = [_Game(text)]
     for found in _EVENT.finditer(text):
@@ -108,7 +112,7 @@ def read_logs(text: str) -> tuple[GameRecord, ...]:
     games = [game for game in games if game.begun or game.moves or game.start]
     if not games:
         raise InputError(f"game log {text[:40]!r}: holds no game; expected a line such as FINE: Inizio partita")
-    return tuple(game.record() for game in games)
+    return tuple(game.record(variant) for game in games)
 
 
 @dataclass
@@ -147,21 +151,26 @@ class _Game:
         else:
             self._state(found)
 
-    def record(self) -> GameRecord:
-        """Return what the log said."""
+    def record(self, variant: Variant | None) -> GameRecord:
+        """Return what the log said, under the server's rules or others."""
         self._leave_pending("no state follows it")
-        variant = "bologna" if self.game == "AshtonTablut" else None
+        servers = load_variant("bologna") if self.game == "AshtonTablut" else None
+        rules = variant or servers
+        if rules is not None and self.last is not None and self.last.size != rules.size:
+            raise InputError(f"game log: its board has side {self.last.size}, variant {rules.name!r} {rules.size}")
+        if rules is None:
+            game = self.game or "(not named)"
+            self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
         start = None
         if self.start is not None:
             start = self.start.position("w")
-            if variant is not None and str(start) == load_variant(variant).start_position:
-                start = None
-        if variant is None:
-            game = self.game or "(not named)"
-            self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
+        elif servers is not None:
+            start = Position.parse(servers.start_position, servers.size)
+        if rules is not None and start == Position.parse(rules.start_position, rules.size):
+            start = None
         return GameRecord(
             tags=dict(self.tags),
-            variant=variant,
+            variant=variant or (servers and servers.name),
             start=start,
             moves=tuple(self.moves),
             result=None if self.last is None else self.last.result,

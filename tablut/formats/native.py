@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tablut.errors import InputError
+from tablut.errors import InputError, VariantError
 from tablut.formats.game_record import RESULTS, GameRecord
 from tablut.formats.opentafl_rules import read_rules, rules_source
 from tablut.position import MoveText, Position
@@ -74,17 +74,30 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
         chosen = read_rules(tags["Rules"])
     else:
         raise InputError(f'record {text.strip()[:40]!r}: expected a tag such as [Variant "ashton"]')
-    start = tags.pop("Start", None)
+    written = tags.pop("Start", None)
+    start = _named_start(name, chosen) if written is None else Position.parse(written, chosen.size)
     claimed = tags.pop("Result", None)
     words = re.sub(r"\{[^}]*\}", " ", text[end:]).split()
     result = _result(words, claimed)
     return GameRecord(
         tags=tags,
         variant=chosen if variant is not None or name is None else name,
-        start=None if start is None else Position.parse(start, chosen.size),
+        start=start,
         moves=tuple(_moves(words, chosen.size)),
         result=result,
     )
+
+
+def _named_start(name: str | None, chosen: Variant) -> Position | None:
+    """Return the start of the variant that a record names, if it is not that of the chosen one."""
+    try:
+        named = chosen if name is None else load_variant(name)
+    except VariantError:
+        # Other rules were given beside the record, so the name need not be known.
+        return None
+    if named.size != chosen.size:
+        raise InputError(f"record: its board has side {named.size}, variant {chosen.name!r} {chosen.size}")
+    return None if named.start_position == chosen.start_position else Position.parse(named.start_position, named.size)
 
 
 def _result(words: list[str], claimed: str | None) -> Result | None:

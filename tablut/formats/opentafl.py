@@ -79,7 +79,7 @@ def _expand(row: str, rank: int, size: int, text: str) -> str:
     for item in _ITEM.findall(row):
         if item in _LETTERS:
             cells += _LETTERS[item]
-        elif item.isdigit() and item[0] != "0":
+        elif item[0] in "123456789":
             # A run longer than the board is wrong whatever its length: no need to write it out.
             cells += "." * min(int(item[:4]), size + 1)
         elif item in _OTHERS:

@@ -76,9 +76,9 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     rules = tags["rules"]
     outcome = tags.pop("result", "?").strip()
     if outcome not in _RESULTS:
-        raise InputError(f"OpenTafl record: tag [result:{outcome}]: expected 1 (attackers), 0, -1 (defenders) or ?")
+        raise InputError(f"OpenTafl record: tag result {outcome!r}: expected 1 (attackers), 0, -1 (defenders) or ?")
     own_start = rules_start(rules)
-    chosen = variant or read_rules(rules)
+    chosen = variant or _variant(rules)
     if own_start.size != chosen.size:
         raise InputError(f"OpenTafl record: its board has side {own_start.size}, variant {chosen.name!r} {chosen.size}")
     placement = tags.pop("position", None)
@@ -92,6 +92,13 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
         result=_RESULTS[outcome],
         notes=tuple(notes),
     )
+
+
+def _variant(rules: str) -> Variant:
+    try:
+        return read_rules(rules)
+    except InputError as error:
+        raise InputError(f"{error}; a variant given beside the record replaces its rules") from error
 
 
 def _tags(text: str) -> tuple[dict[str, str], int]:

@@ -248,7 +248,7 @@ def _parse(text: str) -> _Rules:
     if keys["dim"] not in ("3", "5", "7", "9", "11"):
         raise InputError(f"{origin}: dim:{keys['dim']}: boards have an odd side from 3 to 11")
     keys = _DEFAULTS | keys
-    rows = keys.get("start") or "/".join(reversed(keys["starti"].split("/")))
+    rows = keys["start"] if "start" in keys else "/".join(reversed(keys["starti"].split("/")))
     try:
         start = read_position(rows, "b" if keys["atkf"] == "y" else "w", int(keys["dim"]))
     except InputError as error:
@@ -263,8 +263,10 @@ def _terrain(rules: _Rules) -> list[str]:
         rules.refuse("corner cells that are not in a corner", "cor")
     if not escapes:
         rules.refuse("a king that has nowhere to escape to", "esc", "cor")
-    if len(centre) != 1 or centre & (escapes | rules.board_corners):
-        rules.refuse("a board without exactly one throne, away from the escapes", "cen")
+    if len(centre) != 1:
+        rules.refuse("several thrones" if centre else "a board without a throne", "cen")
+    elif centre & (escapes | rules.board_corners):
+        rules.refuse("a throne in a corner or on an escape", "cen")
     letters = []
     for cell in range(rules.size**2):
         kinds = {"T": centre, "X": corners, "*": escapes, "+": rules.board_corners}
@@ -284,6 +286,8 @@ def _corners(rules: _Rules) -> dict[str, Any]:
 
 
 def _castle(rules: _Rules) -> dict[str, Any]:
+    if not rules.centre:
+        return {}
     passing, stopping = rules.pieces("cenp", "cenre"), rules.pieces("cenp", "cens", "cenre")
     if passing not in (set(), {"K"}, set("tTK")):
         rules.refuse("a throne that only some soldiers may pass", "cenp", "cenre")
@@ -308,7 +312,7 @@ def _castle(rules: _Rules) -> dict[str, Any]:
 
 
 def _king(rules: _Rules) -> dict[str, Any]:
-    throne_helps = "T" in rules.pieces("cenhe")
+    throne_helps = bool(rules.centre) and "T" in rules.pieces("cenhe")
     armed = {"armed": rules.keys["ka"] == "y"}
     match rules.keys["ks"]:
         case "c":

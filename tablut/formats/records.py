@@ -42,12 +42,7 @@ def read_record(text: str, variant: Variant | None = None) -> GameRecord:
     """
     text = text.removeprefix("\ufeff")
     if looks_like_log(text):
-        record = read_log(text)
-        if variant is None:
-            return record
-        return GameRecord(
-            record.tags, variant, record.start, record.moves, record.result, record.positions, record.notes
-        )
+        return read_log(text, variant)
     if looks_like_otg(text):
         return read_game(text, variant)
     if variant is None and not text.lstrip().startswith("["):

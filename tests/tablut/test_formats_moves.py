@@ -1,0 +1,101 @@
+"""Berkeley's and McGill's moves, over all moves of the boards."""
+
+import pytest
+
+from tablut.errors import InputError
+from tablut.formats import berkeley, bologna, mcgill, opentafl
+from tablut.position import Move
+
+
+def slides(size: int) -> list[Move]:
+    """Return every pair of squares in one rank or one file."""
+    return [
+        Move(start, target, size)
+        for start in range(size * size)
+        for target in range(size * size)
+        if start != target and (start // size == target // size or start % size == target % size)
+    ]
+
+
+@pytest.mark.parametrize("size", [7, 9, 11])
+def test_all_moves_round_trip_in_every_notation(size: int) -> None:
+    moves = slides(size)
+    assert len(moves) == size * size * 2 * (size - 1)
+    short, numbers, client = set(), set(), set()
+    for move in moves:
+        text = berkeley.write_move(move)
+        assert berkeley.read_move(text, size) == move
+        short.add(text)
+        for side in ("w", "b"):
+            text = mcgill.write_move(move, side)
+            assert mcgill.read_move(text, size) == (move, side)
+            numbers.add(text)
+            text = bologna.write_move(move, side)
+            assert bologna.read_move(text, size) == (move, side)
+            client.add(text)
+        assert opentafl.read_move(str(move), size).move == move
+    assert len(short) == len(moves)
+    assert len(numbers) == len(client) == 2 * len(moves)
+
+
+# The start is symmetric, so each notation is pinned on moves that no symmetry maps to themselves.
+@pytest.mark.parametrize(
+    ("move", "short", "numbers"),
+    [
+        ("a1-a2", "a1-2", "8 0 7 0 1"),
+        ("a9-c9", "a9-c", "0 0 0 2 1"),
+        ("i9-i1", "i9-1", "0 8 8 8 1"),
+        ("b7-g7", "b7-g", "2 1 2 6 1"),
+        ("g2-g6", "g2-6", "7 6 3 6 1"),
+    ],
+)
+def test_what_the_notations_look_like(move: str, short: str, numbers: str) -> None:
+    assert berkeley.write_move(Move.parse(move, 9)) == short
+    assert mcgill.write_move(Move.parse(move, 9), "w") == numbers
+
+
+def test_two_digit_ranks_of_the_largest_board() -> None:
+    assert str(berkeley.read_move("k11-9", 11)) == "k11-k9"
+    assert str(berkeley.read_move("d10-k", 11)) == "d10-k10"
+    assert str(mcgill.read_move("0 10 10 10 1", 11)[0]) == "k11-k1"
+
+
+@pytest.mark.parametrize("text", ["", "d5", "d5-", "d5d7", "d5-d7", "d5-77x", "5d-7", "D5-7", "d5-7 ", "d5–7", "d٥-7"])
+def test_what_is_no_short_move(text: str) -> None:
+    with pytest.raises(InputError, match=r"^move '.*': expected a square, a dash and the new rank or file"):
+        berkeley.read_move(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "square"), [("j5-7", "j5"), ("d0-7", "d0"), ("d5-0", "d0"), ("d5-10", "d10"), ("d5-z", "z5")]
+)
+def test_short_moves_off_the_board(text: str, square: str) -> None:
+    with pytest.raises(InputError, match=f"^move '{text}': square '{square}': expected a1 to i9"):
+        berkeley.read_move(text)
+
+
+@pytest.mark.parametrize("text", ["d5-5", "d5-d"])
+def test_a_short_move_that_stays(text: str) -> None:
+    with pytest.raises(InputError, match="stays on d5"):
+        berkeley.read_move(text)
+
+
+@pytest.mark.parametrize("squares", [(0, 10), (5, 5)])
+def test_a_move_that_the_short_notation_cannot_say(squares: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match="along one rank or one file"):
+        berkeley.write_move(Move(*squares, 9))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "4 0 2 0", "4 0 2 0 0 0", "4,0,2,0,0", "4 0 2 -1 0", "4 0 2 x 0", "4 0 2 ² 0", "4 0 2 00009 0"]
+)
+def test_what_are_no_five_numbers(text: str) -> None:
+    with pytest.raises(InputError, match=r"^move '.*': expected five numbers"):
+        mcgill.read_move(text)
+
+
+def test_five_numbers_off_the_board_or_without_a_player() -> None:
+    with pytest.raises(InputError, match="there is no row or column 9; they go from 0 to 8"):
+        mcgill.read_move("4 0 9 0 0")
+    with pytest.raises(InputError, match=r"player 2; expected five numbers.*0 \(black\) or 1 \(white\)"):
+        mcgill.read_move("4 0 2 0 2")

@@ -1,0 +1,265 @@
+"""Game records: our own format, OpenTafl's, and which of them a text is."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablut.errors import InputError
+from tablut.formats import GameRecord, read_record, write_record
+from tablut.formats.opentafl_records import read_game
+from tablut.position import Move, MoveText, Position
+from tablut.testing import squares
+from tablut.variants import Variant, load_variant
+
+RECORDS = Path(__file__).parents[1] / "data" / "records"
+NATIVE = (RECORDS / "ashton.txt").read_text(encoding="utf-8")
+OTG = (RECORDS / "brandub.otg").read_text(encoding="utf-8")
+RULES = "dim:7 name:Brandub_Sample surf:n atkf:y ks:c nj:n cj:n start:/3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"
+
+
+def moves(*texts: str, size: int = 9) -> tuple[MoveText, ...]:
+    return tuple(MoveText.parse(text, size) for text in texts)
+
+
+def test_a_record_of_our_own() -> None:
+    record = read_record(NATIVE)
+    assert record == GameRecord(
+        tags={"White": 'Anna "the fox"', "Black": "Bert", "Event": "One line\nand another"},
+        variant="ashton",
+        start=None,
+        moves=moves("e4-f4", "a4-e4xe3", "f4-f3", "i6-i7", "f3-e3xe4"),
+        result="white",
+    )
+    assert write_record(record) == NATIVE.replace(" {takes from both sides}", "")
+
+
+def test_another_start_and_no_result() -> None:
+    start = Position.parse("2b6/9/9/9/4K4/9/9/7w1/9 b note=mine", 9)
+    record = GameRecord({}, "leiden", start, moves("c9-c1"), None)
+    text = write_record(record)
+    assert '[Start "2b6/9/9/9/4K4/9/9/7w1/9 b note=mine"]' in text
+    assert text.endswith("\n1. c9-c1\n*\n")
+    assert read_record(text) == record
+
+
+def captures(size: int) -> st.SearchStrategy[frozenset[int] | None]:
+    return st.none() | st.frozensets(squares(size), min_size=1, max_size=3)
+
+
+@given(st.data(), st.sampled_from(["ashton", "brandubh", "ashton-5-4v2"]))
+def test_any_record_round_trips(data: st.DataObject, name: str) -> None:
+    size = load_variant(name).size
+    names = st.from_regex(r"\A[A-Z][a-z-]{0,8}\Z").filter(
+        lambda tag: tag not in ("Variant", "Start", "Result", "Rules")
+    )
+    values = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from('"\\\n[]{}'), max_size=12)
+    pairs = st.tuples(squares(size), squares(size), captures(size))
+    cells = st.text("....bwK", min_size=size * size, max_size=size * size)
+    record = GameRecord(
+        tags=data.draw(st.dictionaries(names, values, max_size=4)),
+        variant=name,
+        start=data.draw(st.none() | st.builds(Position, cells, st.sampled_from(["w", "b"]))),
+        moves=tuple(MoveText(Move(a, b, size), taken) for a, b, taken in data.draw(st.lists(pairs, max_size=7))),
+        result=data.draw(st.sampled_from([None, "white", "black", "draw"])),
+    )
+    assert read_record(write_record(record)) == record
+
+
+def test_what_readers_forgive() -> None:
+    # No numbers, no dashes, all on one line, the result as a tag, a byte order mark, rules given beside it.
+    text = '\ufeff[Variant "ashton"][Result "draw"] e4f4 a4-e4xe3/e5 {a\ncomment}'
+    record = read_record(text)
+    assert [str(move) for move in record.moves] == ["e4-f4", "a4-e4xe3xe5"]
+    assert record.result == "draw"
+    beside = read_record("1. e4-f4 *", load_variant("leiden"))
+    assert beside.variant == load_variant("leiden")
+    assert read_record(text, load_variant("leiden")).variant == load_variant("leiden")
+
+
+def test_other_rules_do_not_move_the_start() -> None:
+    # Black moves first at Berkeley, white did in this game.
+    beside = load_variant("berkeley")
+    log = (RECORDS / "bologna-english_gameLog.txt").read_text(encoding="utf-8")
+    for text in (NATIVE, log):
+        record = read_record(text, beside)
+        assert record.variant == beside
+        assert str(record.start) == load_variant("ashton").start_position
+        assert read_record(text, load_variant("ashton")).start is None
+        with pytest.raises(InputError, match="its board has side 9, variant 'brandubh' 7"):
+            read_record(text, load_variant("brandubh"))
+    assert read_record('[Variant "house rules"] 1. e4-f4', beside).start is None
+
+
+def test_the_path_of_a_variant_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    source = Path(__file__).parents[2] / "tablut" / "variants" / "data" / "ashton-5-4v0.toml"
+    path.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    record = GameRecord({}, str(path), None, moves("c1-d1", size=5), None)
+    assert read_record(write_record(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"^record '': expected tags such as \[Variant"),
+        ("e4-f4", r"^record 'e4-f4': expected tags such as \[Variant"),
+        ('[White "Anna"] 1. e4-f4', r"expected a tag such as \[Variant \"ashton\"\]"),
+        ('[Variant "asthon"]', "did you mean 'ashton'"),
+        ('[Variant "ashton"] [White "A"] [White "B"]', "tag White comes twice"),
+        ('[Variant "ashton"] [white "A"]', r"'\[white': expected tags such as"),
+        ('[Variant "ashton"] 1. e4-f4 [White "A"]', "all before the moves"),
+        ('[Variant "ashton"] 1. e4-j4', "ply 1: move 'e4-j4': square 'j4': expected a1 to i9"),
+        ('[Variant "ashton"] 1. e4-f4 hello', "ply 2: move 'hello': expected two squares"),
+        ('[Variant "ashton"] 1. e4-f4 a4-b4 3. f4-f3', r"3\. follows 2 moves"),
+        ('[Variant "ashton"] 1. e4-f4 2. a4-b4', r"2\. follows 1 moves"),
+        ('[Variant "ashton"] white 1. e4-f4', "ply 1: move 'white'"),
+        ('[Variant "ashton"] [Result "1-0"]', "tag Result '1-0': expected one of"),
+        ('[Variant "ashton"] [Result "white"] black', "ends with 'black', and its tag Result says 'white'"),
+        ('[Variant "ashton"] [Start "9/9 w"]', "has 2 rows; the board has 9"),
+        ('[Rules "dim:7"]', "expected dim:SIZE first"),
+    ],
+)
+def test_what_is_no_record_of_ours(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_record(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_be_written() -> None:
+    plain = GameRecord({}, "ashton", None, (), None)
+    for tag in ("white", "Variant", "Start", "Result", "Who plays", ""):
+        with pytest.raises(InputError, match=f"^tag '{tag}': expected a capital"):
+            write_record(replace(plain, tags={tag: "x"}))
+    with pytest.raises(InputError, match="names no rule set"):
+        write_record(replace(plain, variant=None))
+    unknown = replace(load_variant("ashton"), name="mine")
+    with pytest.raises(InputError, match="variant 'mine': is none that ships"):
+        write_record(replace(plain, variant=unknown))
+    assert write_record(replace(plain, variant=load_variant("ashton"))) == write_record(plain)
+
+
+def test_positions_come_one_after_each_move() -> None:
+    with pytest.raises(ValueError, match="1 positions for 0 moves"):
+        GameRecord({}, "ashton", None, (), None, positions=(Position("." * 81, "w"),))
+
+
+def test_an_opentafl_record() -> None:
+    record = read_record(OTG)
+    assert isinstance(record.variant, Variant)
+    assert record.variant.name == "Brandub_Sample"
+    assert (record.start, record.result, record.positions) == (None, "white", None)
+    assert " ".join(map(str, record.moves)) == (
+        "d2-e2 c4-c5 f4-f5 c5-a5 d6-a6xa5 d5-a5xa6 f5-d5 d3-a3xa4 e2-c2 d4-d3 b4-b3"
+    )
+    assert record.notes == ("variations left out: 2a, 2b",)
+    assert (record.tags["White"], record.tags["Black"], record.tags["Rules"]) == ("Arno", "Berta", RULES)
+    assert record.tags["Start-comment"].startswith("A game made up for the tests.\n\nIt has captures")
+
+
+def test_an_opentafl_record_becomes_one_of_ours() -> None:
+    record = read_record(OTG)
+    text = write_record(record)
+    assert "[Variant" not in text
+    assert read_record(text) == replace(record, notes=())
+
+
+def otg(body: str, tags: str = "", rules: str = RULES) -> str:
+    return f"{tags}[rules:{rules}]\n\n{body}"
+
+
+@pytest.mark.parametrize(("value", "result"), [("1", "black"), ("-1", "white"), ("0", "draw"), ("?", None)])
+def test_results_of_opentafl(value: str, result: str | None) -> None:
+    assert read_game(otg("", f"[result:{value}]\n")).result == result
+
+
+def test_a_start_of_its_own() -> None:
+    record = read_game(otg("1. b1-b2", "[position:/1t5/7/7/3K3/7/7/5T1/]\n"))
+    assert str(record.start) == "5w1/7/7/3K3/7/7/1b5 b"
+
+
+def test_rules_beside_a_record_that_no_field_can_say() -> None:
+    rules = RULES.replace("surf:n", "sw:s")
+    with pytest.raises(
+        InputError, match=r"can say encirclement \(surf:y\), shieldwalls \(sw:s\); a variant given beside"
+    ):
+        read_record(otg("1. d1-e1", rules=rules))
+    record = read_record(otg("1. d1-e1", rules=rules), load_variant("brandubh"))
+    assert record.variant == load_variant("brandubh")
+    assert record.start is None
+    assert '[Variant "brandubh"]' in write_record(record)
+    moved = read_record(otg("", rules=rules.replace("/3t3/3t3/3T3/", "/3t3/4t2/3T3/")), load_variant("brandubh"))
+    assert str(moved.start) == "3b3/3b3/3w3/bbwKwbb/3w3/4b2/3b3 b"
+
+
+def test_a_resignation() -> None:
+    record = read_game(otg("1. d1-e1 ---\n"))
+    assert len(record.moves) == 1
+    assert record.notes == ("turn 1: defenders resign",)
+    assert read_game(otg("1. ---\n")).notes == ("turn 1: attackers resign",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[date:2020.01.01]\n", r"has no tag \[rules:dim:… start:…\]"),
+        (otg("", "[date:a]\n[date:b]\n"), r"tag \[date:…\] comes twice"),
+        (otg("", "[result:white]\n"), r"tag result 'white': expected 1 \(attackers\), 0, -1"),
+        (otg("d1-e1 c4-c5"), "line 'd1-e1 c4-c5': expected a turn such as 1. d1-e1 c4-c5"),
+        (otg("2. d1-e1"), "turn 2 follows 0 moves"),
+        (otg("1. d1-e1\n2. f4-f5"), "turn 2 follows 1 moves"),
+        (otg("1. d1-e1 c4-c5 f4-f5"), "turn 1 has 3 moves; expected two at most"),
+        (otg("1. d1-e1 c4-z5"), "turn 1: move 'c4-z5': square 'z5': expected a1 to g7"),
+        (otg("1. d1-e1 Nc4-c5"), "turn 1: move 'Nc4-c5': knights"),
+        (otg("", "[position:/7/]\n"), "has 1 rows; the board has 7"),
+        (otg("", rules="dim:7 ks:q start:/7/"), "rules .*: 'ks:q': expected one of"),
+    ],
+)
+def test_what_is_no_opentafl_record(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_record(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_record_of_another_board_than_the_variant_beside_it() -> None:
+    with pytest.raises(InputError, match="its board has side 7, variant 'ashton' 9"):
+        read_record(OTG, load_variant("ashton"))
+
+
+def test_which_kind_a_text_is() -> None:
+    log = (RECORDS / "bologna-english_gameLog.txt").read_text(encoding="utf-8")
+    assert read_record(log).variant == "bologna"
+    assert read_record(log, load_variant("ashton")).variant == load_variant("ashton")
+    assert read_record(log).positions is not None
+    assert isinstance(read_record(OTG).variant, Variant)
+    assert read_record(NATIVE).variant == "ashton"
+
+
+def test_a_log_becomes_a_record_of_ours() -> None:
+    log = read_record((RECORDS / "bologna-english_gameLog.txt").read_text(encoding="utf-8"))
+    again = read_record(write_record(log))
+    assert (again.tags, again.variant, again.result) == (log.tags, log.variant, log.result)
+    # The log says of every move what it captured; our text says nothing where nothing was.
+    assert [(move.move, move.captures or frozenset()) for move in again.moves] == [
+        (move.move, move.captures) for move in log.moves
+    ]
+
+
+SAMPLES = [path.read_text(encoding="utf-8") for path in sorted(RECORDS.iterdir())]
+
+
+@given(st.data(), st.sampled_from(SAMPLES))
+def test_a_damaged_record_is_read_or_refused_in_one_line(data: st.DataObject, text: str) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 40)))
+    patch = data.draw(st.text(max_size=5) | st.sampled_from(["\n", "[", "]", "1.", "99999999", "x", "-", "Stato:"]))
+    try:
+        record = read_record(text[:start] + patch + text[end:])
+    except InputError as error:
+        message = str(error)
+    else:
+        message = str(record.result)
+        assert record.positions is None or len(record.positions) == len(record.moves)
+    assert "\n" not in message
