@@ -56,12 +56,15 @@ class Replay:
         The legal moves.
     problems : tuple of str
         Claims that do not hold, one line each; none if the record is right.
+    notes : tuple of str
+        What the reader of the record left out, and claims that the board cannot tell.
     """
 
     board: Board
     start: Position
     plies: tuple[ReplayedPly, ...]
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def replay(record: GameRecord) -> Replay:
@@ -89,12 +92,13 @@ def replay(record: GameRecord) -> Replay:
     >>> for problem in game.problems:
     ...     print(problem)
     ply 3: says b3-b2xa2, the move is b3-b2
-    result: says white, the game is not over
+    >>> game.notes
+    ('result white: the board does not show it; a resignation, time or an agreement',)
     """
     if record.variant is None:
         raise InputError("record: names no rule set; give one with --variant")
     board = Board(record.variant, record.start)
-    start, plies, problems = board.position, [], []
+    start, plies, problems, notes = board.position, [], [], list(record.notes)
     for number, said in enumerate(record.moves, 1):
         over = board.outcome()
         if over is not None:
@@ -105,13 +109,24 @@ def replay(record: GameRecord) -> Replay:
             problems.append(f"ply {number}: {error}")
             break
         truth = MoveText(said.move, frozenset(board.captured()) or None)
-        if said.captures is not None and said.captures != frozenset(board.captured()):
+        if said.captures is not None and said.captures - _captured_king(board) != frozenset(board.captured()):
             problems.append(f"ply {number}: says {said}, the move is {truth}")
         if record.positions is not None:
             problems += _differences(number, board, record.positions[number - 1])
         plies.append(ReplayedPly(truth, board.position, board.outcome()))
-    problems += _result_problems(board.outcome(), record.result)
-    return Replay(board, start, tuple(plies), tuple(problems))
+    outcome = board.outcome()
+    if record.result is not None:
+        if outcome is None:
+            notes.append(f"result {record.result}: the board does not show it; a resignation, time or an agreement")
+        elif record.result != (outcome.winner or "draw"):
+            problems.append(f"result: says {record.result}, it is {outcome.winner or 'draw'} ({_told(outcome)})")
+    return Replay(board, start, tuple(plies), tuple(problems), tuple(notes))
+
+
+def _captured_king(board: Board) -> set[int]:
+    """Return the square of a king that has just been captured: records of OpenTafl name it among the captures."""
+    outcome, king = board.outcome(), board.king()
+    return {king} if outcome is not None and outcome.termination == "king_captured" and king is not None else set()
 
 
 def _differences(ply: int, board: Board, said: Position) -> list[str]:
@@ -121,16 +136,6 @@ def _differences(ply: int, board: Board, said: Position) -> list[str]:
         if ours != theirs
     ]
     return [f"ply {ply}: the record's board differs on {', '.join(differing)}"] if differing else []
-
-
-def _result_problems(outcome: Outcome | None, claimed: str | None) -> list[str]:
-    """Compare the result; a player may also have lost by resigning or by time, which the board does not show."""
-    if claimed is None:
-        return []
-    if outcome is None:
-        return [f"result: says {claimed}, the game is not over"]
-    truth = outcome.winner or "draw"
-    return [] if truth == claimed else [f"result: says {claimed}, it is {truth} ({_told(outcome)})"]
 
 
 def _told(outcome: Outcome) -> str:

@@ -195,7 +195,7 @@ def replay_command(
         positions=[str(step.position) for step in game.plies],
         outcome=outcome_result(game.board.outcome()),
         result=record.result,
-        notes=list(record.notes),
+        notes=list(game.notes),
         problems=list(game.problems),
     )
     drawn = range(len(game.plies) + 1) if every else [len(game.plies) if ply is None else ply]

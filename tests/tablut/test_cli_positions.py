@@ -170,7 +170,6 @@ def test_a_right_record(capsys: Captured, tmp_path: Path) -> None:
 WRONG = {
     "1. c3-b3 c1-b1\n2. b3-b2xa2 *": "ply 3: says b3-b2xa2, the move is b3-b2",
     "1. c3-b3 b3-b2 *": "ply 2: move b3-b2: is not legal",
-    "1. c3-b3 white": "result: says white, the game is not over",
     "1. c3-b3 c1-b1\n2. b3-b5 black": "result: says black, it is white (king escaped, white wins)",
     "1. c3-b3 c1-b1\n2. b3-b5 c5-d5 white": "ply 4: c5-d5 comes after the end (king escaped, white wins)",
 }
@@ -184,6 +183,29 @@ def test_a_wrong_record_is_answered_with_no(capsys: Captured, tmp_path: Path, mo
     assert any(problem.startswith(WRONG[moves]) for problem in result["problems"]), result["problems"]
     assert run(["replay", str(file)]) == 1
     assert WRONG[moves] in capsys.readouterr().out
+
+
+def test_a_result_that_the_board_does_not_show_is_a_note(capsys: Captured, tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    file.write_text('[Variant "ashton-5-4v0"] 1. c3-b3 white')
+    result = answer(capsys, "replay", str(file))
+    assert result["problems"] == []
+    assert result["notes"][0].startswith("result white: the board does not show it")
+
+
+def test_a_captured_king_may_be_named_among_the_captures() -> None:
+    start = '[Variant "ashton"]\n[Start "9/9/9/2b6/2K6/9/9/2b6/9 b"]\n'
+    assert replay(read_record(start + "1. c2-c4xc5 black")).problems == ()
+    assert replay(read_record(start + "1. c2-c4xd5 black")).problems == ("ply 1: says c2-c4xd5, the move is c2-c4",)
+
+
+@pytest.mark.parametrize(
+    "name", ["ashton.txt", "bologna-english_gameLog.txt", "bologna-italian_gameLog.txt", "brandub.otg"]
+)
+def test_the_sample_records_hold(capsys: Captured, name: str) -> None:
+    result = answer(capsys, "replay", str(Path(__file__).resolve().parents[1] / "data" / "records" / name))
+    assert result["problems"] == []
+    assert result["moves"]
 
 
 def test_a_board_that_the_record_claims_is_compared() -> None:
