@@ -14,7 +14,7 @@ from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.captures import king_patterns
 
 
-def compare_with_brute_force(variant: Variant) -> None:
+def assert_equals_brute_force(variant: Variant) -> None:
     counts, orbits = BruteForce(variant).count()
     found = spaces(variant)
     assert counts.keys() <= found.keys()
@@ -26,24 +26,24 @@ def compare_with_brute_force(variant: Variant) -> None:
 
 @pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
 def test_small_boards_placement_by_placement(name: str) -> None:
-    compare_with_brute_force(load_variant(name))
+    assert_equals_brute_force(load_variant(name))
 
 
 @pytest.mark.slow
 def test_fourteen_million_placements_one_by_one() -> None:
-    compare_with_brute_force(load_variant("ashton-5-4v2"))
+    assert_equals_brute_force(load_variant("ashton-5-4v2"))
 
 
 @settings(max_examples=25, deadline=None)
 @given(small_variants(size=5, most_attackers=2, most_defenders=1))
 def test_any_rules_on_any_terrain(variant: Variant) -> None:
-    compare_with_brute_force(variant)
+    assert_equals_brute_force(variant)
 
 
 @settings(max_examples=60, deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
-    compare_with_brute_force(variant)
+    assert_equals_brute_force(variant)
 
 
 @pytest.mark.parametrize("name", variant_names())
