@@ -13,5 +13,6 @@ COMMANDS = (
     CommandSpec("convert", "tablut.cli.records:convert_command", "Write a position or moves in another format.", 25),
     CommandSpec("replay", "tablut.cli.records:replay_command", "Check a game record and step through it.", 26),
     CommandSpec("perft", "tablut.cli.perft:perft_command", "Count move sequences; check a corpus of known counts.", 30),
+    CommandSpec("symmetry", "tablut.cli.symmetry:app", "Verify the symmetry reduction, or draw an orbit.", 40),
     CommandSpec("bench", "tablut.cli.bench:bench_command", "The behaviour fingerprint, and this machine's speeds.", 80),
 )

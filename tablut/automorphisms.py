@@ -1,0 +1,388 @@
+"""Do the symmetries of a rule set act as automorphisms of the game? Tried on positions, not argued.
+
+A symmetry g of the terrain should carry every position p to a position g·p of which
+everything is the image: the moves, what they capture, how they end the game, the
+number of continuations. `verify` tries that on every position near the start, on
+positions of random play and on random placements; whatever group it is given, so that
+a wrong one is caught. `breaks` finds, for a symmetry of the square that is none of the
+rules, a position that shows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symmetry import Symmetry, permutation_group, stabiliser
+from tablut.engine import Engine, engine_for
+from tablut.notation import diagram_cells
+from tablut.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+    Words = NDArray[np.uint64]
+
+__all__ = ["Check", "breaks", "images", "near_start", "random_placements", "random_positions", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One claim, tried on a number of cases.
+
+    Attributes
+    ----------
+    name : str
+        What is claimed.
+    cases, failures : int
+        How often it was tried, and how often it did not hold.
+    example : str
+        A case in which it did not hold; empty if there is none.
+    """
+
+    name: str
+    cases: int
+    failures: int
+    example: str = ""
+
+
+def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
+    """Return the images of positions under one symmetry.
+
+    Parameters
+    ----------
+    engine : Engine
+        Of the variant.
+    words : ndarray of uint64, shape (n, W)
+        Positions.
+    symmetry : Symmetry
+        Any symmetry of the square.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n, W)
+        In the same order.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> engine = engine_for(load_variant("ashton"))
+    >>> start = engine.words(engine.start())
+    >>> turn = engine.variant.symmetries[1]
+    >>> bool((images(engine, start, turn) == start).all())  # the start is symmetric
+    True
+    """
+    # The least image under a set of one element is the image under that element.
+    return engine.canonical(words, (symmetry,))[0]
+
+
+def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
+    """Return random undecided placements, both sides to move; half of the soldiers stand near the king.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    count : int
+        How many.
+    rng : numpy.random.Generator
+        The source of chance.
+    """
+    engine, regions, size = engine_for(variant), variant.regions, variant.size
+    kings = sorted(regions.king_cells)
+    boards = []
+    for _ in range(count):
+        king = int(rng.choice(kings))
+        cells = ["."] * (size * size)
+        cells[king] = "K"
+        near = [cell for cell in range(size * size) if max(_distance(cell, king, size)) <= 2]
+        attackers = int(rng.integers(1, variant.attackers + 1))
+        defenders = int(rng.integers(0, variant.defenders + 1))
+        for piece, number, open_cells in (
+            ("b", attackers, regions.free_cells | regions.camp_cells),
+            ("w", defenders, regions.free_cells),
+        ):
+            for _ in range(number):
+                choices = near if rng.random() < 0.5 else range(size * size)
+                cell = int(rng.choice(choices))
+                if cell in open_cells and cells[cell] == ".":
+                    cells[cell] = piece
+        if "b" not in cells:
+            cells[next(cell for cell in sorted(regions.free_cells | regions.camp_cells) if cells[cell] == ".")] = "b"
+        boards.append(engine.board("".join(cells), "wb"[int(rng.integers(2))]))
+    return engine.words(np.array(boards, dtype=np.uint32))
+
+
+def _distance(cell: int, other: int, size: int) -> tuple[int, int]:
+    (rank, file), (other_rank, other_file) = divmod(cell, size), divmod(other, size)
+    return abs(rank - other_rank), abs(file - other_file)
+
+
+def random_positions(variant: Variant, count: int, rng: np.random.Generator, plies: int = 40) -> Words:
+    """Return undecided positions of random games, spread over their plies.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    count : int
+        How many positions, at most; fewer if the games are short.
+    rng : numpy.random.Generator
+        The source of chance.
+    plies : int
+        Length of a game.
+    """
+    engine = engine_for(variant)
+    each = max(1, count // plies)
+    words = np.repeat(engine.words(engine.start()), each, axis=0)
+    found = [words[:1]]
+    for _ in range(plies):
+        children = engine.expand(words)
+        undecided = np.flatnonzero(children.outcomes == 0)
+        if not len(undecided):
+            break
+        words = children.words[rng.choice(undecided, each)]
+        found.append(words)
+    return np.unique(np.concatenate(found), axis=0)[:count]
+
+
+def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
+    """Return every undecided position within some plies of the start.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    most : int
+        Plies are added while the positions stay below this number.
+
+    Returns
+    -------
+    words : ndarray of uint64, shape (n, W)
+        Distinct positions.
+    plies : int
+        How many plies away the last ones are.
+    complete : bool
+        Whether these are all positions that the start can reach.
+    """
+    engine = engine_for(variant)
+    known = engine.words(engine.start())
+    frontier, plies = known, 0
+    while True:
+        children = engine.expand(frontier)
+        reached = np.unique(children.words[children.outcomes == 0], axis=0)
+        merged = np.unique(np.concatenate([known, reached]), axis=0)
+        if len(merged) == len(known):
+            return known, plies, True
+        if len(merged) > most:
+            return known, plies, False
+        frontier = _difference(reached, known)
+        known, plies = merged, plies + 1
+
+
+def _difference(words: Words, known: Words) -> Words:
+    """Return the rows of one array of distinct rows that another does not have."""
+    both, counts = np.unique(np.concatenate([known, known, words]), axis=0, return_counts=True)
+    new: Words = both[counts == 1]
+    return new
+
+
+def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDArray[np.uint64]:
+    """Return every ply from positions as rows (parent, move, outcome, child), sorted; optionally their images."""
+    children = engine.expand(children_of)
+    words, moves = children.words, children.moves
+    if symmetry is not None and len(words):
+        table = np.array(symmetry.table, dtype=np.int32)
+        words, moves = images(engine, words, symmetry), table[moves & 127] | table[moves >> 7] << 7
+    columns = [children.parents, moves, children.outcomes, *words.T]
+    rows = np.stack([column.astype(np.uint64) for column in columns], axis=1)
+    return rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+
+
+def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[np.int64]:
+    """Return the numbers of the positions whose plies are not carried to those of their images."""
+    ours, theirs = _rows(words, engine, symmetry), _rows(images(engine, words, symmetry), engine, None)
+    counts = [np.bincount(rows[:, 0].astype(np.int64), minlength=len(words)) for rows in (ours, theirs)]
+    wrong = counts[0] != counts[1]
+    # Where the numbers of plies agree, the sorted rows of a parent must be equal one by one.
+    same = ~wrong
+    ours, theirs = (rows[same[rows[:, 0].astype(np.int64)]] for rows in (ours, theirs))
+    wrong[ours[(ours != theirs).any(axis=1), 0].astype(np.int64)] = True
+    return np.flatnonzero(wrong)
+
+
+def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
+    """Return a position that a symmetry of the square does not carry over, or None if none of these shows it.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    symmetry : Symmetry
+        Any symmetry of the square.
+    words : ndarray of uint64, shape (n, W)
+        Positions to try.
+    """
+    engine = engine_for(variant)
+    wrong = _wrong_parents(engine, words, symmetry)
+    return _position(engine, words[wrong[0]]) if len(wrong) else None
+
+
+def _position(engine: Engine, words: Words) -> Position:
+    cells, side = engine.cells(engine.boards(words[None])[0])
+    return Position(cells, "w" if side == "w" else "b")
+
+
+def verify(
+    variant: Variant,
+    *,
+    samples: int = 2000,
+    seed: int = 1,
+    most: int | None = None,
+    group: Sequence[Symmetry] | None = None,
+) -> list[Check]:
+    """Try on positions whether a group acts by automorphisms and whether the reduction by it counts right.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    samples : int
+        Number of random placements, and of positions of random play.
+    seed : int
+        Of the random positions.
+    most : int, optional
+        Positions near the start are tried all, as many plies as stay below this number;
+        by default 150 000 on boards of up to 25 cells, 10 000 on larger ones.
+    group : sequence of Symmetry, optional
+        The claimed symmetries; by default those of the variant.
+
+    Returns
+    -------
+    list of Check
+        One for each claim.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> checks = verify(load_variant("brandubh-5-4v0"), samples=50, most=1000)
+    >>> sum(check.failures for check in checks)
+    0
+    """
+    elements = tuple(variant.symmetries if group is None else group)
+    engine, rng = engine_for(variant), np.random.default_rng(seed)
+    if most is None:
+        most = 150_000 if variant.size <= 5 else 10_000
+    reached, plies, complete = near_start(variant, most)
+    where = "every position that the start can reach" if complete else f"every position within {plies} plies"
+    sets = {
+        where: reached,
+        "positions of random play": random_positions(variant, samples, rng),
+        "random placements": random_placements(variant, samples, rng),
+    }
+    checks = [_is_group(elements, variant.size), _keeps_cells(variant, elements)]
+    for name, words in sets.items():
+        checks.append(_moves_check(engine, elements, words, name))
+    sample = np.concatenate([words[: max(1, samples // 10)] for words in sets.values()])
+    checks.append(_perft_check(engine, elements, sample))
+    checks += _canonical_checks(
+        engine, elements, np.concatenate([sets["positions of random play"], sets["random placements"]])
+    )
+    checks.append(_counts_check(engine, elements, reached, where))
+    return checks
+
+
+def _is_group(elements: Sequence[Symmetry], size: int) -> Check:
+    """Try whether every product is an element, and whether sympy finds the same order for what they generate."""
+    from sympy.combinatorics import Permutation, PermutationGroup
+
+    tables = {element.table for element in elements}
+    failures = sum(
+        tuple(second.table[cell] for cell in first.table) not in tables for first in elements for second in elements
+    )
+    generated = PermutationGroup(*(Permutation(list(element.table)) for element in elements))
+    whole = permutation_group(size)
+    failures += generated.order() != len(elements) or not generated.is_subgroup(whole)
+    return Check("the symmetries form a subgroup of D4", len(elements) ** 2 + 1, int(failures))
+
+
+def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> Check:
+    """Try whether each kind of cell and each region goes to itself."""
+    regions = variant.regions
+    camps = {camp.cells for camp in regions.camps}
+    sets = (regions.king_cells, regions.free_cells, regions.camp_cells, regions.escapes, frozenset({regions.castle}))
+    failures, example = 0, ""
+    for element in elements:
+        kept = all({element.table[cell] for cell in cells} == cells for cells in sets)
+        if not kept or {frozenset(element.table[cell] for cell in camp) for camp in camps} != camps:
+            failures, example = failures + 1, element.name
+    return Check("they keep castle, camps, escapes and where each piece may stand", len(elements), failures, example)
+
+
+def _moves_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
+    failures, example = 0, ""
+    for element in elements:
+        wrong = _wrong_parents(engine, words, element)
+        failures += len(wrong)
+        if len(wrong) and not example:
+            example = f"{element.name}: {_position(engine, words[wrong[0]])}"
+    claim = f"moves, captures and outcomes of g·p are the images of those of p: {name}"
+    return Check(claim, len(words) * len(elements), failures, example)
+
+
+def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Check:
+    boards = engine.boards(words)
+    numbers = [engine.perft(board, 2) for board in boards]
+    failures, example = 0, ""
+    for element in elements:
+        for number, board, own in zip(numbers, engine.boards(images(engine, words, element)), boards, strict=True):
+            if engine.perft(board, 2) != number:
+                failures += 1
+                example = example or f"{element.name}: {Position(*engine.cells(own))}"  # type: ignore[arg-type]
+    return Check("perft(g·p, 2) = perft(p, 2)", len(words) * len(elements), failures, example)
+
+
+def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[Check]:
+    """Try the canonical form, and that orbit and stabiliser multiply to the order."""
+    canonical, _ = engine.canonical(words, elements)
+    moved = [images(engine, words, element) for element in elements]
+    least = moved[0]
+    for other in moved[1:]:
+        least = np.where(_less(other, least)[:, None], other, least)
+    yield Check(
+        "the canonical form is the least of all images", len(words), int((least != canonical).any(axis=1).sum())
+    )
+    again = sum(int((engine.canonical(image, elements)[0] != canonical).any(axis=1).sum()) for image in moved)
+    yield Check("it is the same for all of an orbit", len(words) * len(elements), again)
+    fixing = sum((image == words).all(axis=1).astype(np.int64) for image in moved)
+    size = np.array([len({row.tobytes() for row in rows}) for rows in np.stack(moved, axis=1)])
+    yield Check(
+        "orbit size times stabiliser order is the group's order",
+        len(words),
+        int((size * fixing != len(elements)).sum()),
+    )
+
+
+def _less(first: Words, second: Words) -> NDArray[np.bool_]:
+    """Compare rows as big integers, the last word being the most significant."""
+    result = np.zeros(len(first), dtype=np.bool_)
+    for column in range(first.shape[1]):
+        a, b = first[:, column], second[:, column]
+        result = (a < b) | ((a == b) & result)
+    return result
+
+
+def _counts_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
+    """Try whether the orbit sizes of the classes add up to the number of positions."""
+    group = stabiliser(elements, diagram_cells(engine.variant.start))
+    classes = np.unique(engine.canonical(words, group)[0], axis=0)
+    fixing = sum((images(engine, classes, element) == classes).all(axis=1).astype(np.int64) for element in group)
+    total = int((len(group) // fixing).sum())
+    claim = f"orbit sizes add up ({len(classes)} classes under the stabiliser of the start): {name}"
+    return Check(claim, len(words), abs(total - len(words)))
