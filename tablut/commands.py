@@ -12,6 +12,8 @@ COMMANDS = (
     CommandSpec("status", "tablut.cli.positions:status_command", "Say why a position is impossible.", 24),
     CommandSpec("convert", "tablut.cli.records:convert_command", "Write a position or moves in another format.", 25),
     CommandSpec("replay", "tablut.cli.records:replay_command", "Check a game record and step through it.", 26),
+    CommandSpec("rank", "tablut.cli.indexing:rank_command", "The number of an undecided placement.", 27),
+    CommandSpec("unrank", "tablut.cli.indexing:unrank_command", "The undecided placement of a number.", 28),
     CommandSpec("perft", "tablut.cli.perft:perft_command", "Count move sequences; check a corpus of known counts.", 30),
     CommandSpec("symmetry", "tablut.cli.symmetry:app", "Verify the symmetry reduction, or draw an orbit.", 40),
     CommandSpec("bench", "tablut.cli.bench:bench_command", "The behaviour fingerprint, and this machine's speeds.", 80),

@@ -1,0 +1,228 @@
+"""The bijection between integers and undecided placements: rank and unrank, exactly.
+
+The placements are those that the non-endgame bound counts, by placement alone. They are
+ordered by tier (attackers, defenders), within a tier by the king's cell, then by the
+defenders' cells, then by the attackers'. With a king in place, n camp cells and m free
+cells remain, and there are C(m, d) · C(n + m − d, a) ways: a combination of free cells
+for the defenders, then one of all cells left for the attackers. Combinations are
+ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer
+Programming* 4A, 7.2.1.3, Theorem L).
+
+Everything is in Python integers: an index on 9x9 has up to 90 bits.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import comb
+from typing import TYPE_CHECKING, NamedTuple
+
+from tablut.errors import InputError
+from tablut.notation import square_name
+from tablut.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tablut.position import Side
+    from tablut.variants import Variant
+
+__all__ = ["PlacementIndex", "Tier", "rank_combination", "unrank_combination"]
+
+
+class Tier(NamedTuple):
+    """A material, with its place in the order of all placements.
+
+    Attributes
+    ----------
+    attackers, defenders : int
+        The material.
+    offset : int
+        The rank of its first placement.
+    size : int
+        The number of its placements.
+    """
+
+    attackers: int
+    defenders: int
+    offset: int
+    size: int
+
+
+def rank_combination(places: Sequence[int]) -> int:
+    """Return the rank of an ascending combination among all of its length.
+
+    Examples
+    --------
+    >>> rank_combination([0, 1, 2]), rank_combination([0, 1, 3]), rank_combination([1, 2, 3])
+    (0, 1, 3)
+    """
+    return sum(comb(place, number) for number, place in enumerate(places, 1))
+
+
+def unrank_combination(rank: int, length: int) -> list[int]:
+    """Return the ascending combination of a rank; the inverse of `rank_combination`.
+
+    Examples
+    --------
+    >>> unrank_combination(3, 3)
+    [1, 2, 3]
+    """
+    places = []
+    for number in range(length, 0, -1):
+        # The largest place whose combinations are not yet passed; below `number - 1` there are none.
+        place = number - 1
+        while comb(place + 1, number) <= rank:
+            place += 1
+        rank -= comb(place, number)
+        places.append(place)
+    return places[::-1]
+
+
+class PlacementIndex:
+    """The ranks of a variant's undecided placements.
+
+    Parameters
+    ----------
+    variant : Variant
+        Any rule set.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> index = PlacementIndex(load_variant("ashton"))
+    >>> index.size
+    947889249256532407079664255
+    >>> start = Position.parse("3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w", 9)
+    >>> rank = index.rank(start)
+    >>> rank
+    657819394927922213589954958
+    >>> index.unrank(rank, "w") == start
+    True
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        regions = variant.regions
+        self._kings = sorted(regions.king_cells)
+        self._free = sorted(regions.free_cells)
+        self._all = sorted(regions.free_cells | regions.camp_cells)
+
+    @cached_property
+    def tiers(self) -> dict[tuple[int, int], Tier]:
+        """All tiers by material, in the order of their ranks."""
+        found, offset = {}, 0
+        for attackers in range(1, self.variant.attackers + 1):
+            for defenders in range(self.variant.defenders + 1):
+                size = sum(self._ways(king, attackers, defenders) for king in self._kings)
+                found[attackers, defenders] = Tier(attackers, defenders, offset, size)
+                offset += size
+        return found
+
+    @cached_property
+    def size(self) -> int:
+        """Number of all undecided placements, the bound without endgames."""
+        return sum(tier.size for tier in self.tiers.values())
+
+    def _ways(self, king: int, attackers: int, defenders: int) -> int:
+        """Return in how many ways the soldiers of a tier stand around a king."""
+        # A king on a free cell takes it from both; the castle is no soldier's cell.
+        taken = king in self.variant.regions.free_cells
+        free, every = len(self._free) - taken, len(self._all) - taken
+        return comb(free, defenders) * comb(every - defenders, attackers)
+
+    def rank(self, position: Position) -> int:
+        """Return the rank of a placement among all; the side to move plays no part.
+
+        Raises
+        ------
+        InputError
+            If the placement is not one of those that are counted.
+        """
+        tier, within = self.rank_in_tier(position)
+        return tier.offset + within
+
+    def rank_in_tier(self, position: Position) -> tuple[Tier, int]:
+        """Return the tier of a placement and its rank there.
+
+        Raises
+        ------
+        InputError
+            If the placement is not one of those that are counted.
+        """
+        self._check(position)
+        cells = position.cells
+        attackers, defenders = position.material
+        king = cells.index("K")
+        rank = sum(self._ways(other, attackers, defenders) for other in self._kings if other < king)
+        white = _numbers((cell for cell in self._free if cell != king), cells, "w")
+        black = _numbers((cell for cell in self._all if cell != king and cells[cell] != "w"), cells, "b")
+        every = len(self._all) - (king in self.variant.regions.free_cells)
+        rank += rank_combination(white) * comb(every - defenders, attackers) + rank_combination(black)
+        return self.tiers[attackers, defenders], rank
+
+    def unrank(self, rank: int, side: Side) -> Position:
+        """Return the placement of a rank, with a side to move; the inverse of `rank`.
+
+        Raises
+        ------
+        InputError
+            If there is no such rank.
+        """
+        if not 0 <= rank < self.size:
+            raise InputError(f"rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
+        tier = next(tier for tier in self.tiers.values() if rank < tier.offset + tier.size)
+        return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)
+
+    def unrank_in_tier(self, attackers: int, defenders: int, rank: int, side: Side) -> Position:
+        """Return the placement of a rank within a tier; the inverse of `rank_in_tier`.
+
+        Raises
+        ------
+        InputError
+            If there is no such tier, or no such rank in it.
+        """
+        tier = self.tiers.get((attackers, defenders))
+        if tier is None or not 0 <= rank < tier.size:
+            known = "no such tier" if tier is None else f"has the ranks 0 to {tier.size - 1}"
+            raise InputError(f"rank {rank} of tier {attackers}v{defenders} of {self.variant.name}: {known}")
+        for king in self._kings:
+            ways = self._ways(king, attackers, defenders)
+            if rank < ways:
+                break
+            rank -= ways
+        every = len(self._all) - (king in self.variant.regions.free_cells)
+        white, black = divmod(rank, comb(every - defenders, attackers))
+        cells = ["."] * self.variant.size**2
+        cells[king] = "K"
+        _put(cells, "w", [cell for cell in self._free if cell != king], unrank_combination(white, defenders))
+        left = [cell for cell in self._all if cells[cell] == "."]
+        _put(cells, "b", left, unrank_combination(black, attackers))
+        return Position("".join(cells), side)
+
+    def _check(self, position: Position) -> None:
+        variant, cells = self.variant, position.cells
+        attackers, defenders = position.material
+        if len(cells) != variant.size**2:
+            raise InputError(f"position '{position}': is of size {position.size}; {variant.name} is not")
+        if cells.count("K") != 1:
+            raise InputError(f"position '{position}': has {cells.count('K')} kings; a counted placement has one")
+        if (attackers, defenders) not in self.tiers:
+            most = f"1 to {variant.attackers} attackers and up to {variant.defenders} defenders"
+            raise InputError(f"position '{position}': counted placements of {variant.name} have {most}")
+        allowed = {"K": set(self._kings), "b": set(self._all), "w": set(self._free)}
+        names = {"K": "the king", "b": "an attacker", "w": "a defender"}
+        for cell, piece in enumerate(cells):
+            if piece != "." and cell not in allowed[piece]:
+                where = square_name(cell, variant.size)
+                raise InputError(f"position '{position}': {names[piece]} on {where} is in no undecided placement")
+
+
+def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
+    """Return which of some cells, numbered from 0, hold a piece."""
+    return [number for number, cell in enumerate(cells) if content[cell] == piece]
+
+
+def _put(cells: list[str], piece: str, open_cells: list[int], numbers: list[int]) -> None:
+    for number in numbers:
+        cells[open_cells[number]] = piece

@@ -1,0 +1,135 @@
+"""rank and unrank: a bijection, of exactly the size that the bound counts."""
+
+import json
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from counting.spaces import spaces
+from tablut.cli.shell import run
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex, rank_combination, unrank_combination
+from tablut.position import Position
+from tablut.status import position_status
+from tablut.testing import small_variants
+from tablut.variants import Variant, load_variant, variant_names
+
+
+@pytest.mark.parametrize(("cells", "length"), [(7, 0), (7, 1), (7, 3), (7, 7), (9, 4)])
+def test_combinations_are_ranked_without_gaps(cells: int, length: int) -> None:
+    ranks = {rank_combination(chosen): list(chosen) for chosen in combinations(range(cells), length)}
+    assert sorted(ranks) == list(range(len(ranks)))
+    assert all(unrank_combination(rank, length) == chosen for rank, chosen in ranks.items())
+
+
+@pytest.mark.parametrize("name", variant_names())
+def test_tiers_are_the_terms_of_the_bound(name: str) -> None:
+    variant = load_variant(name)
+    index, material = PlacementIndex(variant), spaces(variant)["no_end"].material()
+    counted = {(attackers, defenders): count for attackers, defenders, count in material.pairs() if attackers}
+    assert {key: tier.size for key, tier in index.tiers.items()} == counted
+    assert index.size == material.total()
+    offset = 0
+    for tier in index.tiers.values():
+        assert tier.offset == offset
+        offset += tier.size
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+def test_all_ranks_of_a_small_board(name: str) -> None:
+    variant = load_variant(name)
+    index = PlacementIndex(variant)
+    seen = set()
+    for rank in range(index.size):
+        position = index.unrank(rank, "b")
+        assert index.rank(position) == rank
+        seen.add(position.cells)
+    assert len(seen) == index.size
+
+
+@settings(deadline=None, max_examples=40)
+@given(small_variants(size=3, most_attackers=3, most_defenders=2))
+def test_all_ranks_of_any_rules(variant: Variant) -> None:
+    index = PlacementIndex(variant)
+    assert index.size == spaces(variant)["no_end"].value()
+    for rank in range(min(index.size, 3000)):
+        assert index.rank(index.unrank(rank, "w")) == rank
+
+
+@settings(deadline=None)
+@given(st.sampled_from(variant_names()), st.data())
+def test_random_ranks_of_every_variant(name: str, data: st.DataObject) -> None:
+    variant = load_variant(name)
+    index = PlacementIndex(variant)
+    rank = data.draw(st.integers(0, index.size - 1))
+    side = data.draw(st.sampled_from("wb"))
+    position = index.unrank(rank, side)
+    assert index.rank(position) == rank
+    assert position.side == side
+    assert not position_status(variant, position)
+    tier, within = index.rank_in_tier(position)
+    assert (tier.attackers, tier.defenders) == position.material
+    assert index.unrank_in_tier(tier.attackers, tier.defenders, within, side) == position
+
+
+@pytest.mark.parametrize("name", variant_names())
+def test_the_first_and_the_last(name: str) -> None:
+    index = PlacementIndex(load_variant(name))
+    for rank in (0, index.size - 1):
+        assert index.rank(index.unrank(rank, "w")) == rank
+    for rank in (-1, index.size):
+        with pytest.raises(InputError, match="has the ranks 0 to"):
+            index.unrank(rank, "w")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2b2/5/b3b/5/2b2 w", "has 0 kings"),
+        ("2b2/2K2/b1K1b/5/2b2 w", "has 2 kings"),
+        ("1K3/5/b3b/5/2b2 b", "the king on b5 is in no undecided placement"),
+        ("2b2/5/b1b1K/5/5 w", "an attacker on c3"),
+        ("5/5/2K2/5/5 b", "have 1 to 4 attackers"),
+        ("2b2/1w3/b1K1b/5/2b2 w", "have 1 to 4 attackers and up to 0 defenders"),
+    ],
+)
+def test_what_is_not_counted_is_refused(text: str, words: str) -> None:
+    index = PlacementIndex(load_variant("ashton-5-4v0"))
+    with pytest.raises(InputError, match=words):
+        index.rank(Position.parse(text, 5))
+
+
+def test_no_such_tier() -> None:
+    index = PlacementIndex(load_variant("ashton-5-4v0"))
+    with pytest.raises(InputError, match="no such tier"):
+        index.unrank_in_tier(5, 0, 0, "w")
+    with pytest.raises(InputError, match="has the ranks 0 to"):
+        index.unrank_in_tier(1, 0, 10**9, "w")
+    with pytest.raises(InputError, match="of size 9"):
+        index.rank(Position.parse("9/9/9/9/4K4/9/9/9/4b4 w", 9))
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert run([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    start = answer(capsys, "rank")
+    assert start["size"] == "947889249256532407079664255"
+    assert start["tier"]["attackers"] == 16
+    back = answer(capsys, "unrank", start["rank"])
+    assert back["position"] == start["position"]
+    assert answer(capsys, "unrank", "0", "--side", "b")["position"].endswith(" b")
+    assert run(["unrank", "12345"]) == 0
+    assert "rank 12345 of 947889249256532407079664255" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rank", ["947889249256532407079664255", "-1", "1e5", "²", "9" * 5000, "x"])
+def test_what_is_no_rank_is_one_line(capsys: pytest.CaptureFixture[str], rank: str) -> None:
+    assert run(["unrank", "--", rank]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
