@@ -68,12 +68,9 @@ def census_command(
         typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
     ] = None,
     against_bounds: Annotated[
-        bool, typer.Option("--against-bounds", help="Show the bound of every material pair; complete censuses always do.")
+        bool,
+        typer.Option("--against-bounds", help="Show the bound by material; complete censuses always do."),
     ] = False,
-    graph: Annotated[
-        str | None,
-        typer.Option("--graph", metavar="FILE", help="Write the state graph as Parquet; needs --all, a small board."),
-    ] = None,
 ) -> Reply:
     """Count the positions that are reachable from the start, ply by ply, exactly.
 

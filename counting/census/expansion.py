@@ -116,9 +116,7 @@ def remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) 
 
 
 @inlined
-def lane(
-    table: NDArray[np.uint64], first: int, second: int, number: int
-) -> tuple[np.uint64, np.uint64]:
+def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tuple[np.uint64, np.uint64]:
     """Return one image of two entries united."""
     low = table[16 * first + number] | table[16 * second + number]
     return U64(low), U64(table[16 * first + 8 + number] | table[16 * second + 8 + number])

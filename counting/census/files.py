@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import sys
 import tempfile
 import zlib
 from contextlib import contextmanager
@@ -102,7 +103,13 @@ def write_rows(
     """
     arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
     leaf_bits = len(index[0]).bit_length() - 1
-    full = {**header, "words": rows.shape[1], "leaf_bits": leaf_bits, "rows": len(rows), "index_crc": zlib.crc32(arrays)}
+    full = {
+        **header,
+        "words": rows.shape[1],
+        "leaf_bits": leaf_bits,
+        "rows": len(rows),
+        "index_crc": zlib.crc32(arrays),
+    }
     text = json.dumps(full).encode()
     with _reported(path, "write it"):
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -111,7 +118,7 @@ def write_rows(
                 file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION, len(text), zlib.crc32(text)))
                 file.write(text)
                 file.write(arrays)
-                content = memoryview(np.ascontiguousarray(rows)).cast("B") if len(rows) else memoryview(b"")
+                content = np.ascontiguousarray(rows).astype("<u8", copy=False).reshape(-1).view(np.uint8).data
                 while content:  # one call writes 2 GiB at most
                     content = content[file.write(content[: 1 << 30]) :]
             Path(name).replace(path)
@@ -121,10 +128,9 @@ def write_rows(
 
 
 def _damaged(path: Path, what: str) -> InputError:
-    return InputError(
-        f"census file {str(path)!r} is damaged: {what}; delete the ply that it belongs to and the later ones, "
-        "or the whole store, and run again with --resume"
-    )
+    ply = path.parent.name
+    also = "" if path.name.startswith("children") else f", {ply}.json and the records of later plies"
+    return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
 
 
 def open_rows(path: Path) -> RowFile:
@@ -170,7 +176,9 @@ def open_rows(path: Path) -> RowFile:
     )
 
 
-def read_rows(file: RowFile, first: int, last: int, *, check: bool = True) -> NDArray[np.uint64]:
+def read_rows(
+    file: RowFile, first: int, last: int, *, check: bool = True, room: NDArray[np.uint64] | None = None
+) -> NDArray[np.uint64]:
     """Return the rows of the leaves from ``first`` up to ``last``, excluded.
 
     Parameters
@@ -181,6 +189,8 @@ def read_rows(file: RowFile, first: int, last: int, *, check: bool = True) -> ND
         Leaves.
     check : bool
         Compare with the checksums; False leaves that to the caller.
+    room : ndarray of uint64, optional
+        Flat; where they go, if it is large enough. Memory that has been used is faster than new one.
 
     Raises
     ------
@@ -189,11 +199,19 @@ def read_rows(file: RowFile, first: int, last: int, *, check: bool = True) -> ND
     """
     width, before = file.header["words"], int(file.counts[:first].sum())
     count = int(file.counts[first:last].sum())
-    with _reported(file.path, "read it"):
-        rows = np.fromfile(file.path, dtype="<u8", count=count * width, offset=file.begin + 8 * width * before)
-    if len(rows) != count * width:
+    if room is None or len(room) < count * width:
+        room = np.empty(count * width, dtype=np.uint64)
+    rows = room[: count * width]
+    with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
+        stream.seek(file.begin + 8 * width * before)
+        pending = rows.view(np.uint8).data
+        while pending and (got := stream.readinto(pending)):
+            pending = pending[got:]
+    if pending:
         raise _damaged(file.path, "it ends early")
-    rows = rows.astype(np.uint64, copy=False).reshape(count, width)
+    if sys.byteorder == "big":
+        rows.byteswap(inplace=True)
+    rows = rows.reshape(count, width)
     if check:
         verify(file, rows, first, last)
     return rows

@@ -213,7 +213,7 @@ def census(
     resume : bool
         Go on with what the folder has.
     memory : int
-        Most bytes of memory of this process, or of the worker of a cluster if it has one.
+        Most bytes of memory of this process; of each worker where there is a cluster.
     threads : int
         Tasks at once.
     scheduler : str, optional
@@ -244,7 +244,7 @@ def census(
     watcher = Silent() if observer is None else observer
     with _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
         budget = None if store is not None else memory
-        limits = Limits.from_memory(memory, workers.workers, toolbox(variant, False).tables.words, budget)
+        limits = Limits.from_memory(memory, workers.sharing, toolbox(variant, False).tables.words, budget)
 
         def search(name: str, full_search: bool) -> tuple[Search, list[dict[str, Any]]]:
             return _search(variant, folder / name, full_search, resume, workers, limits, watcher, plies)

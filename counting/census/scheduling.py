@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tablut.errors import InputError
@@ -24,6 +25,9 @@ class Scheduler(Protocol):
     """Something that runs the same function on many tasks."""
 
     workers: int
+    """Tasks at once, altogether."""
+    sharing: int
+    """Tasks at once that share the memory of one process."""
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
@@ -35,13 +39,13 @@ class LocalScheduler:
     """Dask's synchronous or threaded scheduler in this process; kernels release the GIL."""
 
     def __init__(self, threads: int) -> None:
-        self.workers = threads
+        self.workers = self.sharing = threads
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
         """See `Scheduler`."""
-        import dask
+        dask: Any = import_module("dask")  # it has no types of its own
 
         def reported(task: Task) -> dict[str, Any]:
             answer = function(task)
@@ -57,20 +61,25 @@ class LocalScheduler:
 class ClusterScheduler:
     """A running Dask cluster."""
 
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self.workers = max(1, sum(client.nthreads().values()))
+    def __init__(self, client: Any, distributed: Any) -> None:
+        self.client, self.distributed = client, distributed
+        threads = client.nthreads().values()
+        self.workers, self.sharing = sum(threads), max(threads)
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
         """See `Scheduler`."""
-        from distributed import as_completed
-
         futures = self.client.map(function, list(tasks), pure=False)
-        for future in as_completed(futures):
-            done(future.result())
-        answers: list[dict[str, Any]] = self.client.gather(futures)
+        try:
+            for future in self.distributed.as_completed(futures):
+                done(future.result())
+            answers: list[dict[str, Any]] = self.client.gather(futures)
+        except self.distributed.KilledWorker as error:
+            raise InputError(
+                "--scheduler: a task ended several workers, for want of memory perhaps; the plies so far are kept: "
+                "lower --memory, which is that of one worker, and go on with --resume"
+            ) from error
         return answers
 
 
@@ -87,16 +96,16 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
         yield LocalScheduler(threads)
         return
     try:
-        from distributed import Client
+        distributed: Any = import_module("distributed")
     except ImportError as error:
         raise InputError(
             "--scheduler: needs the package 'distributed'; install it with: pip install 'tablut[cluster]'"
         ) from error
     try:
-        client = Client(address, timeout=10)
+        client = distributed.Client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise InputError(f"--scheduler {address!r}: no scheduler answers there: {error}") from error
     with client:
         if not client.nthreads():
             raise InputError(f"--scheduler {address!r}: the scheduler has no workers; start some with `dask worker`")
-        yield ClusterScheduler(client)
+        yield ClusterScheduler(client, distributed)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,6 +30,9 @@ from tablut.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from counting.census.scheduling import Scheduler
     from counting.census.store import CensusStore
@@ -46,13 +48,13 @@ class Observer(Protocol):
     """Whoever wants to know how far the search is."""
 
     def begin(self, ply: int, step: str, total: int) -> None:
-        """A step of a ply begins, with so many children to deal with."""
+        """Hear that a step of a ply begins, with so many children to deal with."""
 
     def advance(self, count: int) -> None:
-        """So many children have been dealt with."""
+        """Hear that so many children have been dealt with."""
 
     def say(self, text: str) -> None:
-        """Something worth a line."""
+        """Hear something worth a line."""
 
 
 class Silent:
@@ -99,13 +101,13 @@ class Limits:
         Examples
         --------
         >>> Limits.from_memory(4 << 30, 2, 3).merge_children
-        43294139
+        48565625
         """
         share = (memory - _INTERPRETER_BYTES) // workers - (96 << 20)
         if share < 32 << 20:
             least = (_INTERPRETER_BYTES + workers * (128 << 20)) >> 20
             raise InputError(f"--memory {memory >> 20}: {workers} tasks at once need at least {least} MiB")
-        return cls(min(share // (20 * words), 1 << 24), share // (8 * words + 14), disk_bytes)
+        return cls(min(share // (20 * words), 1 << 21), share // (8 * words + 14), disk_bytes)
 
 
 class Search:
@@ -149,7 +151,7 @@ class Search:
     @property
     def complete(self) -> bool:
         """Whether the last ply found nothing new."""
-        return self.records[-1]["stats"]["counters"]["new_classes"] == 0
+        return bool(self.records[-1]["stats"]["counters"]["new_classes"] == 0)
 
     def run(self, plies: int | None) -> list[dict[str, Any]]:
         """Make plies until ``plies`` are there (None: all), and return the records from ply 0 on.
@@ -181,7 +183,7 @@ class Search:
         self.observer.begin(ply, "expand", before["stats"]["next_children"])
         expanded = self._run(run_expand, tasks)
         # The expansion counts parents and moves once more, by another way.
-        counters = np.sum([stats["counters"] for stats in expanded], axis=0, dtype=np.int64)
+        counters = _sum([stats["counters"] for stats in expanded])
         expected = before["stats"]["counters"]
         if counters[:2].tolist() != [expected["new"], expected["moves"]]:
             raise ArithmeticError(f"ply {ply}: {counters[:2]} parents and moves expanded where {expected} were counted")
@@ -199,7 +201,7 @@ class Search:
                     "counters": {
                         name: sum(stats["counters"][name] for stats in merged) for name in merged[0]["counters"]
                     },
-                    "material": np.sum([stats["material"] for stats in merged], axis=0, dtype=np.int64).tolist(),
+                    "material": _sum([stats["material"] for stats in merged]).tolist(),
                     "children": sum(stats["children"] for stats in merged),
                     "next_children": sum(stats["next_children"] for stats in merged),
                     "cpu": sum(stats["cpu"] for stats in [*expanded, *merged]),
@@ -228,16 +230,14 @@ class Search:
                 shares = -(-load * 5 // (share * 4)) if load > share else 1
                 for number in range(shares if load else 0):
                     target = self.store.children(ply, len(tasks))
-                    tasks.append(
-                        ExpandTask(self.variant, self.full, plan, source, first, last, number, shares, target)
-                    )
+                    tasks.append(ExpandTask(self.variant, self.full, plan, source, first, last, number, shares, target))
         if not tasks:  # every position is immobile: one task that finds no children
             target = self.store.children(ply, 0)
             tasks.append(ExpandTask(self.variant, self.full, plan, sources[0], 0, 1 << LEAF_BITS, 0, 1, target))
         return tasks, plan
 
     def _plan_merge(self, ply: int, plan: str, children: list[Path]) -> list[MergeTask]:
-        counts = np.sum([open_rows(path).counts for path in children], axis=0, dtype=np.int64)
+        counts = _sum([open_rows(path).counts for path in children])
         most = self.limits.merge_children
         if (largest := int(counts.max())) > most:
             per_child = 8 * self.words + 14
@@ -250,9 +250,7 @@ class Search:
         known = tuple(path for record in self.records[ply % 2 :: 2] for path in self.store.parts(record))
         name = _plan_name("merge", plan, [path.name for path in children], ranges)
         return [
-            MergeTask(
-                self.variant, self.full, name, tuple(children), known, first, last, self.store.part(ply, number)
-            )
+            MergeTask(self.variant, self.full, name, tuple(children), known, first, last, self.store.part(ply, number))
             for number, (first, last) in enumerate(ranges)
         ]
 
@@ -294,7 +292,11 @@ class Search:
             )
 
 
-def cut(loads: np.ndarray[Any, np.dtype[np.int64]], most: int) -> list[tuple[int, int]]:
+def _sum(arrays: Sequence[Any]) -> NDArray[np.int64]:
+    return np.asarray(np.sum(arrays, axis=0, dtype=np.int64))
+
+
+def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
     """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more.
 
     Examples
@@ -332,4 +334,3 @@ def _size(count: int) -> str:
         if count >= 1000**exponent:
             return f"{count / 1000**exponent:.1f} {unit}"
     return f"{count} bytes"
-

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counting.census.files import FORMAT_VERSION
@@ -17,6 +16,7 @@ from tablut.errors import InputError, OutputError
 from tablut.files import write_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import IO
 
     from tablut.variants import Variant
@@ -52,6 +52,13 @@ class CensusStore:
     def __init__(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
         self.root = root.resolve()
         self._lock: IO[str] | None = None
+        try:
+            self._claim(root, variant, full=full, resume=resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _claim(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             self._take_lock()
@@ -97,7 +104,6 @@ class CensusStore:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            self._lock.close()
             raise InputError(f"--store {str(self.root)!r}: another census is writing there; wait for it") from error
 
     def close(self) -> None:

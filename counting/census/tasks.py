@@ -8,10 +8,10 @@ goes on.
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from tablut.engine.packing import count_children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["ExpandTask", "MergeTask", "Toolbox", "run_expand", "run_merge", "start_rows", "toolbox", "write_part"]
 
 
-READ_BYTES: Final = 64 << 20
+READ_BYTES: Final = 8 << 20
 """What a merge reads of a file at once."""
+
+
+_held = threading.local()
 
 
 class Toolbox(NamedTuple):
@@ -57,9 +61,7 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
     material = (2, variant.attackers + 1, variant.defenders + 1)
-    return Toolbox(
-        engine.tables, images, cell_images(images, variant.size), membership(variant), len(group), material
-    )
+    return Toolbox(engine.tables, images, cell_images(images, variant.size), membership(variant), len(group), material)
 
 
 @dataclass(frozen=True)
@@ -143,19 +145,20 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     if task.shares > 1:
         undecided = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
         total = int(count_children(tools.tables, undecided, np.empty(len(undecided), dtype=np.int64)))
-    children = np.empty((total + 4 * tools.tables.cells, tools.tables.words), dtype=np.uint64)
+    children = _room("children", total + 4 * tools.tables.cells, tools.tables.words)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
     handled, found = expand_canonical(tools.tables, tools.images, tools.cells, tools.order, rows, children, counters)
     if handled != len(rows) or found != total:
-        raise ArithmeticError(f"{task.source}: {found} children of {handled} rows where {total} of {len(rows)} were due")
+        raise ArithmeticError(
+            f"{task.source}: {found} children of {handled} rows where {total} of {len(rows)} were due"
+        )
     leaves = len(file.counts)
     counts, sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
     leaf_bits = leaves.bit_length() - 1
     children = children[:found]
     leaf_sums(children, leaf_bits, counts, sums)
-    ordered = np.empty_like(children)
+    ordered = _room("rows", found, tools.tables.words)
     scatter(children, leaf_bits, np.cumsum(counts) - counts, ordered)
-    del children
     stats = {"children": found, "counters": counters.tolist(), "cpu": time.thread_time() - began}
     write_rows(task.target, ordered, (counts, sums, np.zeros_like(counts)), {"plan": task.plan, "stats": stats})
     return stats
@@ -173,15 +176,18 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     width, first, last = tools.tables.words, task.first, task.last
     files = [open_rows(path) for path in task.children]
     leaf_bits = files[0].header["leaf_bits"]
-    counts, sums = (sum(array[first:last] for array in arrays) for arrays in zip(*((f.counts, f.sums) for f in files), strict=True))
+    counts: NDArray[np.int64] = np.sum([file.counts[first:last] for file in files], axis=0, dtype=np.int64)
+    sums: NDArray[np.uint64] = np.sum([file.sums[first:last] for file in files], axis=0, dtype=np.uint64)
     starts = np.zeros(last - first + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
-    rows = np.empty((int(starts[-1]), width), dtype=np.uint64)
+    rows = _room("rows", int(starts[-1]), width)
+    block = _room("block", READ_BYTES // 8, 1)[:, 0]
     cursors = starts[:-1].copy()
     for file in files:
         for begin, end in _spans(file, first, last):
             local = slice(begin - first, end - first)
-            copy_leaves(read_rows(file, begin, end, check=False), file.counts[begin:end], cursors[local], rows)
+            children = read_rows(file, begin, end, check=False, room=block)
+            copy_leaves(children, file.counts[begin:end], cursors[local], rows)
 
     bits = table_bits(counts)
     sizes = np.left_shift(1, bits)
@@ -194,7 +200,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     for path in task.known:
         part = open_rows(path)
         for begin, end in _spans(part, first, last):
-            known = read_rows(part, begin, end, check=False)
+            known = read_rows(part, begin, end, check=False, room=block)
             local, known_sums = slice(begin - first, end - first), np.empty(end - begin, dtype=np.uint64)
             mark_known(
                 known,
@@ -210,8 +216,6 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
             )
             if not np.array_equal(part.sums[begin:end], known_sums):
                 _name_the_damaged([part], begin, end)
-    del slots
-
     leaves = 1 << leaf_bits
     part_counts, part_sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
     kept = compact(rows, starts, unique, dead, part_counts[first:last], part_sums[first:last])
@@ -249,6 +253,16 @@ def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
     """Return the start position in canonical form, shape (1, W)."""
     engine = engine_for(variant)
     return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
+
+
+def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
+    """Return an array of this thread's, with whatever content: new memory costs as much as the work in it."""
+    held: NDArray[np.uint64] | None = getattr(_held, name, None)
+    if held is None or len(held) < rows * width:
+        setattr(_held, name, None)
+        held = np.empty(rows * width, dtype=np.uint64)
+        setattr(_held, name, held)
+    return held[: rows * width].reshape(rows, width)
 
 
 def _spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
