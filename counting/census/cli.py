@@ -71,6 +71,10 @@ def census_command(
         bool,
         typer.Option("--against-bounds", help="Show the bound by material; complete censuses always do."),
     ] = False,
+    graph: Annotated[
+        str | None,
+        typer.Option("--graph", metavar="FILE", help="Write the state graph of a complete census as Parquet."),
+    ] = None,
 ) -> Reply:
     """Count the positions that are reachable from the start, ply by ply, exactly.
 
@@ -96,6 +100,7 @@ def census_command(
             threads=threads,
             scheduler=scheduler,
             observer=observer,
+            graph=graph,
         )
     detailed = against_bounds or report.complete
     return Reply(report, lambda console: _show(console, report, detailed), 0 if report.holds else EXIT_NO)
@@ -139,6 +144,14 @@ def _show(console: Console, report: CensusReport, detailed: bool) -> None:
         console.print(f"[bold red]{report.outside:,} positions are outside the counted space.[/bold red]")
     elif detailed:
         console.print("Every undecided position lies in the counted space.")
+    if report.graph is not None:
+        numbers = report.graph
+        console.print(
+            f"The graph: {numbers.nodes:,} classes, {numbers.edges:,} edges, {numbers.components:,} strongly connected "
+            f"components (the largest has {numbers.largest_component:,} classes, the longest path "
+            f"{numbers.condensation_depth:,} steps); the start can recur from {numbers.returning:,}; "
+            f"no class is more than {numbers.eccentricity} plies away."
+        )
     if report.next_ply is not None:
         wanted = report.next_ply
         console.print(

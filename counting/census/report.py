@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.scheduling import open_scheduler
 from counting.census.search import Limits, Observer, Search, Silent
 from counting.census.store import CensusStore
@@ -172,6 +173,7 @@ class CensusReport(Result):
     outside: int
     outside_classes: int
     full: FullCheck | None
+    graph: GraphNumbers | None
     next_ply: NextPly | None
     store: str | None
     stored_bytes: int
@@ -196,6 +198,7 @@ def census(
     threads: int = 1,
     scheduler: str | None = None,
     observer: Observer | None = None,
+    graph: Path | str | None = None,
 ) -> CensusReport:
     """Count the positions that are reachable from the start, ply by ply.
 
@@ -221,6 +224,8 @@ def census(
         name; then ``threads`` is not used.
     observer : Observer, optional
         Is told of the progress.
+    graph : Path or str, optional
+        Parquet file for the edges of the state graph of a complete census.
 
     Returns
     -------
@@ -254,7 +259,13 @@ def census(
         if full:
             watcher.say("once more without symmetry")
             check = _compare(records, search("full", True)[1])
-        return _report(variant, found, records, check, None if store is None else str(store))
+        numbers = None
+        if graph is not None:
+            watcher.say("the state graph")
+            edges = state_graph(variant, found)
+            write_graph(edges, variant, Path(graph))
+            numbers = graph_numbers(edges, Path(graph))
+        return _report(variant, found, records, check, numbers, None if store is None else str(store))
 
 
 @contextmanager
@@ -350,7 +361,12 @@ def _material(variant: Variant, records: list[dict[str, Any]]) -> list[MaterialP
 
 
 def _report(
-    variant: Variant, search: Search, records: list[dict[str, Any]], check: FullCheck | None, store: str | None
+    variant: Variant,
+    search: Search,
+    records: list[dict[str, Any]],
+    check: FullCheck | None,
+    graph: GraphNumbers | None,
+    store: str | None,
 ) -> CensusReport:
     plies, material = _plies(records), _material(variant, records)
     complete = records[-1]["stats"]["counters"]["new_classes"] == 0
@@ -389,6 +405,7 @@ def _report(
         outside=outside,
         outside_classes=outside_classes,
         full=check,
+        graph=graph,
         next_ply=next_ply,
         store=store,
         stored_bytes=search.stored_bytes(),
