@@ -1,0 +1,331 @@
+"""Sets of positions in hash order: leaves, duplicates, and what earlier plies already have.
+
+Every row (a position, W words) has a 64-bit hash; its top bits name the *leaf* that it
+belongs to, and everything on disk lies in the order of leaves. Duplicates share a leaf,
+so leaves are dealt with one by one: the rows of one are spread over a table that the
+processor's cache holds, by the next bits of the hash. Words are compared, hashes only
+place them.
+
+The sum of the hashes of a leaf's rows is its checksum: a changed, missing or doubled
+row changes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["check_rows", "compact", "copy_leaves", "leaf_sums", "mark_known", "mark_unique", "scatter", "table_bits"]
+
+CACHED_ROWS: Final = 8192
+"""Rows of a leaf that the cache holds together with their table; more are split first."""
+
+
+@inlined
+def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
+    """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design."""
+    mixed = U64(0x7461626C75743032)
+    for word in range(width):
+        mixed = (mixed ^ row[word]) * U64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> U64(29)
+    mixed *= U64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> U64(32))
+
+
+@inlined
+def same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> bool:
+    """Return whether two rows are equal."""
+    if one[0] != other[0]:
+        return False
+    if width > 1 and one[1] != other[1]:
+        return False
+    if width > 2 and one[2] != other[2]:
+        return False
+    return not (width > 3 and one[3] != other[3])
+
+
+@inlined
+def copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int) -> None:
+    """Copy a row; written out, because a loop over at most four words is vectorised, at a loss."""
+    target[0] = source[0]
+    if width > 1:
+        target[1] = source[1]
+    if width > 2:
+        target[2] = source[2]
+    if width > 3:
+        target[3] = source[3]
+
+
+@kernel
+def leaf_sums(rows: NDArray[np.uint64], leaf_bits: int, counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> None:
+    """Add to the number and the hash sum of each leaf's rows."""
+    width = rows.shape[1]
+    base, number_of, sum_of = pointer(rows), pointer(counts), pointer(sums)
+    for index in range(len(rows)):
+        value = row_hash(advance(base, index * width), width)
+        leaf = I64(value >> U64(64 - leaf_bits))
+        number_of[leaf] += 1
+        sum_of[leaf] += value
+
+
+@kernel
+def scatter(rows: NDArray[np.uint64], leaf_bits: int, cursors: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+    """Copy rows to where the cursors of their leaves point, and move these on."""
+    width = rows.shape[1]
+    base, cursor, target = pointer(rows), pointer(cursors), pointer(out)
+    for index in range(len(rows)):
+        row = advance(base, index * width)
+        leaf = I64(row_hash(row, width) >> U64(64 - leaf_bits))
+        copy_row(advance(target, cursor[leaf] * width), row, width)
+        cursor[leaf] += 1
+
+
+@kernel
+def check_rows(
+    rows: NDArray[np.uint64], leaf_bits: int, first: int, counts: NDArray[np.int64], sums: NDArray[np.uint64]
+) -> int:
+    """Return the first leaf whose rows are not what the index says, or -1.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        The rows of consecutive leaves.
+    leaf_bits : int
+        Bits of the hash that name a leaf.
+    first : int
+        The first of the leaves.
+    counts, sums : ndarray
+        What the index says of these leaves.
+    """
+    width = rows.shape[1]
+    index = 0
+    for leaf in range(len(counts)):
+        total = U64(0)
+        wrong = False
+        for _ in range(counts[leaf]):
+            value = row_hash(advance(pointer(rows), index * width), width)
+            wrong |= I64(value >> U64(64 - leaf_bits)) != first + leaf
+            total += value
+            index += 1
+        if wrong or total != sums[leaf]:
+            return first + leaf
+    return -1
+
+
+@kernel
+def copy_leaves(
+    rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
+) -> None:
+    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on."""
+    width = rows.shape[1]
+    source, target = pointer(rows), pointer(out)
+    index = 0
+    for leaf in range(len(counts)):
+        start, words = cursors[leaf] * width, counts[leaf] * width
+        for word in range(words):
+            target[start + word] = source[index + word]
+        index += words
+        cursors[leaf] += counts[leaf]
+
+
+def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the logarithm of the table size of each leaf: at most three quarters of a table are ever used.
+
+    Examples
+    --------
+    >>> table_bits(np.array([0, 1, 3, 4, 96, 97])).tolist()
+    [1, 1, 2, 3, 7, 8]
+    """
+    wanted = np.maximum(-(-4 * counts // 3), 2)
+    return np.array(np.ceil(np.log2(wanted)), dtype=np.int64)
+
+
+@inlined
+def slot_of(value: np.uint64, leaf_bits: int, bits: int) -> int:
+    """Return the place of a hash in its leaf's table: the bits that follow those of the leaf."""
+    return I64((value << U64(leaf_bits)) >> U64(64 - bits))
+
+
+@kernel
+def mark_unique(
+    rows: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    leaf_bits: int,
+    bits: NDArray[np.int64],
+    tables: NDArray[np.int64],
+    slots: NDArray[np.uint32],
+    unique: NDArray[np.int64],
+    sums: NDArray[np.uint64],
+) -> int:
+    """Move the distinct rows of each leaf to its front and leave the table that finds them.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves; changed.
+    starts : ndarray of int64, shape (leaves + 1,)
+        Where each leaf begins, and n.
+    leaf_bits : int
+        Bits of the hash that name a leaf.
+    bits, tables : ndarray of int64, shape (leaves,)
+        Logarithm of the size of each leaf's table, and where it begins.
+    slots : ndarray of uint32
+        The tables: zero, or one more than the number of a row in its leaf; zero at first.
+    unique : ndarray of int64, shape (leaves,)
+        Receives the numbers of distinct rows.
+    sums : ndarray of uint64, shape (leaves,)
+        Receives the hash sums of all rows, as they were.
+
+    Returns
+    -------
+    int
+        The number of distinct rows.
+    """
+    width = rows.shape[1]
+    largest = 0
+    for leaf in range(len(unique)):
+        largest = max(largest, starts[leaf + 1] - starts[leaf])
+    scratch = np.empty((largest if largest > CACHED_ROWS else 0) * width, dtype=np.uint64)
+    cursors = np.empty(1 << 16, dtype=np.int64)
+    spread, cursor = pointer(scratch), pointer(cursors)
+    total = 0
+    for leaf in range(len(unique)):
+        size = starts[leaf + 1] - starts[leaf]
+        here = advance(pointer(rows), starts[leaf] * width)
+        table = advance(pointer(slots), tables[leaf])
+        mask = (1 << bits[leaf]) - 1
+        checksum = U64(0)
+        source = here
+        if size > CACHED_ROWS:
+            # The same order as that of the table, coarsely: neighbours go to neighbouring slots.
+            parts = 1
+            while (size >> parts) > CACHED_ROWS // 2 and parts < 16:
+                parts += 1
+            for part in range(1 << parts):
+                cursor[part] = 0
+            for index in range(size):
+                cursor[slot_of(row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
+            begin = 0
+            for part in range(1 << parts):
+                count = cursor[part]
+                cursor[part] = begin
+                begin += count
+            for index in range(size):
+                row = advance(here, index * width)
+                part = slot_of(row_hash(row, width), leaf_bits, parts)
+                copy_row(advance(spread, cursor[part] * width), row, width)
+                cursor[part] += 1
+            source = spread
+        found = 0
+        for index in range(size):
+            row = advance(source, index * width)
+            value = row_hash(row, width)
+            checksum += value
+            slot = slot_of(value, leaf_bits, bits[leaf])
+            entry = I64(table[slot])
+            while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
+                slot = (slot + 1) & mask
+                entry = I64(table[slot])
+            if entry == 0:
+                copy_row(advance(here, found * width), row, width)
+                found += 1
+                table[slot] = np.uint32(found)
+        unique[leaf] = found
+        sums[leaf] = checksum
+        total += found
+    keep(scratch)
+    keep(cursors)
+    return total
+
+
+@kernel
+def mark_known(
+    known: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    leaf_bits: int,
+    bits: NDArray[np.int64],
+    tables: NDArray[np.int64],
+    slots: NDArray[np.uint32],
+    dead: NDArray[np.uint8],
+    sums: NDArray[np.uint64],
+) -> int:
+    """Mark the rows that an earlier ply has.
+
+    Parameters
+    ----------
+    known : ndarray of uint64, shape (k, W)
+        Rows of an earlier ply, in the order of the same leaves.
+    counts : ndarray of int64, shape (leaves,)
+        How many of them each leaf has.
+    rows, starts, leaf_bits, bits, tables, slots
+        As `mark_unique` left them.
+    dead : ndarray of uint8, shape (n,)
+        Set to 1 at the rows found.
+    sums : ndarray of uint64, shape (leaves,)
+        Receives the hash sums of the known rows.
+
+    Returns
+    -------
+    int
+        How many were found.
+    """
+    width = rows.shape[1]
+    index, hits = 0, 0
+    for leaf in range(len(counts)):
+        here = advance(pointer(rows), starts[leaf] * width)
+        table = advance(pointer(slots), tables[leaf])
+        mask = (1 << bits[leaf]) - 1
+        checksum = U64(0)
+        for _ in range(counts[leaf]):
+            row = advance(pointer(known), index * width)
+            index += 1
+            value = row_hash(row, width)
+            checksum += value
+            slot = slot_of(value, leaf_bits, bits[leaf])
+            entry = I64(table[slot])
+            while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
+                slot = (slot + 1) & mask
+                entry = I64(table[slot])
+            if entry != 0:
+                dead[starts[leaf] + entry - 1] = np.uint8(1)
+                hits += 1
+        sums[leaf] = checksum
+    return hits
+
+
+@kernel
+def compact(
+    rows: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    unique: NDArray[np.int64],
+    dead: NDArray[np.uint8],
+    counts: NDArray[np.int64],
+    sums: NDArray[np.uint64],
+) -> int:
+    """Move the distinct rows that are not dead to the front of the array, in the order of leaves.
+
+    ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf; returned is
+    how many there are.
+    """
+    width = rows.shape[1]
+    kept = 0
+    for leaf in range(len(unique)):
+        before = kept
+        checksum = U64(0)
+        for index in range(starts[leaf], starts[leaf] + unique[leaf]):
+            if dead[index] == 0:
+                row = advance(pointer(rows), index * width)
+                checksum += row_hash(row, width)
+                copy_row(advance(pointer(rows), kept * width), row, width)
+                kept += 1
+        counts[leaf] = kept - before
+        sums[leaf] = checksum
+    return kept

@@ -1,0 +1,225 @@
+"""Row files: positions in the order of their leaves, with an index, checksums and a format version.
+
+A file is written under a temporary name and renamed, so that one which has its name is
+complete. Layout, little-endian: 8 bytes of magic, the format version, the length and
+the CRC-32 of the header (uint32 each); the header (JSON); three index arrays of one entry
+a leaf (rows int64, hash sums uint64, moves int64), whose CRC-32 the header holds; the
+rows, W times uint64 each.
+
+Non-guarantee: nothing is forced out of the system's cache. After a power failure a file
+may be damaged, which is detected when it is read, as any other damage is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import tempfile
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from counting.census.buckets import check_rows
+from tablut.errors import InputError, OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["FORMAT_VERSION", "RowFile", "open_rows", "read_rows", "write_rows"]
+
+FORMAT_VERSION: Final = 1
+_MAGIC: Final = b"TABLROWS"
+_HEAD: Final = struct.Struct("<8sIII")
+
+
+class RowFile(NamedTuple):
+    """A row file whose index has been read and found sound.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    header : dict
+        ``plan``, ``words``, ``leaf_bits``, ``rows``, ``stats`` and what else the writer added.
+    counts : ndarray of int64, shape (leaves,)
+        Rows of each leaf.
+    sums : ndarray of uint64, shape (leaves,)
+        Their hash sums.
+    moves : ndarray of int64, shape (leaves,)
+        Legal moves of the undecided ones; zero in files of children.
+    begin : int
+        Where the rows begin, in bytes.
+    """
+
+    path: Path
+    header: dict[str, Any]
+    counts: NDArray[np.int64]
+    sums: NDArray[np.uint64]
+    moves: NDArray[np.int64]
+    begin: int
+
+
+@contextmanager
+def _reported(path: Path, what: str) -> Iterator[None]:
+    """Turn an error of the system into one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"census file {str(path)!r}: cannot {what}: {error.strerror or error}") from error
+
+
+def write_rows(
+    path: Path,
+    rows: NDArray[np.uint64],
+    index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
+    header: dict[str, Any],
+) -> None:
+    """Write a row file.
+
+    Parameters
+    ----------
+    path : Path
+        Where it goes; its folder exists.
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves.
+    index : tuple of ndarray
+        Rows, hash sums and moves by leaf.
+    header : dict
+        To be stored; ``words``, ``leaf_bits``, ``rows`` and the checksum are added.
+
+    Raises
+    ------
+    OutputError
+        Naming the file, if it cannot be written: for one, if the disk is full.
+    """
+    arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
+    leaf_bits = len(index[0]).bit_length() - 1
+    full = {
+        **header,
+        "words": rows.shape[1],
+        "leaf_bits": leaf_bits,
+        "rows": len(rows),
+        "index_crc": zlib.crc32(arrays),
+    }
+    text = json.dumps(full).encode()
+    with _reported(path, "write it"):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb", buffering=0) as file:
+                file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION, len(text), zlib.crc32(text)))
+                file.write(text)
+                file.write(arrays)
+                content = np.ascontiguousarray(rows).astype("<u8", copy=False).reshape(-1).view(np.uint8).data
+                while content:  # one call writes 2 GiB at most
+                    content = content[file.write(content[: 1 << 30]) :]
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    ply = path.parent.name
+    also = "" if path.name.startswith("children") else f", {ply}.json and the records of later plies"
+    return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
+
+
+def open_rows(path: Path) -> RowFile:
+    """Return a row file with its index.
+
+    Raises
+    ------
+    InputError
+        Naming the file, if it is of another version, damaged, or not a row file.
+    OutputError
+        If it cannot be read.
+    """
+    with _reported(path, "read it"), path.open("rb") as file:
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size or not head.startswith(_MAGIC):
+            raise _damaged(path, "it does not begin as a row file")
+        _, version, length, checksum = _HEAD.unpack(head)
+        if version != FORMAT_VERSION:
+            raise InputError(
+                f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
+                "count again in another store"
+            )
+        text = file.read(length)
+        if zlib.crc32(text) != checksum:
+            raise _damaged(path, "the header has another checksum")
+        header = json.loads(text)
+        leaves = 1 << header["leaf_bits"]
+        arrays = file.read(24 * leaves)
+        if zlib.crc32(arrays) != header["index_crc"]:
+            raise _damaged(path, "the index has another checksum")
+        begin = _HEAD.size + length + 24 * leaves
+        size = os.fstat(file.fileno()).st_size
+    if size != begin + 8 * header["words"] * header["rows"]:
+        raise _damaged(path, f"it has {size} bytes instead of {begin + 8 * header['words'] * header['rows']}")
+    parts = [arrays[8 * leaves * number : 8 * leaves * (number + 1)] for number in range(3)]
+    return RowFile(
+        path,
+        header,
+        np.frombuffer(parts[0], dtype="<i8").astype(np.int64),
+        np.frombuffer(parts[1], dtype="<u8").astype(np.uint64),
+        np.frombuffer(parts[2], dtype="<i8").astype(np.int64),
+        begin,
+    )
+
+
+def read_rows(
+    file: RowFile, first: int, last: int, *, check: bool = True, room: NDArray[np.uint64] | None = None
+) -> NDArray[np.uint64]:
+    """Return the rows of the leaves from ``first`` up to ``last``, excluded.
+
+    Parameters
+    ----------
+    file : RowFile
+        An open file.
+    first, last : int
+        Leaves.
+    check : bool
+        Compare with the checksums; False leaves that to the caller.
+    room : ndarray of uint64, optional
+        Flat; where they go, if it is large enough. Memory that has been used is faster than new one.
+
+    Raises
+    ------
+    InputError
+        Naming the file, if a checksum does not fit.
+    """
+    width, before = file.header["words"], int(file.counts[:first].sum())
+    count = int(file.counts[first:last].sum())
+    if room is None or len(room) < count * width:
+        room = np.empty(count * width, dtype=np.uint64)
+    rows = room[: count * width]
+    with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
+        stream.seek(file.begin + 8 * width * before)
+        pending = rows.view(np.uint8).data
+        while pending and (got := stream.readinto(pending)):
+            pending = pending[got:]
+    if pending:
+        raise _damaged(file.path, "it ends early")
+    if sys.byteorder == "big":
+        rows.byteswap(inplace=True)
+    rows = rows.reshape(count, width)
+    if check:
+        verify(file, rows, first, last)
+    return rows
+
+
+def verify(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
+    """Compare rows with the checksums of their leaves; raise `InputError` if they do not fit."""
+    leaf_bits = file.header["leaf_bits"]
+    wrong = check_rows(rows, leaf_bits, first, file.counts[first:last], file.sums[first:last])
+    if wrong >= 0:
+        raise _damaged(file.path, f"the rows of leaf {wrong} have another checksum")

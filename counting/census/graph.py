@@ -1,0 +1,216 @@
+"""The game as a graph: the classes of a complete census as nodes, moves between them as edges.
+
+Nodes are numbered ply by ply from the start, which is node 0; decided nodes have no
+successors. Two moves that lead from one class to the same class are one edge.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, expand_canonical
+from counting.census.files import open_rows, read_rows
+from counting.census.tasks import toolbox
+from tablut.engine.packing import count_children
+from tablut.errors import InputError, OutputError
+from tablut.results import Result
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from numpy.typing import NDArray
+
+    from counting.census.search import Search
+    from tablut.variants import Variant
+
+__all__ = ["GraphNumbers", "StateGraph", "graph_numbers", "state_graph", "write_graph"]
+
+MOST_NODES: Final = 2_000_000
+"""Nodes for which networkx still fits into the memory of a small machine."""
+
+
+class StateGraph(NamedTuple):
+    """Nodes and edges as arrays.
+
+    Attributes
+    ----------
+    ply : ndarray of int32, shape (n,)
+        The ply that first reaches a node.
+    winner : ndarray of uint8, shape (n,)
+        0 undecided, 1 white has won, 2 black.
+    source, target : ndarray of int64, shape (m,)
+        The edges, each once, in the order of their sources, then targets.
+    moves : ndarray of int32, shape (m,)
+        How many moves of the representative an edge stands for.
+    """
+
+    ply: NDArray[np.int32]
+    winner: NDArray[np.uint8]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    moves: NDArray[np.int32]
+
+    def to_networkx(self) -> nx.DiGraph[int]:
+        """Return the graph with node attributes ``ply`` and ``winner`` and the edge attribute ``moves``."""
+        import networkx
+
+        graph: nx.DiGraph[int] = networkx.DiGraph()
+        for node, (ply, winner) in enumerate(zip(self.ply.tolist(), self.winner.tolist(), strict=True)):
+            graph.add_node(node, ply=ply, winner=("", "white", "black")[winner])
+        edges = zip(self.source.tolist(), self.target.tolist(), self.moves.tolist(), strict=True)
+        graph.add_edges_from((source, target, {"moves": moves}) for source, target, moves in edges)
+        return graph
+
+
+class GraphNumbers(Result):
+    """What the graph is like.
+
+    Attributes
+    ----------
+    nodes, undecided, edges : int
+        Classes, those that are undecided, and pairs of classes that a move joins.
+    components, largest_component : int
+        Strongly connected components, and the nodes of the largest.
+    condensation_depth : int
+        Edges of the longest path of components: how often play can go where it never comes back from.
+    returning : int
+        Nodes from which the start can be reached again, the start included.
+    most_successors, mean_successors, most_predecessors
+        Degrees; the mean is that of undecided nodes.
+    eccentricity : int
+        Longest of the shortest paths from the start.
+    """
+
+    file: str
+    nodes: int
+    undecided: int
+    edges: int
+    components: int
+    largest_component: int
+    condensation_depth: int
+    returning: int
+    most_successors: int
+    mean_successors: float
+    most_predecessors: int
+    eccentricity: int
+
+
+def state_graph(variant: Variant, search: Search) -> StateGraph:
+    """Return the graph of a complete census.
+
+    Raises
+    ------
+    InputError
+        If the census is not complete, or has more than `MOST_NODES` classes.
+    """
+    if not search.complete:
+        raise InputError("--graph: the census is not complete; add --all")
+    total = sum(
+        record["stats"]["counters"][name] for record in search.records for name in ("new_classes", "decided_classes")
+    )
+    if total > MOST_NODES:
+        raise InputError(f"--graph: {total:,} classes are more than {MOST_NODES:,}; choose a smaller board")
+    rows, plies = [], []
+    for record in search.records:
+        for path in search.store.parts(record):
+            file = open_rows(path)
+            rows.append(read_rows(file, 0, len(file.counts)))
+            plies.append(np.full(len(rows[-1]), record["ply"], dtype=np.int32))
+    words = np.concatenate(rows)
+    flags = words[:, -1] >> np.uint64(BLACK_WON)
+    winner = np.where(flags >> np.uint64(DECIDED - BLACK_WON), 1 + (flags & np.uint64(1)), 0).astype(np.uint8)
+
+    tools = toolbox(variant, search.full)
+    parents = np.flatnonzero(winner == 0)
+    counts = np.empty(len(parents), dtype=np.int64)
+    due = int(count_children(tools.tables, np.ascontiguousarray(words[parents]), counts))
+    children = np.empty((due + 4 * tools.tables.cells, tools.tables.words), dtype=np.uint64)
+    counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
+    _, found = expand_canonical(
+        tools.tables, tools.images, tools.cells, tools.order, words[parents], children, counters
+    )
+    distinct, numbers = np.unique(np.concatenate([words, children[:found]]), axis=0, return_inverse=True)
+    if len(distinct) != len(words):
+        raise ArithmeticError(f"{variant.name}: a move leads out of the complete census")
+    node = np.empty(len(words), dtype=np.int64)
+    node[numbers[: len(words)]] = np.arange(len(words))
+    targets = node[numbers[len(words) :]]
+    pairs, moves = np.unique(np.repeat(parents, counts) * len(words) + targets, return_counts=True)
+    return StateGraph(np.concatenate(plies), winner, pairs // len(words), pairs % len(words), moves.astype(np.int32))
+
+
+def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
+    """Write the edges as Parquet: ``source``, ``target``, ``moves``, and ply and winner of both ends.
+
+    Raises
+    ------
+    InputError
+        If the package for Parquet is missing.
+    OutputError
+        If the file cannot be written.
+    """
+    try:
+        arrow: Any = import_module("pyarrow")
+        parquet: Any = import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise InputError(
+            "--graph: needs the package 'pyarrow'; install it with: pip install 'tablut[graph]'"
+        ) from error
+    columns: dict[str, NDArray[Any]] = {"source": graph.source, "target": graph.target, "moves": graph.moves}
+    for end in ("source", "target"):
+        columns[f"{end}_ply"] = graph.ply[columns[end]]
+        columns[f"{end}_winner"] = graph.winner[columns[end]]
+    about = {"tablut.format": "state-graph 1", "tablut.variant": variant.name, "tablut.start": variant.start_position}
+    table = arrow.table(columns).replace_schema_metadata(about)
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        os.close(descriptor)
+        try:
+            parquet.write_table(table, temporary, compression="zstd")
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OutputError(f"--graph {str(path)!r}: {error.strerror or error}") from error
+
+
+def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:
+    """Return the numbers of a graph, by networkx.
+
+    Examples
+    --------
+    >>> one = np.array([0, 1, 1]), np.array([1, 0, 2]), np.array([1, 1, 1], dtype=np.int32)
+    >>> graph = StateGraph(np.array([0, 1, 2], dtype=np.int32), np.array([0, 0, 1], dtype=np.uint8), *one)
+    >>> numbers = graph_numbers(graph, Path("none"))
+    >>> numbers.components, numbers.largest_component, numbers.returning, numbers.condensation_depth
+    (2, 2, 2, 1)
+    """
+    import networkx
+
+    digraph = graph.to_networkx()
+    condensed = networkx.condensation(digraph)
+    undecided = int((graph.winner == 0).sum())
+    distances = networkx.single_source_shortest_path_length(digraph, 0)
+    if any(distances[node] != ply for node, ply in enumerate(graph.ply.tolist())):
+        raise ArithmeticError("a shortest path from the start is not as long as the ply that reached its end")
+    return GraphNumbers(
+        file=str(path),
+        nodes=len(graph.ply),
+        undecided=undecided,
+        edges=len(graph.source),
+        components=condensed.number_of_nodes(),
+        largest_component=max(len(members) for _, members in condensed.nodes(data="members")),
+        condensation_depth=networkx.dag_longest_path_length(condensed),
+        returning=len(networkx.ancestors(digraph, 0)) + 1,
+        most_successors=max(degree for _, degree in digraph.out_degree()),
+        mean_successors=round(len(graph.source) / undecided, 6),
+        most_predecessors=max(degree for _, degree in digraph.in_degree()),
+        eccentricity=max(distances.values()),
+    )

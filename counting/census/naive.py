@@ -1,0 +1,103 @@
+"""The naive twin of the census: sets of positions, the plain-Python rules, and nothing else.
+
+Slow (some ten thousand positions a second), and independent: it takes no word, hash, leaf or
+kernel from the fast one, only the square's symmetries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symmetry import stabiliser
+from tablut.notation import diagram_cells
+from tablut.rules import NaiveGame, NaivePosition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tablut.variants import Variant
+
+__all__ = ["naive_census"]
+
+_Key = tuple[tuple[tuple[tuple[int, int], str], ...], str, str]
+
+
+def naive_census(variant: Variant, plies: int | None = None) -> list[dict[str, int]]:
+    """Return the numbers of every ply, found without symmetry; classes are counted afterwards.
+
+    Parameters
+    ----------
+    variant : Variant
+        A small board, or few plies.
+    plies : int, optional
+        How many; all by default.
+
+    Returns
+    -------
+    list of dict
+        By ply: ``new``, ``new_classes``, ``decided``, ``decided_classes``, ``black_wins``, ``captures``,
+        ``captured`` (of the moves that led there) and ``moves`` (of the new positions).
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> [ply["new"] for ply in naive_census(load_variant("ashton-5-4v0"), 3)]
+    [1, 4, 76, 80]
+    """
+    game = NaiveGame(variant)
+    group = stabiliser(variant.symmetries, diagram_cells(variant.start))
+    size = variant.size
+
+    def key(position: NaivePosition, winner: str) -> _Key:
+        return tuple(sorted(position.pieces.items())), position.side, winner
+
+    def classes(keys: Iterable[_Key]) -> int:
+        found = set()
+        for pieces, side, winner in keys:
+            images = []
+            for symmetry in group:
+                turned = ((divmod(symmetry.table[file + size * rank], size), piece) for (file, rank), piece in pieces)
+                images.append(tuple(sorted(turned)))
+            found.add((min(images), side, winner))
+        return len(found)
+
+    start = game.start()
+    known = {key(start, "")}
+    frontier = [start]
+    fresh: set[_Key] = set(known)
+    captures = captured = 0
+    found: list[dict[str, int]] = []
+    while True:
+        undecided = {item for item in fresh if not item[2]}
+        decided = fresh - undecided
+        if found and not fresh:
+            return found
+        legal = [(position, game.legal_moves(position)) for position in frontier]
+        found.append(
+            {
+                "new": len(undecided),
+                "new_classes": classes(undecided),
+                "decided": len(decided),
+                "decided_classes": classes(decided),
+                "black_wins": sum(item[2] == "black" for item in decided),
+                "captures": captures,
+                "captured": captured,
+                "moves": sum(len(moves) for _, moves in legal),
+            }
+        )
+        if plies is not None and len(found) > plies:
+            return found
+        captures = captured = 0
+        fresh, frontier = set(), []
+        for position, moves in legal:
+            for move in moves:
+                result = game.apply(position, move)
+                captures += bool(result.captured)
+                captured += len(result.captured)
+                winner = "" if result.outcome is None else str(result.outcome.winner)
+                child = key(result.position, winner)
+                if child not in known:
+                    known.add(child)
+                    fresh.add(child)
+                    if not winner:
+                        frontier.append(result.position)

@@ -1,0 +1,415 @@
+"""`tablut census` as a value: the plies, their sums, and how they compare with the counted bounds."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
+from counting.census.scheduling import open_scheduler
+from counting.census.search import Limits, Observer, Search, Silent
+from counting.census.store import CensusStore
+from counting.census.tasks import toolbox
+from counting.spaces import spaces
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.results import ExactInt, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counting.census.scheduling import Scheduler
+    from tablut.variants import Variant
+
+__all__ = ["CensusReport", "FullCheck", "MaterialPair", "NextPly", "Ply", "census"]
+
+DEFAULT_MEMORY: Final = 4 << 30
+
+
+class Ply(Result):
+    """What is first reached at one ply.
+
+    Attributes
+    ----------
+    new, new_classes : int
+        Undecided positions, and their classes.
+    decided, decided_classes : int
+        Decided positions: (placement, side to move, winner).
+    white_wins, black_wins : int
+        The decided positions by winner.
+    moves : int
+        Legal moves of all new undecided positions.
+    branching : float or None
+        ``moves / new``, rounded; None where nothing is new.
+    immobile, immobile_classes : int
+        Undecided positions whose side to move has no legal move.
+    captures, captured : int
+        Of the moves that led here from the ply before: how many captured soldiers, and how many soldiers.
+    children : int
+        Children of the classes of the ply before, from which this ply was sifted.
+    total, total_classes, decided_total, decided_total_classes : int
+        The sums up to here.
+    cpu_seconds : float
+        Processor time of the tasks that made the ply.
+    """
+
+    ply: int
+    new: int
+    new_classes: int
+    decided: int
+    decided_classes: int
+    white_wins: int
+    black_wins: int
+    moves: int
+    branching: float | None
+    immobile: int
+    immobile_classes: int
+    captures: int
+    captured: int
+    children: int
+    total: int
+    total_classes: int
+    decided_total: int
+    decided_total_classes: int
+    cpu_seconds: float
+
+
+class MaterialPair(Result):
+    """Reached undecided positions with so many soldiers, beside the counted space.
+
+    Attributes
+    ----------
+    reached, classes : int
+        Positions and classes reached so far.
+    bound : int
+        Undecided placements of this material in the counted space, once for each side to move.
+    tightened : int
+        The same without the placements that are proved out of reach.
+    ratio : float or None
+        ``reached / bound``; None where the bound is zero.
+    """
+
+    attackers: int
+    defenders: int
+    reached: int
+    classes: int
+    bound: ExactInt
+    tightened: ExactInt
+    ratio: float | None
+
+
+class FullCheck(Result):
+    """The same census without symmetry.
+
+    Attributes
+    ----------
+    plies : list of dict
+        ``ply``, ``new``, ``decided``, ``moves``.
+    agrees : bool
+        Whether every one of these numbers is that of the census by classes.
+    """
+
+    plies: list[dict[str, int]]
+    agrees: bool
+
+
+class NextPly(Result):
+    """What one more ply would take.
+
+    Attributes
+    ----------
+    children : int
+        Children to canonicalise; exact.
+    children_bytes : int
+        What they take on the disk while the ply is made.
+    positions_bytes : int
+        An estimate of what the new positions take for good.
+    """
+
+    ply: int
+    children: int
+    children_bytes: int
+    positions_bytes: int
+
+
+class CensusReport(Result):
+    """Everything that `tablut census` says.
+
+    Attributes
+    ----------
+    symmetries : list of str
+        The stabiliser of the start, under which classes are taken.
+    total, total_classes, decided_total, decided_total_classes : int
+        Sums over all plies.
+    complete : bool
+        Whether the last ply found nothing undecided that is new: then these are all.
+    material : list of MaterialPair
+        Pairs of which something was reached, or could be.
+    bound, tightened, ratio
+        The sums of the pairs'.
+    outside, outside_classes : int
+        Undecided positions that the counted space lacks; anything but zero refutes the counting.
+    stored_bytes : int
+        What the positions of all plies take on the disk.
+    children, cpu_seconds, children_per_cpu_second
+        The work, and its rate; work of earlier runs of a resumed census included.
+    """
+
+    variant: str
+    position: str
+    symmetries: list[str]
+    plies: list[Ply]
+    total: int
+    total_classes: int
+    decided_total: int
+    decided_total_classes: int
+    complete: bool
+    material: list[MaterialPair]
+    bound: ExactInt
+    tightened: ExactInt
+    ratio: float
+    outside: int
+    outside_classes: int
+    full: FullCheck | None
+    graph: GraphNumbers | None
+    next_ply: NextPly | None
+    store: str | None
+    stored_bytes: int
+    children: int
+    cpu_seconds: float
+    children_per_cpu_second: float | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check that was made came out right."""
+        return self.outside == 0 and (self.full is None or self.full.agrees)
+
+
+def census(
+    variant: Variant,
+    *,
+    plies: int | None = None,
+    full: bool = False,
+    store: Path | str | None = None,
+    resume: bool = False,
+    memory: int = DEFAULT_MEMORY,
+    threads: int = 1,
+    scheduler: str | None = None,
+    observer: Observer | None = None,
+    graph: Path | str | None = None,
+) -> CensusReport:
+    """Count the positions that are reachable from the start, ply by ply.
+
+    Parameters
+    ----------
+    variant : Variant
+        Any rule set.
+    plies : int, optional
+        How many plies; all by default, which small boards alone allow.
+    full : bool
+        Count once more without symmetry and compare.
+    store : Path or str, optional
+        Folder for the positions, kept; without it a temporary folder of at most
+        ``memory`` bytes.
+    resume : bool
+        Go on with what the folder has.
+    memory : int
+        Most bytes of memory of this process; of each worker where there is a cluster.
+    threads : int
+        Tasks at once.
+    scheduler : str, optional
+        Address of a running Dask cluster whose workers see ``store`` under the same
+        name; then ``threads`` is not used.
+    observer : Observer, optional
+        Is told of the progress.
+    graph : Path or str, optional
+        Parquet file for the edges of the state graph of a complete census.
+
+    Returns
+    -------
+    CensusReport
+        Exact.
+
+    Raises
+    ------
+    InputError
+        If a limit does not suffice, or the store does not fit; it names the way out.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> report = census(load_variant("ashton"), plies=3)
+    >>> [ply.new for ply in report.plies], [ply.new_classes for ply in report.plies]
+    ([1, 56, 4408, 128008], [1, 7, 551, 16002])
+    """
+    if resume and store is None:
+        raise InputError("--resume: needs the folder of the census, --store DIR")
+    watcher = Silent() if observer is None else observer
+    with _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
+        budget = None if store is not None else memory
+        limits = Limits.from_memory(memory, workers.sharing, toolbox(variant, False).tables.words, budget)
+
+        def search(name: str, full_search: bool) -> tuple[Search, list[dict[str, Any]]]:
+            return _search(variant, folder / name, full_search, resume, workers, limits, watcher, plies)
+
+        found, records = search("classes", False)
+        check = None
+        if full:
+            watcher.say("once more without symmetry")
+            check = _compare(records, search("full", True)[1])
+        numbers = None
+        if graph is not None:
+            watcher.say("the state graph")
+            edges = state_graph(variant, found)
+            write_graph(edges, variant, Path(graph))
+            numbers = graph_numbers(edges, Path(graph))
+        return _report(variant, found, records, check, numbers, None if store is None else str(store))
+
+
+@contextmanager
+def _folder(store: Path | str | None) -> Iterator[Path]:
+    if store is not None:
+        yield Path(store)
+        return
+    with tempfile.TemporaryDirectory(prefix="tablut-census-") as temporary:
+        yield Path(temporary)
+
+
+def _search(
+    variant: Variant,
+    root: Path,
+    full: bool,
+    resume: bool,
+    scheduler: Scheduler,
+    limits: Limits,
+    observer: Observer,
+    plies: int | None,
+) -> tuple[Search, list[dict[str, Any]]]:
+    store = CensusStore(root, variant, full=full, resume=resume)
+    try:
+        search = Search(variant, full=full, store=store, scheduler=scheduler, limits=limits, observer=observer)
+        return search, search.run(plies)
+    finally:
+        store.close()
+
+
+def _compare(records: list[dict[str, Any]], full: list[dict[str, Any]]) -> FullCheck:
+    def numbers(record: dict[str, Any]) -> dict[str, int]:
+        counters = record["stats"]["counters"]
+        return {"ply": record["ply"], **{name: counters[name] for name in ("new", "decided", "moves")}}
+
+    plies = [numbers(record) for record in full]
+    return FullCheck(plies=plies, agrees=plies == [numbers(record) for record in records])
+
+
+def _plies(records: list[dict[str, Any]]) -> list[Ply]:
+    sums = dict.fromkeys(("new", "new_classes", "decided", "decided_classes"), 0)
+    found = []
+    for record in records:
+        counters, stats = record["stats"]["counters"], record["stats"]
+        if record["ply"] and not counters["new"] and not counters["decided"]:
+            continue  # the ply that shows the census to be complete
+        for name in sums:
+            sums[name] += counters[name]
+        found.append(
+            Ply(
+                ply=record["ply"],
+                **{name: counters[name] for name in sums},
+                white_wins=counters["decided"] - counters["black_wins"],
+                black_wins=counters["black_wins"],
+                moves=counters["moves"],
+                branching=round(counters["moves"] / counters["new"], 6) if counters["new"] else None,
+                immobile=counters["immobile"],
+                immobile_classes=counters["immobile_classes"],
+                captures=record["counters"][2],
+                captured=record["counters"][3],
+                children=stats["children"],
+                total=sums["new"],
+                total_classes=sums["new_classes"],
+                decided_total=sums["decided"],
+                decided_total_classes=sums["decided_classes"],
+                cpu_seconds=round(stats["cpu"], 3),
+            )
+        )
+    return found
+
+
+def _material(variant: Variant, records: list[dict[str, Any]]) -> list[MaterialPair]:
+    found = spaces(variant)
+    bound = found["no_end"].material()
+    tightened = bound - found["excluded_no_end"].material()
+    pairs = []
+    for attackers, defenders, placements in bound.pairs():
+        reached, classes = (
+            sum(record["stats"]["material"][kind][attackers][defenders] for record in records) for kind in (0, 1)
+        )
+        if placements or reached:
+            pairs.append(
+                MaterialPair(
+                    attackers=attackers,
+                    defenders=defenders,
+                    reached=reached,
+                    classes=classes,
+                    bound=2 * placements,
+                    tightened=2 * tightened.rows[attackers][defenders],
+                    ratio=reached / (2 * placements) if placements else None,
+                )
+            )
+    return pairs
+
+
+def _report(
+    variant: Variant,
+    search: Search,
+    records: list[dict[str, Any]],
+    check: FullCheck | None,
+    graph: GraphNumbers | None,
+    store: str | None,
+) -> CensusReport:
+    plies, material = _plies(records), _material(variant, records)
+    complete = records[-1]["stats"]["counters"]["new_classes"] == 0
+    outside, outside_classes = (
+        sum(record["stats"]["counters"][name] for record in records) for name in ("outside", "outside_classes")
+    )
+    last = plies[-1]
+    if sum(pair.reached for pair in material) + outside != last.total:
+        raise ArithmeticError(f"{variant.name}: the material pairs do not add up to {last.total} positions")
+    bound = sum(pair.bound for pair in material)
+    children = sum(record["stats"]["children"] for record in records)
+    seconds = sum(record["stats"]["cpu"] for record in records)
+    next_ply = None
+    if not complete and len(records) == len(search.records):
+        wanted = search.space_needed()
+        next_ply = NextPly(
+            ply=len(records),
+            children=records[-1]["stats"]["next_children"],
+            children_bytes=wanted[0],
+            positions_bytes=wanted[1],
+        )
+    return CensusReport(
+        variant=variant.name,
+        position=variant.start_position,
+        symmetries=[symmetry.name for symmetry in engine_for(variant).group],
+        plies=plies,
+        total=last.total,
+        total_classes=last.total_classes,
+        decided_total=last.decided_total,
+        decided_total_classes=last.decided_total_classes,
+        complete=complete,
+        material=material,
+        bound=bound,
+        tightened=sum(pair.tightened for pair in material),
+        ratio=last.total / bound,
+        outside=outside,
+        outside_classes=outside_classes,
+        full=check,
+        graph=graph,
+        next_ply=next_ply,
+        store=store,
+        stored_bytes=search.stored_bytes(),
+        children=children,
+        cpu_seconds=round(seconds, 3),
+        children_per_cpu_second=round(children / seconds, 1) if seconds else None,
+    )

@@ -1,0 +1,174 @@
+"""What the new positions of a ply are: orbit sizes, moves, material, and whether the counted space has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from counting.census.expansion import BLACK_WON, DECIDED
+from counting.spaces import spaces
+from tablut.engine.canonical import ImageTables, table_entries
+from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer, popcount
+from tablut.engine.kernels import count_moves, flat
+from tablut.engine.packing import board_bits, unpack
+from tablut.engine.vector import least_images
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+    from tablut.variants import Variant
+
+__all__ = ["COUNTERS", "Membership", "membership", "survey"]
+
+COUNTERS: Final = (
+    "new",
+    "new_classes",
+    "decided",
+    "decided_classes",
+    "black_wins",
+    "black_wins_classes",
+    "moves",
+    "immobile",
+    "immobile_classes",
+    "outside",
+    "outside_classes",
+)
+"""The counters of `survey`, in its order: positions, then classes; ``moves`` are those of all new positions."""
+
+
+class Membership(NamedTuple):
+    """The space of undecided placements as masks.
+
+    Attributes
+    ----------
+    kings : ndarray of uint8, shape (C,)
+        1 where the king may stand.
+    attackers, defenders : ndarray of uint64, shape (2,)
+        The cells where soldiers may stand, low and high.
+    least_attackers, most_attackers, most_defenders : int
+        The material.
+    """
+
+    kings: NDArray[np.uint8]
+    attackers: NDArray[np.uint64]
+    defenders: NDArray[np.uint64]
+    least_attackers: int
+    most_attackers: int
+    most_defenders: int
+
+
+def membership(variant: Variant) -> Membership:
+    """Return the space of undecided placements that `counting.spaces` counts, as masks.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> space = membership(load_variant("ashton-5-4v0"))
+    >>> int(space.kings.sum()), bin(int(space.defenders[0])).count("1")
+    (9, 20)
+    """
+    space, regions = spaces(variant)["no_end"], variant.regions
+    kings = np.zeros(variant.size**2, dtype=np.uint8)
+    for placement in space.kings:
+        if placement.watched:
+            raise ArithmeticError(f"space {space.id!r} of {variant.name!r} watches cells; masks cannot express that")
+        kings[placement.king] = 1
+    masks = []
+    for cells in (regions.free_cells | regions.camp_cells, regions.free_cells):
+        mask = sum(1 << cell for cell in cells)
+        masks.append(np.array([mask & (2**64 - 1), mask >> 64], dtype=np.uint64))
+    return Membership(
+        kings, masks[0], masks[1], space.attackers.start, space.attackers.stop - 1, space.defenders.stop - 1
+    )
+
+
+@kernel
+def survey(
+    tables: Tables,
+    images: ImageTables,
+    space: Membership,
+    order: int,
+    rows: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    moves: NDArray[np.int64],
+    counters: NDArray[np.int64],
+    material: NDArray[np.int64],
+) -> None:
+    """Add up what canonical positions are.
+
+    Parameters
+    ----------
+    tables, images, space, order
+        The variant, the group, the counted space, and the order of the group.
+    rows : ndarray of uint64, shape (n, W)
+        Distinct canonical positions, the decided ones marked.
+    counts : ndarray of int64, shape (leaves,)
+        How many of them each leaf has.
+    moves : ndarray of int64, shape (leaves,)
+        Receives the number of moves of the undecided rows of each leaf.
+    counters : ndarray of int64, shape (len(COUNTERS),)
+        Is added to.
+    material : ndarray of int64, shape (2, most attackers + 1, most defenders + 1)
+        Is added to: undecided positions, then classes, inside the space.
+    """
+    t = flat(tables)
+    size, cells, width = t.size, t.cells, t.words
+    scratch_board, scratch_entries = np.empty(2 * size + 4, dtype=np.uint32), np.empty(size, dtype=np.int64)
+    scratch_images = np.empty(16, dtype=np.uint64)
+    board, entries, least = pointer(scratch_board), pointer(scratch_entries), pointer(scratch_images)
+    patterns, candidates = pointer(images.rows), pointer(images.candidates)
+    total, index = pointer(counters), 0
+    for leaf in range(len(counts)):
+        leaf_moves = 0
+        for _ in range(counts[leaf]):
+            row = advance(pointer(rows), index * width)
+            index += 1
+            unpack(t, row, board)
+            king = I64(board[2 * size])
+            fixing = I64(candidates[king])
+            white = board_bits(row, width, cells, cells)
+            black = board_bits(row, width, 0, cells)
+            if (fixing & (fixing - 1)) != 0:
+                filled = table_entries(white[0], white[1], size, entries)
+                fixing = I64(least_images(patterns, entries, I64(filled), fixing, least))
+            if (fixing & (fixing - 1)) != 0:
+                filled = table_entries(black[0], black[1], size, entries)
+                fixing = I64(least_images(patterns, entries, I64(filled), fixing, least))
+            orbit = order // popcount(fixing)
+            last = row[width - 1]
+            if (last >> U64(DECIDED)) != U64(0):
+                total[2] += orbit
+                total[3] += 1
+                if ((last >> U64(BLACK_WON)) & U64(1)) != U64(0):
+                    total[4] += orbit
+                    total[5] += 1
+                continue
+            total[0] += orbit
+            total[1] += 1
+            count = count_moves(t, board, I64(board[2 * size + 1]))
+            leaf_moves += count
+            total[6] += orbit * count
+            if count == 0:
+                total[7] += orbit
+                total[8] += 1
+            attackers, defenders = I64(board[2 * size + 2]), I64(board[2 * size + 3])
+            stray = (black[0] & ~space.attackers[0]) | (black[1] & ~space.attackers[1])
+            stray |= (white[0] & ~space.defenders[0]) | (white[1] & ~space.defenders[1])
+            if (
+                stray != U64(0)
+                or space.kings[king] == 0
+                or attackers < space.least_attackers
+                or attackers > space.most_attackers
+                or defenders > space.most_defenders
+            ):
+                total[9] += orbit
+                total[10] += 1
+                continue
+            material[0, attackers, defenders] += orbit
+            material[1, attackers, defenders] += 1
+        moves[leaf] = leaf_moves
+    keep(scratch_board)
+    keep(scratch_entries)
+    keep(scratch_images)

@@ -1,0 +1,286 @@
+"""The two coarse tasks of a ply: expand a share of the positions, merge a share of the leaves.
+
+Both read row files and write one; between them nothing passes but paths and counts, so
+they run in a thread here or on a worker of a cluster that sees the same folder. A task
+whose file is there already, from the same plan, is done: that is how a killed census
+goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from counting.census.buckets import compact, copy_leaves, leaf_sums, mark_known, mark_unique, scatter, table_bits
+from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, expand_canonical
+from counting.census.files import RowFile, open_rows, read_rows, write_rows
+from counting.census.survey import COUNTERS, Membership, membership, survey
+from tablut.engine import engine_for
+from tablut.engine.canonical import ImageTables, image_tables
+from tablut.engine.packing import count_children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+    from tablut.variants import Variant
+
+__all__ = ["ExpandTask", "MergeTask", "Toolbox", "run_expand", "run_merge", "start_rows", "toolbox", "write_part"]
+
+
+READ_BYTES: Final = 8 << 20
+"""What a merge reads of a file at once."""
+
+
+_held = threading.local()
+
+
+class Toolbox(NamedTuple):
+    """What the kernels need for one variant and group."""
+
+    tables: Tables
+    images: ImageTables
+    cells: NDArray[np.uint64]
+    space: Membership
+    order: int
+    material: tuple[int, int, int]
+
+
+@lru_cache(maxsize=16)
+def toolbox(variant: Variant, full: bool) -> Toolbox:
+    """Return the tables of a variant and of its group; ``full`` leaves only the identity of the group."""
+    engine = engine_for(variant)
+    group = engine.group[:1] if full else engine.group
+    images = image_tables(group, variant.size)
+    material = (2, variant.attackers + 1, variant.defenders + 1)
+    return Toolbox(engine.tables, images, cell_images(images, variant.size), membership(variant), len(group), material)
+
+
+@dataclass(frozen=True)
+class ExpandTask:
+    """Expand the undecided rows of some leaves of a part.
+
+    Attributes
+    ----------
+    variant, full
+        Which census.
+    plan : str
+        Names the plan that the task belongs to.
+    source : Path
+        The part.
+    first, last : int
+        Its leaves, ``last`` excluded.
+    share, shares : int
+        Of the rows of these leaves the ``share``-th of so many equal parts.
+    target : Path
+        The file of children.
+    """
+
+    variant: Variant
+    full: bool
+    plan: str
+    source: Path
+    first: int
+    last: int
+    share: int
+    shares: int
+    target: Path
+
+
+@dataclass(frozen=True)
+class MergeTask:
+    """Unite the children in some leaves, without duplicates and without what earlier plies have.
+
+    Attributes
+    ----------
+    variant, full, plan, first, last, target
+        As for `ExpandTask`.
+    children : tuple of Path
+        Files of children.
+    known : tuple of Path
+        Parts of the earlier plies with the same side to move.
+    """
+
+    variant: Variant
+    full: bool
+    plan: str
+    children: tuple[Path, ...]
+    known: tuple[Path, ...]
+    first: int
+    last: int
+    target: Path
+
+
+def _done(target: Path, plan: str) -> dict[str, Any] | None:
+    """Return the statistics of a task that an earlier run has done."""
+    if not target.exists():
+        return None
+    header = open_rows(target).header
+    stats: dict[str, Any] = header["stats"]
+    return stats if header["plan"] == plan else None
+
+
+def run_expand(task: ExpandTask) -> dict[str, Any]:
+    """Write the children of a share of positions in the order of their leaves; return the statistics.
+
+    Keys: ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds.
+    """
+    if (stats := _done(task.target, task.plan)) is not None:
+        return stats
+    began = time.thread_time()
+    tools = toolbox(task.variant, task.full)
+    file = open_rows(task.source)
+    rows = read_rows(file, task.first, task.last)
+    bounds = [len(rows) * number // task.shares for number in (task.share, task.share + 1)]
+    rows = rows[bounds[0] : bounds[1]]
+    total = int(file.moves[task.first : task.last].sum())
+    if task.shares > 1:
+        undecided = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
+        total = int(count_children(tools.tables, undecided, np.empty(len(undecided), dtype=np.int64)))
+    children = _room("children", total + 4 * tools.tables.cells, tools.tables.words)
+    counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
+    handled, found = expand_canonical(tools.tables, tools.images, tools.cells, tools.order, rows, children, counters)
+    if handled != len(rows) or found != total:
+        raise ArithmeticError(
+            f"{task.source}: {found} children of {handled} rows where {total} of {len(rows)} were due"
+        )
+    leaves = len(file.counts)
+    counts, sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
+    leaf_bits = leaves.bit_length() - 1
+    children = children[:found]
+    leaf_sums(children, leaf_bits, counts, sums)
+    ordered = _room("rows", found, tools.tables.words)
+    scatter(children, leaf_bits, np.cumsum(counts) - counts, ordered)
+    stats = {"children": found, "counters": counters.tolist(), "cpu": time.thread_time() - began}
+    write_rows(task.target, ordered, (counts, sums, np.zeros_like(counts)), {"plan": task.plan, "stats": stats})
+    return stats
+
+
+def run_merge(task: MergeTask) -> dict[str, Any]:
+    """Write the new positions of some leaves; return the statistics.
+
+    Keys: ``counters`` of `survey` by name, ``material``, ``children`` read, ``cpu`` seconds.
+    """
+    if (stats := _done(task.target, task.plan)) is not None:
+        return stats
+    began = time.thread_time()
+    tools = toolbox(task.variant, task.full)
+    width, first, last = tools.tables.words, task.first, task.last
+    files = [open_rows(path) for path in task.children]
+    leaf_bits = files[0].header["leaf_bits"]
+    counts: NDArray[np.int64] = np.sum([file.counts[first:last] for file in files], axis=0, dtype=np.int64)
+    sums: NDArray[np.uint64] = np.sum([file.sums[first:last] for file in files], axis=0, dtype=np.uint64)
+    starts = np.zeros(last - first + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    rows = _room("rows", int(starts[-1]), width)
+    block = _room("block", READ_BYTES // 8, 1)[:, 0]
+    cursors = starts[:-1].copy()
+    for file in files:
+        for begin, end in _spans(file, first, last):
+            local = slice(begin - first, end - first)
+            children = read_rows(file, begin, end, check=False, room=block)
+            copy_leaves(children, file.counts[begin:end], cursors[local], rows)
+
+    bits = table_bits(counts)
+    sizes = np.left_shift(1, bits)
+    tables, slots = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()), dtype=np.uint32)
+    unique, found_sums = np.empty_like(counts), np.empty_like(sums)
+    mark_unique(rows, starts, leaf_bits, bits, tables, slots, unique, found_sums)
+    if not np.array_equal(sums, found_sums):
+        _name_the_damaged(files, first, last)
+    dead = np.zeros(len(rows), dtype=np.uint8)
+    for path in task.known:
+        part = open_rows(path)
+        for begin, end in _spans(part, first, last):
+            known = read_rows(part, begin, end, check=False, room=block)
+            local, known_sums = slice(begin - first, end - first), np.empty(end - begin, dtype=np.uint64)
+            mark_known(
+                known,
+                part.counts[begin:end],
+                rows,
+                starts[begin - first : end - first + 1],
+                leaf_bits,
+                bits[local],
+                tables[local],
+                slots,
+                dead,
+                known_sums,
+            )
+            if not np.array_equal(part.sums[begin:end], known_sums):
+                _name_the_damaged([part], begin, end)
+    leaves = 1 << leaf_bits
+    part_counts, part_sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
+    kept = compact(rows, starts, unique, dead, part_counts[first:last], part_sums[first:last])
+    return write_part(
+        task.target, tools, rows[:kept], (part_counts, part_sums), task.plan, {"children": len(rows)}, began
+    )
+
+
+def write_part(
+    target: Path,
+    tools: Toolbox,
+    rows: NDArray[np.uint64],
+    index: tuple[NDArray[np.int64], NDArray[np.uint64]],
+    plan: str,
+    extra: dict[str, Any],
+    began: float,
+) -> dict[str, Any]:
+    """Survey new positions and write them; return the statistics that the file keeps too."""
+    counts, sums = index
+    moves = np.zeros_like(counts)
+    counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
+    survey(tools.tables, tools.images, tools.space, tools.order, rows, counts, moves, counters, material)
+    stats = {
+        **extra,
+        "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
+        "material": material.tolist(),
+        "next_children": int(moves.sum()),
+        "cpu": time.thread_time() - began,
+    }
+    write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats})
+    return stats
+
+
+def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
+    """Return the start position in canonical form, shape (1, W)."""
+    engine = engine_for(variant)
+    return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
+
+
+def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
+    """Return an array of this thread's, with whatever content: new memory costs as much as the work in it."""
+    held: NDArray[np.uint64] | None = getattr(_held, name, None)
+    if held is None or len(held) < rows * width:
+        setattr(_held, name, None)
+        held = np.empty(rows * width, dtype=np.uint64)
+        setattr(_held, name, held)
+    return held[: rows * width].reshape(rows, width)
+
+
+def _spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Cut leaves into ranges that are read at once: a single leaf, or at most `READ_BYTES`; empty ones are left out."""
+    most = READ_BYTES // (8 * file.header["words"])
+    begin, rows = first, 0
+    for leaf in range(first, last):
+        count = int(file.counts[leaf])
+        if rows and rows + count > most:
+            yield begin, leaf
+            begin, rows = leaf, 0
+        rows += count
+    if rows:
+        yield begin, last
+
+
+def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
+    """Find the file whose rows differ from its checksums, by reading all once more."""
+    for file in files:
+        read_rows(file, first, last)
+    raise ArithmeticError(f"leaves {first} to {last}: the checksums of the files fit, their sum does not")

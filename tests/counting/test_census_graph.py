@@ -1,0 +1,64 @@
+"""The state graph: the same edges as the plain rules give, written and read back."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+from counting.census import census
+from counting.census.naive import naive_census
+from tablut.cli.shell import run
+from tablut.errors import InputError, OutputError
+from tablut.variants import Variant, load_variant
+
+
+def small_board(size: int) -> Variant:
+    """A king and one attacker, so that the graph stays small on a board whose positions take two words."""
+    rules = load_variant("ashton-5-4v0").rules
+    middle = size // 2
+    terrain = ["." * size for _ in range(size)]
+    terrain[middle] = "." * middle + "T" + "." * middle
+    terrain[0] = "*" * size
+    start = ["." * size for _ in range(size)]
+    start[middle] = "." * middle + "K" + "." * middle
+    start[size - 1] = "b" + "." * (size - 1)
+    return Variant("drawn", "", "", tuple(terrain), tuple(start), rules)
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "7x7"])
+def test_the_graph_and_its_numbers(tmp_path: Path, name: str) -> None:
+    variant = small_board(7) if name == "7x7" else load_variant(name)
+    report = census(variant, graph=tmp_path / "graph.parquet")
+    numbers = report.graph
+    assert numbers is not None
+    assert numbers.nodes == report.total_classes + report.decided_total_classes
+    assert numbers.undecided == report.total_classes
+    assert numbers.eccentricity == report.plies[-1].ply
+    table = parquet.read_table(tmp_path / "graph.parquet")
+    assert table.num_rows == numbers.edges
+    assert table.schema.metadata[b"tablut.variant"] == variant.name.encode()
+    columns = {field: table[field].to_numpy() for field in table.column_names}
+    # Every move of a representative is in one edge; decided nodes have none.
+    assert columns["moves"].sum() == report.children
+    assert not columns["source_winner"].any()
+    assert (columns["target_ply"] <= columns["source_ply"] + 1).all()
+    assert ((columns["target_ply"] - columns["source_ply"]) % 2 == 1).all()
+    assert len(np.unique(columns["target"])) >= numbers.nodes - 1
+    if name == "7x7":
+        assert [ply.new for ply in report.plies] == [
+            ply["new"] for ply in naive_census(variant) if ply["new"] or ply["decided"]
+        ]
+
+
+def test_graphs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    variant = load_variant("ashton-5-4v0")
+    with pytest.raises(InputError, match="--all"):
+        census(variant, plies=2, graph=tmp_path / "graph.parquet")
+    with pytest.raises(OutputError, match="missing"):
+        census(variant, graph=tmp_path / "missing" / "graph.parquet")
+    with pytest.raises(InputError, match="smaller board"):
+        census(load_variant("ashton-5-4v2"), graph=tmp_path / "graph.parquet", threads=2)
+    assert run(["census", "-v", "ashton-5-4v0", "--plies", "1", "--graph", str(tmp_path / "g")]) == 2
+    assert "--all" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

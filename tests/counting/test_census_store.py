@@ -1,0 +1,242 @@
+"""A census that is interrupted anywhere goes on to identical numbers; damage is found and named."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counting.census import census
+from counting.census.files import open_rows
+from counting.census.report import CensusReport
+from counting.census.scheduling import LocalScheduler
+from counting.census.search import Limits, Search, Silent
+from counting.census.store import CensusStore
+from tablut.cli.shell import run
+from tablut.errors import InputError, OutputError
+from tablut.variants import load_variant
+
+VARIANT = load_variant("ashton-5-4v0")
+SMALL = Limits(expand_children=2_000, merge_children=3_000)
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+class Fuse(LocalScheduler):
+    """A scheduler that dies after some new tasks."""
+
+    def __init__(self, tasks: int) -> None:
+        super().__init__(1)
+        self.left = tasks
+
+    def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
+        def burning(task: Any) -> dict[str, Any]:
+            if not task.target.exists():
+                if self.left == 0:
+                    raise KilledError
+                self.left -= 1
+            answer: dict[str, Any] = function(task)
+            return answer
+
+        return super().run(burning, tasks, done)
+
+
+def numbers(report: CensusReport) -> dict[str, Any]:
+    plain = report.model_dump(exclude={"cpu_seconds", "children_per_cpu_second", "store"})
+    for ply in plain["plies"]:
+        del ply["cpu_seconds"]
+    return plain
+
+
+def search(folder: Path, scheduler: LocalScheduler, limits: Limits = SMALL) -> list[dict[str, Any]]:
+    store = CensusStore(folder, VARIANT, full=False, resume=True)
+    try:
+        return Search(VARIANT, full=False, store=store, scheduler=scheduler, limits=limits, observer=Silent()).run(None)
+    finally:
+        store.close()
+
+
+def counters(records: list[dict[str, Any]]) -> list[Any]:
+    return [(record["ply"], record["stats"]["counters"], record["counters"]) for record in records]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[Any]:
+    report = census(VARIANT)
+    assert report.total == 139_097
+    return [(ply.new, ply.new_classes, ply.decided, ply.decided_classes) for ply in report.plies]
+
+
+@pytest.fixture(autouse=True)
+def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_many_small_tasks_give_the_same_numbers(tmp_path: Path, expected: list[Any], workers: int) -> None:
+    records = search(tmp_path, LocalScheduler(workers))
+    assert max(record["parts"] for record in records) > 5
+    found = [record["stats"]["counters"] for record in records]
+    names = ("new", "new_classes", "decided", "decided_classes")
+    assert [tuple(ply[name] for name in names) for ply in found][: len(expected)] == expected
+
+
+def test_dying_after_every_few_tasks(tmp_path: Path, expected: list[Any]) -> None:
+    deaths = 0
+    while True:
+        try:
+            records = search(tmp_path, Fuse(7))
+        except KilledError:
+            deaths += 1
+            continue
+        break
+    assert deaths > 5
+    names = ("new", "new_classes", "decided", "decided_classes")
+    assert [tuple(record["stats"]["counters"][name] for name in names) for record in records][
+        : len(expected)
+    ] == expected
+    assert not (tmp_path / "work").exists()
+
+
+def test_other_limits_after_dying(tmp_path: Path) -> None:
+    """A plan with other shares does not take over the files of the plan before."""
+    plain = counters(search(tmp_path / "plain", LocalScheduler(1)))
+    for tasks, limits in ((40, SMALL), (23, Limits(900, 1_500)), (11, Limits(50_000, 4_000))):
+        with pytest.raises(KilledError):
+            search(tmp_path / "other", Fuse(tasks), limits)
+    assert counters(search(tmp_path / "other", LocalScheduler(1))) == plain
+
+
+def test_killed_by_the_system(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    arguments = ["census", "-v", "ashton-5-4v2", "--plies", "9", "--store", str(store), "--memory", "1024"]
+    command = [sys.executable, "-c", "import sys; from tablut.cli.shell import run; sys.exit(run(sys.argv[1:]))"]
+    # In the middle of expanding one ply, then of merging another.
+    for ply, place in ((7, "classes/work/ply-007/children-00000.rows"), (8, "classes/ply-008/part-00000.rows")):
+        process = subprocess.Popen(
+            [*command, *arguments, "--resume"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path.cwd()
+        )
+        deadline = time.monotonic() + 60
+        while not (store / place).exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        assert (store / f"classes/ply-{ply - 1:03}.json").exists()
+    resumed = subprocess.run([*command, *arguments, "--resume", "--json"], capture_output=True, text=True, check=True)
+    answer = json.loads(resumed.stdout)
+    straight = census(load_variant("ashton-5-4v2"), plies=9).model_dump(mode="json")
+    for report in (answer, straight):
+        for ply in report["plies"]:
+            del ply["cpu_seconds"]
+    for name in ("plies", "total", "total_classes", "decided_total", "material", "outside", "next_ply"):
+        assert answer[name] == straight[name], name
+    assert not list(store.rglob("*.tmp"))
+
+
+def damage(path: Path, where: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[where] ^= 0x10
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("place", ["magic", "version", "header", "index", "row", "end"])
+def test_a_damaged_part_is_named(tmp_path: Path, place: str) -> None:
+    census(VARIANT, plies=10, store=tmp_path)
+    part = tmp_path / "classes/ply-009/part-00000.rows"
+    file = open_rows(part)
+    if place == "end":
+        os.truncate(part, part.stat().st_size - 3)
+    else:
+        damage(part, {"magic": 2, "version": 8, "header": 40, "index": file.begin - 9, "row": file.begin + 801}[place])
+    with pytest.raises(InputError, match=r"ply-009/part-00000\.rows"):
+        census(VARIANT, plies=11, store=tmp_path, resume=True)
+
+
+def test_a_missing_part_is_named(tmp_path: Path) -> None:
+    census(VARIANT, plies=4, store=tmp_path)
+    (tmp_path / "classes/ply-004/part-00000.rows").unlink()
+    with pytest.raises(OutputError, match=r"ply-004/part-00000\.rows.*No such file"):
+        census(VARIANT, plies=5, store=tmp_path, resume=True)
+
+
+def test_damaged_children_are_named_and_made_again(tmp_path: Path) -> None:
+    plain = counters(search(tmp_path / "plain", LocalScheduler(1)))
+    folder = tmp_path / "damaged"
+    tasks = 1
+    while not list(folder.glob("ply-009/part-*")):
+        with pytest.raises(KilledError):
+            search(folder, Fuse(tasks))
+    children = sorted(folder.glob("work/ply-009/children-*"))[-1]
+    damage(children, open_rows(children).begin + 123)
+    with pytest.raises(InputError, match=children.name):
+        search(folder, LocalScheduler(1))
+    children.unlink()
+    assert counters(search(folder, LocalScheduler(1))) == plain
+
+
+def test_going_on_with_a_finished_or_shorter_census(tmp_path: Path) -> None:
+    long = census(VARIANT, plies=9, store=tmp_path)
+    again = census(VARIANT, plies=9, store=tmp_path, resume=True)
+    assert numbers(again) == numbers(long)
+    shorter = census(VARIANT, plies=4, store=tmp_path, resume=True)
+    assert [ply.new for ply in shorter.plies] == [ply.new for ply in long.plies[:5]]
+    assert numbers(census(VARIANT, store=tmp_path, resume=True))["total"] == 139_097
+
+
+def test_stores_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "store"
+    census(VARIANT, plies=2, store=store)
+
+    def refused(*arguments: str) -> str:
+        assert run(["census", "--store", *arguments]) == 2
+        captured = capsys.readouterr()
+        assert captured.err.count("\n") == 1
+        return captured.err
+
+    assert "--resume" in refused(str(store), "-v", "ashton-5-4v0")
+    assert "by other rules" in refused(str(store), "-v", "brandubh-5-4v0", "--resume")
+    (tmp_path / "file").write_text("")
+    assert "file" in refused(str(tmp_path / "file"))
+    (tmp_path / "full/classes").mkdir(parents=True)
+    (tmp_path / "full/classes/letter").write_text("")
+    assert "not empty" in refused(str(tmp_path / "full"))
+    about = store / "classes/census.json"
+    about.write_text(about.read_text().replace('"format": 1', '"format": 99'))
+    assert "format version 99" in refused(str(store), "-v", "ashton-5-4v0", "--resume")
+    shutil.rmtree(store)
+    census(VARIANT, plies=2, store=store, resume=True)
+    holder = CensusStore(store / "classes", VARIANT, full=False, resume=True)
+    assert "another census" in refused(str(store), "-v", "ashton-5-4v0", "--resume")
+    holder.close()
+
+
+def test_no_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CensusStore, "free_bytes", lambda self: 1_000)
+    with pytest.raises(InputError, match=r"1\.0 kB are free.*--resume"):
+        census(VARIANT, store=tmp_path)
+
+
+def test_clusters_need_their_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert run(["census", "--scheduler", "tcp://127.0.0.1:1", "--store", str(tmp_path)]) == 2
+    assert "tablut[cluster]" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+def test_two_workers_of_a_cluster(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    plain = census(VARIANT)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
+        spread = census(VARIANT, store=tmp_path, scheduler=cluster.scheduler_address)
+    assert numbers(spread) | {"stored_bytes": 0} == numbers(plain) | {"stored_bytes": 0}
