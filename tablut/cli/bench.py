@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from tablut.cli.runtime import Reply, command, progress
@@ -48,7 +49,7 @@ def bench_command() -> Reply:
     engine = engine_for(load_variant("ashton"))
     start = engine.start()
     with progress("bench") as display:
-        task = display.add_task("", total=5)
+        task = display.add_task("", total=6)
 
         def measure(work: Callable[[], Any]) -> float:
             """Return the fewest CPU seconds of three runs, after one that compiles and warms up."""
@@ -71,11 +72,15 @@ def bench_command() -> Reply:
         children = engine.expand(third).words
         expand = len(children) / measure(lambda: engine.expand(third))
         canonical = measure(lambda: engine.canonical(children)) / len(children)
+        # The speeds of other packages, which this one may not import: they register them.
+        others = {entry.name: round(entry.load()()) for entry in entry_points(group="tablut.bench")}
+        display.advance(task)
     result = _Bench(
         signature=signature,
         perft_nps=_PerftSpeed(applied=round(applied), counted=round(counted)),
         expand_cps=round(expand),
         canonical_ns=round(canonical * 1e9, 1),
+        **others,
     )
     return Reply(result, lambda console: _show(console, result))
 
@@ -86,3 +91,5 @@ def _show(console: Console, result: _Bench) -> None:
     console.print(f"perft, counted     {result.perft_nps.counted / 1e6:>10,.1f} million moves a CPU second")
     console.print(f"expand             {result.expand_cps / 1e6:>10,.1f} million children a CPU second")
     console.print(f"canonical form     {result.canonical_ns:>10,.1f} ns a position")
+    if result.census_pps is not None:
+        console.print(f"census             {result.census_pps / 1e6:>10,.1f} million children a CPU second")

@@ -1,0 +1,111 @@
+"""The page on the census: how many positions can be reached, and how that compares with the bounds.
+
+Small boards would take seconds to count anew and the full game takes minutes, so the
+page is rendered from results that `tablut census --json` gave, kept in
+``reports/data/census`` with the command, time and memory of each. Tests count the
+small ones again.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from reports.rendering import Artefact, figure, page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["artefacts", "results"]
+
+# The growth curves of the full games first, then the boards that are counted to the end.
+_GROWING = ("ashton", "brandubh")
+_COMPLETE = (
+    "ashton-5-4v0",
+    "ashton-5-4v2",
+    "ashton-5-4v4",
+    "brandubh-5-4v0",
+    "brandubh-5-4v4",
+    "ashton-7-4v1",
+    "brandubh-7-4v1",
+)
+
+
+def results() -> dict[str, dict[str, Any]]:
+    """Return the stored censuses by variant, in the order of the page; those that are there."""
+    folder = resources.files("reports") / "data" / "census"
+    found = {}
+    for name in (*_GROWING, *_COMPLETE):
+        entry = folder / f"{name}.json"
+        if entry.is_file():
+            found[name] = json.loads(entry.read_text(encoding="utf-8"))
+    return found
+
+
+def artefacts() -> list[Artefact]:
+    """Return the files of the page on the census."""
+    found = results()
+    growing = [found[name] for name in _GROWING if name in found]
+    complete = [found[name] for name in _COMPLETE if name in found]
+    return [
+        page("census.md", "census.md.j2", growing=growing, complete=complete),
+        figure("figures/census-growth.svg", draw_growth, [_growth(result) for result in growing]),
+        figure("figures/census-bounds.svg", draw_bounds, [_share(result) for result in complete]),
+        figure("figures/census-plies.svg", draw_growth, [_growth(result) for result in complete]),
+    ]
+
+
+def _growth(result: dict[str, Any]) -> dict[str, Any]:
+    plies = [ply for ply in result["plies"] if ply["new"]]
+    return {
+        "variant": result["variant"],
+        "new": [ply["new"] for ply in plies],
+        "classes": [ply["new_classes"] for ply in plies],
+    }
+
+
+def draw_growth(curves: list[dict[str, Any]]) -> Figure:
+    """Draw the new positions of each ply on a logarithmic scale, with symmetry (dashed) and without."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 4.2))
+    axes = figure.subplots()
+    colours = ["#a0522d", "#2f6f8f", "#54803c", "#8e5aa8", "#c08a1e", "#555555", "#c0392b"]
+    for colour, curve in zip(colours, curves, strict=False):
+        plies = range(len(curve["new"]))
+        axes.plot(plies, curve["new"], "o-", color=colour, markersize=3.5, label=curve["variant"])
+        axes.plot(plies, curve["classes"], "--", color=colour, linewidth=1)
+    axes.set_yscale("log")
+    axes.set_xlabel("ply")
+    axes.set_ylabel("positions first reached (dashed: up to symmetry)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    return figure
+
+
+def _share(result: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "variant": result["variant"],
+        "total": str(result["total"]),
+        "bound": result["bound"],
+    }
+
+
+def draw_bounds(shares: list[dict[str, Any]]) -> Figure:
+    """Draw the share of the bound that can be reached, board by board."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 0.45 * len(shares) + 0.9))
+    axes = figure.subplots()
+    for place, share in enumerate(shares):
+        ratio = int(share["total"]) / int(share["bound"])
+        axes.barh(place, 100, height=0.6, color="#e6ddc9")
+        axes.barh(place, 100 * ratio, height=0.6, color="#54803c")
+        axes.text(101, place, f"{100 * ratio:.2f} %", va="center", fontsize=8)
+    axes.set_yticks(range(len(shares)), [share["variant"] for share in shares])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 112)
+    axes.set_xlabel("reachable undecided positions, percent of the bound")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
