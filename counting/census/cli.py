@@ -31,14 +31,14 @@ class _Display:
 
     def begin(self, ply: int, step: str, total: int) -> None:
         """Start a bar for a step of a ply."""
-        self.name, self.began, self.count = f"ply {ply}, {step}", time.perf_counter(), 0
+        self.name, self.began, self.count = f"ply {ply} {step}", time.perf_counter(), 0
         self.display.reset(self.task, description=self.name, total=max(1, total))
 
     def advance(self, count: int) -> None:
         """Move the bar on and show the rate."""
         self.count += count
         rate = self.count / (time.perf_counter() - self.began) / 1e6
-        self.display.update(self.task, advance=count, description=f"{self.name}, {rate:.1f} million children a second")
+        self.display.update(self.task, advance=count, description=f"{self.name} {rate:.1f} M/s")
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
@@ -85,6 +85,8 @@ def census_command(
 
     if plies is not None and all_plies:
         raise InputError("--plies and --all: choose one of them")
+    if graph is not None and not all_plies:
+        raise InputError("--graph: is drawn of a complete census; add --all")
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)

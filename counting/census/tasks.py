@@ -191,12 +191,12 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
 
     bits = table_bits(counts)
     sizes = np.left_shift(1, bits)
-    tables, slots = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()), dtype=np.uint32)
+    tables, slots = np.cumsum(sizes) - sizes, _cleared("slots", int(sizes.sum()), np.dtype(np.uint32))
     unique, found_sums = np.empty_like(counts), np.empty_like(sums)
     mark_unique(rows, starts, leaf_bits, bits, tables, slots, unique, found_sums)
     if not np.array_equal(sums, found_sums):
         _name_the_damaged(files, first, last)
-    dead = np.zeros(len(rows), dtype=np.uint8)
+    dead = _cleared("dead", len(rows), np.dtype(np.uint8))
     for path in task.known:
         part = open_rows(path)
         for begin, end in _spans(part, first, last):
@@ -263,6 +263,13 @@ def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
         held = np.empty(rows * width, dtype=np.uint64)
         setattr(_held, name, held)
     return held[: rows * width].reshape(rows, width)
+
+
+def _cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array of zeros of this thread's."""
+    room = _room(name, -(-count * kind.itemsize // 8), 1).ravel().view(kind)[:count]
+    room.fill(0)
+    return room
 
 
 def _spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:

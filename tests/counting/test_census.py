@@ -99,7 +99,7 @@ def test_the_twin_and_the_sums_of_orbits(name: str) -> None:
     assert report.full.agrees
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(small_variants(size=3, most_attackers=3, most_defenders=2))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     compare_with_the_twin(variant, None)

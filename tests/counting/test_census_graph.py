@@ -51,14 +51,17 @@ def test_the_graph_and_its_numbers(tmp_path: Path, name: str) -> None:
         ]
 
 
-def test_graphs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_graphs_that_cannot_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     variant = load_variant("ashton-5-4v0")
     with pytest.raises(InputError, match="--all"):
         census(variant, plies=2, graph=tmp_path / "graph.parquet")
     with pytest.raises(OutputError, match="missing"):
         census(variant, graph=tmp_path / "missing" / "graph.parquet")
+    monkeypatch.setattr("counting.census.graph.MOST_NODES", 25_000)
     with pytest.raises(InputError, match="smaller board"):
-        census(load_variant("ashton-5-4v2"), graph=tmp_path / "graph.parquet", threads=2)
+        census(variant, graph=tmp_path / "graph.parquet")
     assert run(["census", "-v", "ashton-5-4v0", "--plies", "1", "--graph", str(tmp_path / "g")]) == 2
     assert "--all" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

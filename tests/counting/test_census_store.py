@@ -175,7 +175,9 @@ def test_damaged_children_are_named_and_made_again(tmp_path: Path) -> None:
         with pytest.raises(KilledError):
             search(folder, Fuse(tasks))
     children = sorted(folder.glob("work/ply-009/children-*"))[-1]
-    damage(children, open_rows(children).begin + 123)
+    # One part is merged already, whichever: one of these two rows is still to be read.
+    damage(children, open_rows(children).begin + 3)
+    damage(children, -3)
     with pytest.raises(InputError, match=children.name):
         search(folder, LocalScheduler(1))
     children.unlink()
