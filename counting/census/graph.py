@@ -6,10 +6,7 @@ successors. Two moves that lead from one class to the same class are one edge.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -18,10 +15,13 @@ from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, ex
 from counting.census.files import open_rows, read_rows
 from counting.census.tasks import toolbox
 from tablut.engine.packing import count_children
-from tablut.errors import InputError, OutputError
+from tablut.errors import InputError
+from tablut.files import write_bytes
 from tablut.results import Result
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import networkx as nx
     from numpy.typing import NDArray
 
@@ -149,36 +149,21 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
 
     Raises
     ------
-    InputError
-        If the package for Parquet is missing.
     OutputError
         If the file cannot be written.
     """
-    try:
-        arrow: Any = import_module("pyarrow")
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise InputError(
-            "--graph: needs the package 'pyarrow'; install it with: pip install 'tablut[graph]'"
-        ) from error
+    # Imported here: pyarrow takes longer to load than most censuses take to count.
+    arrow: Any = import_module("pyarrow")
+    parquet: Any = import_module("pyarrow.parquet")
     columns: dict[str, NDArray[Any]] = {"source": graph.source, "target": graph.target, "moves": graph.moves}
     for end in ("source", "target"):
         columns[f"{end}_ply"] = graph.ply[columns[end]]
         columns[f"{end}_winner"] = graph.winner[columns[end]]
     about = {"tablut.format": "state-graph 1", "tablut.variant": variant.name, "tablut.start": variant.start_position}
     table = arrow.table(columns).replace_schema_metadata(about)
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        os.close(descriptor)
-        try:
-            parquet.write_table(table, temporary, compression="zstd")
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise OutputError(f"--graph {str(path)!r}: {error.strerror or error}") from error
+    sink = arrow.BufferOutputStream()
+    parquet.write_table(table, sink, compression="zstd")
+    write_bytes(path, sink.getvalue().to_pybytes(), hint="; choose another file with --graph")
 
 
 def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:

@@ -57,8 +57,11 @@ def test_graphs_that_cannot_be(
     variant = load_variant("ashton-5-4v0")
     with pytest.raises(InputError, match="--all"):
         census(variant, plies=2, graph=tmp_path / "graph.parquet")
-    with pytest.raises(OutputError, match="missing"):
-        census(variant, graph=tmp_path / "missing" / "graph.parquet")
+    blocker = tmp_path / "file"
+    blocker.write_text("no folder")
+    with pytest.raises(OutputError, match="--graph"):
+        census(variant, graph=blocker / "graph.parquet")
+    blocker.unlink()
     monkeypatch.setattr("counting.census.graph.MOST_NODES", 25_000)
     with pytest.raises(InputError, match="smaller board"):
         census(variant, graph=tmp_path / "graph.parquet")
