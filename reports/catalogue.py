@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import reports.bounds
+import reports.census
 import reports.variants
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = ["GENERATORS", "default_folder"]
 
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
+    "census": reports.census.artefacts,
     "variants": reports.variants.artefacts,
 }
 """One generator a page: the page itself, its data and its figures."""

@@ -53,6 +53,7 @@ def artefacts() -> list[Artefact]:
         figure("figures/census-growth.svg", draw_growth, [_growth(result) for result in growing]),
         figure("figures/census-bounds.svg", draw_bounds, [_share(result) for result in complete]),
         figure("figures/census-plies.svg", draw_growth, [_growth(result) for result in complete]),
+        figure("figures/census-graph.svg", draw_graph, [_parts(result) for result in complete if result["graph"]]),
     ]
 
 
@@ -80,7 +81,7 @@ def draw_growth(curves: list[dict[str, Any]]) -> Figure:
     axes.set_xlabel("ply")
     axes.set_ylabel("positions first reached (dashed: up to symmetry)")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="best")
     return figure
 
 
@@ -108,4 +109,45 @@ def draw_bounds(shares: list[dict[str, Any]]) -> Figure:
     axes.set_xlim(0, 112)
     axes.set_xlabel("reachable undecided positions, percent of the bound")
     axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _parts(result: dict[str, Any]) -> dict[str, Any]:
+    """Classes of a state graph by where play can go from them."""
+    graph = result["graph"]
+    returning, largest = graph["returning"], graph["largest_component"]
+    other_loop = 0 if largest == returning else largest
+    return {
+        "variant": result["variant"],
+        "from them the start can recur": returning,
+        "in the largest loop that never leads back": other_loop,
+        "other undecided ones": graph["undecided"] - returning - other_loop,
+        "decided": graph["nodes"] - graph["undecided"],
+    }
+
+
+def draw_graph(boards: list[dict[str, Any]]) -> Figure:
+    """Draw the classes of each state graph by where play can go from them, as shares."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 0.6 * len(boards) + 1.3))
+    axes = figure.subplots()
+    names = [name for name in boards[0] if name != "variant"]
+    for name, colour in zip(names, ["#54803c", "#2f6f8f", "#c9b98f", "#a0522d"], strict=True):
+        left = [sum(board[other] for other in names[: names.index(name)]) for board in boards]
+        totals = [sum(board[other] for other in names) for board in boards]
+        axes.barh(
+            range(len(boards)),
+            [100 * board[name] / total for board, total in zip(boards, totals, strict=True)],
+            left=[100 * start / total for start, total in zip(left, totals, strict=True)],
+            color=colour,
+            height=0.6,
+            label=name,
+        )
+    axes.set_yticks(range(len(boards)), [board["variant"] for board in boards])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("classes, percent")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=2, fontsize=8)
     return figure
