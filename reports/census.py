@@ -81,7 +81,7 @@ def draw_growth(curves: list[dict[str, Any]]) -> Figure:
     axes.set_xlabel("ply")
     axes.set_ylabel("positions first reached (dashed: up to symmetry)")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="best")
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 
