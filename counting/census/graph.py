@@ -173,6 +173,7 @@ def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:
     --------
     >>> one = np.array([0, 1, 1]), np.array([1, 0, 2]), np.array([1, 1, 1], dtype=np.int32)
     >>> graph = StateGraph(np.array([0, 1, 2], dtype=np.int32), np.array([0, 0, 1], dtype=np.uint8), *one)
+    >>> from pathlib import Path
     >>> numbers = graph_numbers(graph, Path("none"))
     >>> numbers.components, numbers.largest_component, numbers.returning, numbers.condensation_depth
     (2, 2, 2, 1)
