@@ -259,7 +259,7 @@ def verify(
         Of the random positions.
     most : int, optional
         Positions near the start are tried all, as many plies as stay below this number;
-        by default 150 000 on boards of up to 25 cells, 10 000 on larger ones.
+        by default 250 000 on boards of up to 25 cells, 10 000 on larger ones.
     group : sequence of Symmetry, optional
         The claimed symmetries; by default those of the variant.
 
@@ -278,7 +278,7 @@ def verify(
     elements = tuple(variant.symmetries if group is None else group)
     engine, rng = engine_for(variant), np.random.default_rng(seed)
     if most is None:
-        most = 150_000 if variant.size <= 5 else 10_000
+        most = 250_000 if variant.size <= 5 else 10_000
     reached, plies, complete = near_start(variant, most)
     where = "every position that the start can reach" if complete else f"every position within {plies} plies"
     sets = {
