@@ -26,7 +26,7 @@ Captured = pytest.CaptureFixture[str]
 COMPLETE = {"ashton-5-4v0": (139_097, 17_518, 7_635), "brandubh-5-4v0": (199_512, 25_265, 4_162)}
 
 
-def compare_with_the_twin(variant: Variant, plies: int | None) -> None:
+def assert_equals_the_twin(variant: Variant, plies: int | None) -> None:
     report = census(variant, plies=plies, memory=1 << 30)
     naive = naive_census(variant, plies)
     while len(naive) > 1 and naive[-1]["new"] == naive[-1]["decided"] == 0:
@@ -93,13 +93,13 @@ def test_the_fourth_ply_of_ashton_without_symmetry() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMPLETE)
 def test_the_twin_to_the_end(name: str) -> None:
-    compare_with_the_twin(load_variant(name), None)
+    assert_equals_the_twin(load_variant(name), None)
 
 
 @pytest.mark.parametrize("name", variant_names())
 def test_the_twin_and_the_sums_of_orbits(name: str) -> None:
     variant = load_variant(name)
-    compare_with_the_twin(
+    assert_equals_the_twin(
         variant, 1 if variant.size > 7 else 2 if variant.size == 7 else 5 if variant.defenders == 0 else 3
     )
     report = census(variant, plies=3, full=True)
@@ -110,13 +110,13 @@ def test_the_twin_and_the_sums_of_orbits(name: str) -> None:
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(small_variants(size=3, most_attackers=2, most_defenders=1))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
-    compare_with_the_twin(variant, None)
+    assert_equals_the_twin(variant, None)
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from([5, 7, 9, 11]).flatmap(lambda size: small_variants(size=size, most_attackers=3)), st.just(2))
 def test_any_rules_on_any_terrain(variant: Variant, plies: int) -> None:
-    compare_with_the_twin(variant, plies)
+    assert_equals_the_twin(variant, plies)
     report = census(variant, plies=plies, full=True)
     assert report.full is not None
     assert report.full.agrees
