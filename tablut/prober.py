@@ -1,0 +1,140 @@
+"""What search, puzzles and players ask of a tablebase, and how they find one.
+
+The protocol stands here, below both sides: search does not import the solver. A
+package that can probe registers a function under the entry point group
+``tablut.probers``; it takes a variant and a store (or None for what ships with the
+package) and returns a `Prober`, or None if it has nothing on that variant.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+
+from tablut.errors import InputError, TablutError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tablut.position import Position
+    from tablut.variants import Variant
+
+__all__ = ["MISSING", "MissingTableError", "Prober", "Verdict", "Wdl", "find_prober", "value_of", "verdict_of"]
+
+Wdl = Literal["win", "draw", "loss", "unresolved"]
+
+MISSING: Final = -32768
+"""The value of a position of which no table knows."""
+
+
+class MissingTableError(TablutError, LookupError):
+    """A position that no table covers."""
+
+
+class Verdict(NamedTuple):
+    """What a position is worth to the side to move.
+
+    Attributes
+    ----------
+    wdl : {'win', 'draw', 'loss', 'unresolved'}
+        ``unresolved`` where the rules let the history of the game decide.
+    dtm : int or None
+        Plies to the end under best play; None unless a side can force a win.
+
+    Examples
+    --------
+    >>> verdict_of(3), verdict_of(-1), verdict_of(0)
+    (Verdict(wdl='win', dtm=3), Verdict(wdl='loss', dtm=0), Verdict(wdl='draw', dtm=None))
+    """
+
+    wdl: Wdl
+    dtm: int | None
+
+
+def verdict_of(value: int, *, unforced: Wdl = "draw") -> Verdict:
+    """Return the verdict of a value: n > 0 a win in n plies, n < 0 a loss in -n - 1, 0 not forced.
+
+    Parameters
+    ----------
+    value : int
+        As `Prober.probe_words` gives it; not `MISSING`.
+    unforced : {'draw', 'unresolved'}
+        What a position is from which neither side can force a win.
+    """
+    if value == 0:
+        return Verdict(unforced, None)
+    return Verdict("win", value) if value > 0 else Verdict("loss", -value - 1)
+
+
+def value_of(verdict: Verdict) -> int:
+    """Return the value of a verdict, the inverse of `verdict_of`.
+
+    Examples
+    --------
+    >>> [value_of(verdict_of(value)) for value in (-3, -1, 0, 1, 4)]
+    [-3, -1, 0, 1, 4]
+    """
+    if verdict.dtm is None:
+        return 0
+    return verdict.dtm if verdict.wdl == "win" else -verdict.dtm - 1
+
+
+class Prober(Protocol):
+    """Values of positions, exact and without history.
+
+    Attributes
+    ----------
+    variant : Variant
+        The rule set that the values belong to.
+    """
+
+    variant: Variant
+
+    def covers(self, attackers: int, defenders: int) -> bool:
+        """Return whether positions of a material are known."""
+
+    def probe(self, position: Position) -> Verdict:
+        """Return the verdict on an undecided position.
+
+        Raises
+        ------
+        MissingTableError
+            If its material is not covered.
+        InputError
+            If it is no position of the variant.
+        """
+
+    def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
+        """Return the values of packed undecided positions, shape (n, W) to (n,); see `verdict_of`, `MISSING`."""
+
+
+def find_prober(variant: Variant, store: Path | None = None) -> Prober | None:
+    """Return what can be probed about a variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set; its values must be those of exactly these rules.
+    store : Path, optional
+        A tablebase; by default what ships with the installed packages.
+
+    Returns
+    -------
+    Prober or None
+        None if nothing ships for the variant.
+
+    Raises
+    ------
+    InputError
+        If a store is named that no installed package can probe for the variant.
+    """
+    for entry in entry_points(group="tablut.probers"):
+        prober: Prober | None = entry.load()(variant, store)
+        if prober is not None:
+            return prober
+    if store is not None:
+        raise InputError(f"tablebase {store}: no installed package probes it for {variant.name}")
+    return None
