@@ -1,0 +1,298 @@
+"""The index of one tier up to symmetry: which number stands for which class of placements.
+
+A tier is all undecided placements of one material. Its index is built like that of
+`tablut.indexing.placements`, on classes:
+
+* The king stands on the representative (the least cell) of its orbit; the symmetries
+  that keep it there, its stabiliser, are what is left to use.
+* The *lead* soldiers come next: the defenders, or the attackers if there is no
+  defender. Their combinations fall into classes under the king's stabiliser; the
+  least combination of each is its representative, and these are numbered: *rows*.
+* The *trail* soldiers (the attackers, beside defenders) stand on the cells left over,
+  any combination of them: *columns*.
+
+An entry is a row and a column. A row whose lead is symmetric itself (its *residual*
+group is not trivial) holds some placements twice; the least column is the entry
+of the class, the others are *aliases*, which no position is ranked to. Everything
+else is hit exactly once.
+
+This module is the plain twin, in Python integers and numpy, and serves to probe a
+single position; `tablut.indexing.tier_kernels` is the compiled one.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tablut.errors import InputError
+from tablut.indexing.placements import rank_combination, unrank_combination
+from tablut.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symmetry import Symmetry
+    from tablut.position import Side
+    from tablut.variants import Variant
+
+__all__ = ["KingOrbits", "TierIndex", "king_orbits", "tier_index"]
+
+
+class KingOrbits(NamedTuple):
+    """The king's cells under a group.
+
+    Attributes
+    ----------
+    group : tuple of Symmetry
+        The elements, the identity first.
+    representatives : tuple of int
+        The least cell of each orbit, ascending.
+    orbit : dict of int to int
+        The number of a cell's orbit.
+    element : dict of int to int
+        The number of the first element that takes a cell to its representative.
+    stabilisers : tuple of tuple of int
+        For each orbit, the numbers of the elements that keep the representative.
+    """
+
+    group: tuple[Symmetry, ...]
+    representatives: tuple[int, ...]
+    orbit: dict[int, int]
+    element: dict[int, int]
+    stabilisers: tuple[tuple[int, ...], ...]
+
+
+@lru_cache(maxsize=64)
+def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
+    """Return the orbits of the king's cells under a group.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    group : tuple of Symmetry
+        Symmetries of its rules that form a group, the identity first.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> ashton = load_variant("ashton")
+    >>> found = king_orbits(ashton, tuple(ashton.symmetries))
+    >>> len(found.orbit), len(found.representatives), [len(kept) for kept in found.stabilisers]
+    (45, 9, [2, 1, 1, 2, 1, 2, 2, 2, 8])
+    """
+    representatives: list[int] = []
+    orbit: dict[int, int] = {}
+    element: dict[int, int] = {}
+    for cell in sorted(variant.regions.king_cells):
+        images = [symmetry.table[cell] for symmetry in group]
+        least = min(images)
+        if least == cell:
+            representatives.append(cell)
+        orbit[cell] = representatives.index(least)
+        element[cell] = images.index(least)
+    stabilisers = tuple(
+        tuple(number for number, symmetry in enumerate(group) if symmetry.table[cell] == cell)
+        for cell in representatives
+    )
+    return KingOrbits(group, tuple(representatives), orbit, element, stabilisers)
+
+
+class TierIndex:
+    """The numbers of a tier's classes.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    attackers, defenders : int
+        The material; at least one attacker.
+    group : sequence of Symmetry, optional
+        Symmetries of the rules that form a group; by default all.
+    representatives : ndarray of bool, shape (K, L), optional
+        For each king and each combination of the leads, whether it is the least of
+        its class, if this is known; otherwise it is computed when it is needed.
+
+    Attributes
+    ----------
+    leads, trails : tuple of int
+        The cells of the lead and of the trail soldiers, ascending.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> index = TierIndex(load_variant("ashton"), attackers=2, defenders=1)
+    >>> index.positions, index.size, index.rows.shape
+    (8521500, 1114971, (9, 64))
+    >>> entry = index.rank(Position.parse("9/9/9/4w4/2K6/9/5b3/9/4b4 b", 9))
+    >>> str(index.unrank(entry, "b"))
+    '9/9/9/6b2/3w4b/9/4K4/9/9 b'
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        attackers: int,
+        defenders: int,
+        group: Sequence[Symmetry] | None = None,
+        representatives: NDArray[np.bool_] | None = None,
+    ) -> None:
+        if not (1 <= attackers <= variant.attackers and 0 <= defenders <= variant.defenders):
+            raise InputError(
+                f"tier {attackers}v{defenders}: {variant.name} has 1 to {variant.attackers} attackers "
+                f"and up to {variant.defenders} defenders"
+            )
+        self.variant = variant
+        self.attackers, self.defenders = attackers, defenders
+        self.kings = king_orbits(variant, tuple(group if group is not None else variant.symmetries))
+        free = tuple(sorted(variant.regions.free_cells))
+        everywhere = tuple(sorted(variant.regions.free_cells | variant.regions.camp_cells))
+        self._lead_letter, self._trail_letter = ("w", "b") if defenders else ("b", "w")
+        self.lead_men, self.trail_men = (defenders, attackers) if defenders else (attackers, 0)
+        self.leads = free if defenders else everywhere
+        self.trails = everywhere if defenders else free
+        self._representatives = representatives
+
+    @cached_property
+    def lead_space(self) -> int:
+        """Number of combinations of the leads, those on the king's cell among them."""
+        return comb(len(self.leads), self.lead_men)
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """For each king, the number of columns of its rows."""
+        return tuple(
+            comb(len(self.trails) - (king in self.trails) - self.lead_men, self.trail_men) if self.trail_men else 1
+            for king in self.kings.representatives
+        )
+
+    @cached_property
+    def representatives(self) -> NDArray[np.bool_]:
+        """For each king and each combination of the leads, whether it is the least of its class; shape (K, L)."""
+        if self._representatives is not None:
+            return self._representatives
+        return self._find_representatives()
+
+    @cached_property
+    def rows(self) -> NDArray[np.int32]:
+        """For each king and each combination of the leads, its row counted from the king's first; shape (K, L)."""
+        numbers = np.cumsum(self.representatives, axis=1, dtype=np.int32) - 1
+        return np.where(self.representatives, numbers, -1).astype(np.int32)
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """For each king, its first entry; then the size."""
+        counts = np.count_nonzero(self.representatives, axis=1)
+        found = [0]
+        for count, width in zip(counts, self.widths, strict=True):
+            found.append(found[-1] + int(count) * width)
+        return tuple(found)
+
+    @property
+    def size(self) -> int:
+        """Number of entries for one side to move, aliases included."""
+        return self.offsets[-1]
+
+    @cached_property
+    def positions(self) -> int:
+        """Number of placements without symmetry: the paper's term for this material."""
+        total = 0
+        free, everywhere = self.variant.regions.free_cells, len(self.variant.regions.camp_cells)
+        for king in self.kings.orbit:
+            left = len(free) - (king in free)
+            total += comb(left, self.defenders) * comb(left + everywhere - self.defenders, self.attackers)
+        return total
+
+    def rank(self, position: Position) -> int:
+        """Return the entry of a position's class; the side to move plays no part.
+
+        Raises
+        ------
+        InputError
+            If the position is not an undecided placement of this tier.
+        """
+        cells = position.cells
+        if len(cells) != self.variant.size**2 or position.material != (self.attackers, self.defenders):
+            raise InputError(f"position '{position}': is not of tier {self.attackers}v{self.defenders}")
+        leads = [cell for cell, piece in enumerate(cells) if piece == self._lead_letter]
+        trails = [cell for cell, piece in enumerate(cells) if piece == self._trail_letter]
+        king = cells.find("K")
+        if king not in self.kings.orbit or set(leads) - set(self.leads) or set(trails) - set(self.trails):
+            raise InputError(f"position '{position}': is no undecided placement of {self.variant.name}")
+        number = self.kings.orbit[king]
+        to_king = self.kings.group[self.kings.element[king]].table
+        images = []
+        for element in self.kings.stabilisers[number]:
+            table = self.kings.group[element].table
+            image = sorted(table[to_king[cell]] for cell in leads)
+            columns = sorted(table[to_king[cell]] for cell in trails)
+            images.append((rank_combination([self.leads.index(cell) for cell in image]), image, columns))
+        least = min(combination for combination, _, _ in images)
+        column = min(
+            rank_combination([self._open(number, image).index(cell) for cell in columns])
+            for combination, image, columns in images
+            if combination == least
+        )
+        return self.offsets[number] + int(self.rows[number, least]) * self.widths[number] + column
+
+    def unrank(self, entry: int, side: Side) -> Position:
+        """Return the placement of an entry, with a side to move; an alias gives its own placement.
+
+        Raises
+        ------
+        InputError
+            If there is no such entry.
+        """
+        if not 0 <= entry < self.size:
+            raise InputError(f"entry {entry}: tier {self.attackers}v{self.defenders} has 0 to {self.size - 1}")
+        number = next(king for king in range(len(self.widths)) if entry < self.offsets[king + 1])
+        row, column = divmod(entry - self.offsets[number], self.widths[number])
+        combination = int(np.flatnonzero(self.representatives[number])[row])
+        image = [self.leads[place] for place in unrank_combination(combination, self.lead_men)]
+        cells = ["."] * self.variant.size**2
+        cells[self.kings.representatives[number]] = "K"
+        for cell in image:
+            cells[cell] = self._lead_letter
+        left = self._open(number, image)
+        for place in unrank_combination(column, self.trail_men):
+            cells[left[place]] = self._trail_letter
+        return Position("".join(cells), side)
+
+    def _open(self, number: int, leads: Sequence[int]) -> list[int]:
+        """Return the cells that a king and the leads leave to the trails."""
+        taken = {self.kings.representatives[number], *leads}
+        return [cell for cell in self.trails if cell not in taken]
+
+    def _find_representatives(self) -> NDArray[np.bool_]:
+        places = np.array(list(combinations(range(len(self.leads)), self.lead_men)), dtype=np.int64)
+        # itertools goes by the first place; the combinatorial number system goes by the last.
+        places = places[np.lexsort(places.T)]
+        powers = np.array(
+            [[comb(place, k) for k in range(1, self.lead_men + 1)] for place in range(len(self.leads))], dtype=np.int64
+        )
+        order = np.arange(self.lead_men)
+        cells = np.array(self.leads)
+        number_of = np.full(self.variant.size**2, -1)
+        number_of[cells] = np.arange(len(cells))
+        own = np.arange(len(places))
+        least = np.ones((len(self.widths), len(places)), dtype=np.bool_)
+        for number, king in enumerate(self.kings.representatives):
+            least[number] = ~(cells[places] == king).any(axis=1)
+            for element in self.kings.stabilisers[number]:
+                table = np.array(self.kings.group[element].table)
+                images = np.sort(number_of[table[cells[places]]], axis=1)
+                least[number] &= own <= powers[images, order].sum(axis=1)
+        return least
+
+
+@lru_cache(maxsize=256)
+def tier_index(variant: Variant, attackers: int, defenders: int) -> TierIndex:
+    """Return the index of a tier under all symmetries of the rules, the same object for the same tier."""
+    return TierIndex(variant, attackers, defenders)
