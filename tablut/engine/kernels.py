@@ -40,6 +40,7 @@ __all__ = [
     "count_moves",
     "flat",
     "generate",
+    "judge",
     "key_change",
     "make",
     "neighbouring_attackers",

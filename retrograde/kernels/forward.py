@@ -1,0 +1,313 @@
+"""The forward passes: what a position's moves say about it, once and for all of a tier.
+
+`evaluate` looks at every move of the open position. Moves that capture lead to
+lower tiers, whose values are known; quiet moves stay in the tier, whose other
+side may be partly known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from retrograde.kernels.codes import ALIAS, CAPTURES, DECIDED, SAFE
+from retrograde.kernels.workspace import (
+    BASE,
+    ERRORS,
+    KING,
+    RESIDUAL,
+    WIDTH,
+    Workspace,
+    attacker_entry,
+    first_column,
+    flat_workspace,
+    is_alias,
+    next_column,
+    open_row,
+    prepare_attacker,
+    white_entry,
+)
+from tablut.engine.jit import I64, address_of, called, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import can_move, flat, king_slide, make, unmake
+from tablut.indexing.tier_kernels import TierTables, entry_of, flat_tiers
+from tablut.rules.outcome import KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK, UNDECIDED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = ["FULL", "IMMEDIATE", "STUCK", "capture_code", "enemy_beside", "forward_pass", "winner"]
+
+STUCK, IMMEDIATE, FULL = 0, 1, 2
+"""What a pass asks: is the side without a move; has it such, or a move that wins at once; all that its moves say."""
+
+
+@inlined
+def winner(outcome: int) -> int:
+    """Return the side that an outcome code names: 0 white, 1 black."""
+    return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK) else I64(1)
+
+
+@inlined
+def enemy_beside(t: Tables, board: NDArray[np.uint32], side: int, cell: int) -> bool:
+    """Return whether a piece of the other side stands next to a cell."""
+    shift = side << 4
+    rank, file = I64(t.rank[cell]), I64(t.file[cell])
+    row = (((I64(board[rank]) >> shift) & 0xFFFF) << 1) >> file
+    column = (((I64(board[t.size + file]) >> shift) & 0xFFFF) << 1) >> rank
+    return ((row | column) & 5) != 0
+
+
+@called
+def capture_code(
+    t: Tables,
+    x: TierTables,
+    w: Workspace,
+    side: int,
+    start: int,
+    target: int,
+    lower: NDArray[np.int64],
+) -> int:
+    """Return the item of the position that a capture leads to, from a lower tier; -1 if there is none.
+
+    Parameters
+    ----------
+    t, x, w
+        Flat tables, tiers and workspace; its lists still show the position before the
+        move, its board the one after it.
+    side, start, target : int
+        The move.
+    lower : pointer to int64
+        At ``2 * tier + side to move`` the address of a tier's items.
+    """
+    king = I64(w.board[2 * t.size])
+    attackers, defenders = I64(w.board[2 * t.size + 2]), I64(w.board[2 * t.size + 3])
+    # The boards' counts are those after the capture; the lists are as long as before it.
+    own, enemy = (w.spare_black, w.spare_white) if side == 1 else (w.spare_white, w.spare_black)
+    own_men, enemy_men = (w.black, w.white) if side == 1 else (w.white, w.black)
+    for k in range(attackers if side == 1 else defenders):
+        own[k] = own_men[k]
+        if I64(own_men[k]) == start:
+            own[k] = target
+    shift = side << 4
+    count, k = I64(0), I64(0)
+    while count < (defenders if side == 1 else attackers):
+        cell = I64(enemy_men[k])
+        k += 1
+        # What was captured is no longer on the board.
+        enemy[count] = cell
+        count += (I64(w.board[I64(t.rank[cell])]) >> (I64(t.file[cell]) + shift)) & 1
+    tier = I64(x.tier[attackers * (x.most_defenders + 1) + defenders])
+    entry = entry_of(x, tier, king, w.spare_black, w.spare_white, w.scratch)
+    if entry < 0:
+        return I64(-1)
+    items = address_of(lower[2 * tier + (side ^ 1)], w.sample)
+    return I64(items[entry])
+
+
+@called
+def evaluate(
+    t: Tables,
+    x: TierTables,
+    w: Workspace,
+    tier: int,
+    side: int,
+    limit: int,
+    theirs: NDArray[np.uint16],
+    lower: NDArray[np.int64],
+) -> int:
+    """Return the item of the open position, by all its moves.
+
+    Children that are won for the opponent in more than ``limit`` plies count as open:
+    their turn to be told to their parents is still to come.
+    """
+    board = w.board
+    king = w.head[KING]
+    men = x.attackers[tier] if side == 1 else x.defenders[tier] + 1
+    best, worst, count, flags, moves = I64(0), I64(0), I64(0), I64(0), I64(0)
+    for man in range(men):
+        royal = False
+        if side == 1:
+            start = I64(w.black[man])
+            prepare_attacker(x, w, man, men)
+            along_row, along_column = t.attacker_slides, t.attacker_slides
+        elif man == men - 1:
+            start = king
+            royal = True
+            along_row, along_column = t.king_slides, t.king_slides
+        else:
+            start = I64(w.white[man])
+            along_row, along_column = t.defender_slides, t.defender_slides
+        rank, file = I64(t.rank[start]), I64(t.file[start])
+        for axis in range(2):
+            line = rank if axis == 0 else t.size + file
+            content = I64(board[line])
+            content = (content | (content >> 16)) & 0xFFFF
+            block = I64(along_row[line]) if axis == 0 else I64(along_column[line])
+            targets = I64(t.slides[block + ((file if axis == 0 else rank) << t.size) + content])
+            while targets:
+                place = trailing_zeros(targets)
+                targets &= targets - 1
+                target = rank * t.size + place if axis == 0 else place * t.size + file
+                moves += 1
+                outcome, directions, undo = I64(UNDECIDED), I64(0), I64(0)
+                if (
+                    t.either_after_ply != 0
+                    or (royal and t.escapes[target] != 0)
+                    or enemy_beside(t, board, side, target)
+                ):
+                    undo, outcome = make(t, board, start | (target << 7))
+                    directions = undo >> 14
+                    item = I64(0)
+                    if outcome == UNDECIDED and directions != 0:
+                        item = capture_code(t, x, w, side, start, target, lower)
+                    unmake(t, board, undo)
+                    if outcome != UNDECIDED:
+                        if winner(outcome) == side:
+                            return I64(DECIDED | 2)
+                        worst = max(worst, I64(1))
+                        continue
+                    if directions != 0:
+                        flags |= CAPTURES
+                        if item < 0:
+                            w.head[ERRORS] += 1
+                        elif item & DECIDED == 0:
+                            flags |= SAFE
+                        elif item & 1:
+                            distance = ((item & ~DECIDED) >> 1) + 1
+                            best = distance if best == 0 else min(best, distance)
+                        else:
+                            worst = max(worst, ((item & ~DECIDED) >> 1) + 1)
+                        continue
+                entry = attacker_entry(x, w, tier, man, target) if side == 1 else white_entry(x, w, tier, man, target)
+                if entry < 0:
+                    w.head[ERRORS] += 1
+                    continue
+                item = I64(theirs[entry])
+                if item & DECIDED == 0:
+                    count += 1
+                    continue
+                distance = ((item & ~DECIDED) >> 1) + 1
+                if item & 1:
+                    best = distance if best == 0 else min(best, distance)
+                elif distance <= limit + 1:
+                    worst = max(worst, distance)
+                else:
+                    count += 1
+    if best != 0:
+        return DECIDED | (best << 1)
+    if moves == 0:
+        return I64(DECIDED | 1)
+    if count == 0 and flags & SAFE == 0:
+        return DECIDED | (worst << 1) | 1
+    return count | flags
+
+
+@called
+def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -> bool:
+    """Return whether a move of the open position ends the game in favour of its side."""
+    board, king = w.board, w.head[KING]
+    if side == 0:
+        row, column = king_slide(t, board, king)
+        if (row & w.escapes[I64(t.rank[king])]) | (column & w.escapes[t.size + I64(t.file[king])]) != 0:
+            if t.either_after_ply == 0:
+                return True
+        elif t.either_after_ply == 0 and x.attackers[tier] > 3:
+            # No ply captures more than three soldiers.
+            return False
+    men = x.attackers[tier] if side == 1 else x.defenders[tier] + 1
+    for man in range(men):
+        if side == 1:
+            start, slides = I64(w.black[man]), t.attacker_slides
+        elif man == men - 1:
+            start, slides = king, t.king_slides
+        else:
+            start, slides = I64(w.white[man]), t.defender_slides
+        rank, file = I64(t.rank[start]), I64(t.file[start])
+        for axis in range(2):
+            line = rank if axis == 0 else t.size + file
+            content = I64(board[line])
+            content = (content | (content >> 16)) & 0xFFFF
+            targets = I64(t.slides[I64(slides[line]) + ((file if axis == 0 else rank) << t.size) + content])
+            while targets:
+                place = trailing_zeros(targets)
+                targets &= targets - 1
+                target = rank * t.size + place if axis == 0 else place * t.size + file
+                if t.either_after_ply != 0 or enemy_beside(t, board, side, target):
+                    undo, outcome = make(t, board, start | (target << 7))
+                    unmake(t, board, undo)
+                    if outcome != UNDECIDED and winner(outcome) == side:
+                        return True
+    return False
+
+
+@kernel
+def forward_pass(
+    tables: Tables,
+    index: TierTables,
+    workspace: Workspace,
+    mode: int,
+    tier: int,
+    side: int,
+    first: int,
+    last: int,
+    limit: int,
+    mine: NDArray[np.uint16],
+    theirs: NDArray[np.uint16],
+    lower: NDArray[np.int64],
+) -> int:
+    """Write the items of some rows of a tier, except those that are decided; return the number of errors.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    index : TierTables
+        The tier and all that captures lead to.
+    workspace : Workspace
+        Of this thread.
+    mode : int
+        `STUCK`, `IMMEDIATE` or `FULL`.
+    tier, side : int
+        What is to be written: 0 white to move, 1 black.
+    first, last : int
+        The rows, as a range.
+    limit : int
+        See `evaluate`.
+    mine, theirs : ndarray of uint16
+        The tier's items with this and with the other side to move.
+    lower : ndarray of int64, shape (2 * tiers,)
+        Addresses, see `capture_code`.
+
+    Returns
+    -------
+    int
+        Number of moves that led out of the index; anything but 0 is a defect.
+    """
+    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    items, children, addresses = pointer(mine), pointer(theirs), pointer(lower)
+    trail_men = x.trail_men[tier]
+    w.head[ERRORS] = 0
+    for row in range(first, last):
+        open_row(t, x, w, tier, row, side)
+        base = w.head[BASE]
+        first_column(t, w, trail_men)
+        for column in range(w.head[WIDTH]):
+            if column > 0:
+                next_column(t, w, trail_men)
+            entry = base + column
+            item = I64(items[entry])
+            if mode != FULL and w.head[RESIDUAL] != 1 and trail_men > 0 and is_alias(x, w, tier, entry):
+                items[entry] = np.uint16(ALIAS)
+                continue
+            if item & DECIDED != 0 or (mode == FULL and item == ALIAS):
+                continue
+            if mode == FULL:
+                items[entry] = np.uint16(evaluate(t, x, w, tier, side, limit, children, addresses))
+            elif not can_move(t, w.board, side):
+                items[entry] = np.uint16(DECIDED | 1)
+            elif mode == IMMEDIATE and wins_at_once(t, x, w, tier, side):
+                items[entry] = np.uint16(DECIDED | 2)
+    return w.head[ERRORS]

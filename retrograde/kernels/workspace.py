@@ -1,0 +1,387 @@
+"""What one thread works on: a row and a column of a tier, as lists of cells and as a board.
+
+A *row* fixes the king and the leads; `open_row` writes them down, with the numbers
+that the row gives to the cells left over. A *column* adds the trailing attackers.
+In a tier without defenders the attackers are the leads and a row has one column.
+
+From a position, `attacker_entry` and `white_entry` give the entry that a piece's change
+of place leads to. They need no list of cells: an attacker's step changes one
+term of the column's rank; a step of a defender or of the king leads to another row,
+in which all cells have other numbers, and these depend on the row alone, so that they are
+worked out once a row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tablut.engine.jit import I64, advance, called, inlined, pointer
+from tablut.engine.kernels import toggle
+from tablut.indexing.tier_kernels import (
+    SCRATCH,
+    TierTables,
+    combination_rank,
+    entry_of,
+    place_of,
+    sort_in,
+    unrank_places,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+    from tablut.variants import Variant
+
+__all__ = [
+    "BASE",
+    "ERRORS",
+    "KING",
+    "RESIDUAL",
+    "ROOM",
+    "WIDTH",
+    "Workspace",
+    "attacker_entry",
+    "close_column",
+    "first_column",
+    "flat_workspace",
+    "is_alias",
+    "new_workspace",
+    "next_column",
+    "open_column",
+    "open_row",
+    "prepare_attacker",
+    "white_entry",
+]
+
+ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, WIDTH = 0, 1, 2, 3, 4, 5, 6
+"""Places in the head of a workspace: the king's orbit, the first entry of the row, the
+elements that keep the row, the king's cell, the number of rows opened so far, how
+many entries were asked for that do not exist, and the columns of the row."""
+
+ROOM = 128
+"""Room for a list of cells: no board has more."""
+_MISSING, _GENERIC = -1, -2
+"""Instead of a base: no such entry; a row with aliases, in which the rank needs all images."""
+
+
+class Workspace(NamedTuple):
+    """The memory of one thread; C is the number of cells.
+
+    Attributes
+    ----------
+    head : ndarray of int64
+        See `ORBIT` and its fellows.
+    leads, numbers, others, scratch : ndarray of int64
+        The leads' cells; the numbers of the trails' cells in this row (of the leads'
+        places, without trails); sums for `attacker_entry`; for `entry_of`.
+    spot : ndarray of uint8
+        By number in this row, the cell.
+    number : ndarray of int16
+        By cell, the number in this row.
+    black, white, spare_black, spare_white : ndarray of uint8
+        Cells of the soldiers; and of two other positions'.
+    board, spare_board : ndarray of uint32, shape (2N + 4,)
+        The position as the engine has it; and another.
+    hop_stamp, hop_base : ndarray of int64, shape ((defenders + 1) * C,)
+        At ``man * C + target`` the row for which they hold, and the first entry of the
+        row that the move leads to.
+    hop_number : ndarray of uint8
+        At ``(man * C + target) * 128 + number`` the number there.
+    escapes : ndarray of int64, shape (2N,)
+        By line, the places on which the king has won.
+    seen : ndarray of int64
+        Entries already treated.
+    sample : ndarray of uint16
+        Gives the type of pointers to items.
+    """
+
+    head: NDArray[np.int64]
+    leads: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    others: NDArray[np.int64]
+    scratch: NDArray[np.int64]
+    spot: NDArray[np.uint8]
+    number: NDArray[np.int16]
+    black: NDArray[np.uint8]
+    white: NDArray[np.uint8]
+    spare_black: NDArray[np.uint8]
+    spare_white: NDArray[np.uint8]
+    board: NDArray[np.uint32]
+    spare_board: NDArray[np.uint32]
+    hop_stamp: NDArray[np.int64]
+    hop_base: NDArray[np.int64]
+    hop_number: NDArray[np.uint8]
+    escapes: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    sample: NDArray[np.uint16]
+
+
+def new_workspace(variant: Variant, defenders: int) -> Workspace:
+    """Return memory for one thread that works on tiers of at most so many defenders."""
+    size, cells = variant.size, variant.size**2
+    escapes = np.zeros(2 * size, dtype=np.int64)
+    for cell in variant.regions.escapes:
+        rank, file = divmod(cell, size)
+        escapes[rank] |= 1 << file
+        escapes[size + file] |= 1 << rank
+    hops = (defenders + 1) * cells
+    return Workspace(
+        head=np.zeros(8, dtype=np.int64),
+        leads=np.zeros(ROOM, dtype=np.int64),
+        numbers=np.zeros(ROOM, dtype=np.int64),
+        others=np.zeros(3 * ROOM, dtype=np.int64),
+        scratch=np.zeros(SCRATCH, dtype=np.int64),
+        spot=np.zeros(ROOM, dtype=np.uint8),
+        number=np.zeros(ROOM, dtype=np.int16),
+        black=np.zeros(ROOM, dtype=np.uint8),
+        white=np.zeros(ROOM, dtype=np.uint8),
+        spare_black=np.zeros(2 * ROOM, dtype=np.uint8),
+        spare_white=np.zeros(2 * ROOM, dtype=np.uint8),
+        board=np.zeros(2 * size + 4, dtype=np.uint32),
+        spare_board=np.zeros(2 * size + 4, dtype=np.uint32),
+        hop_stamp=np.zeros(hops, dtype=np.int64),
+        hop_base=np.zeros(hops, dtype=np.int64),
+        hop_number=np.zeros(hops * ROOM, dtype=np.uint8),
+        escapes=escapes,
+        seen=np.zeros(4 * cells, dtype=np.int64),
+        sample=np.zeros(1, dtype=np.uint16),
+    )
+
+
+@inlined
+def flat_workspace(w: Workspace) -> Workspace:
+    """Return the workspace with flat pointers for arrays, as every function here takes it."""
+    return Workspace(
+        pointer(w.head),
+        pointer(w.leads),
+        pointer(w.numbers),
+        pointer(w.others),
+        pointer(w.scratch),
+        pointer(w.spot),
+        pointer(w.number),
+        pointer(w.black),
+        pointer(w.white),
+        pointer(w.spare_black),
+        pointer(w.spare_white),
+        pointer(w.board),
+        pointer(w.spare_board),
+        pointer(w.hop_stamp),
+        pointer(w.hop_base),
+        pointer(w.hop_number),
+        pointer(w.escapes),
+        pointer(w.seen),
+        pointer(w.sample),
+    )
+
+
+@called
+def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: int) -> None:
+    """Set the workspace to a row of a tier, counted over all kings, without trails on the board."""
+    by_king = tier * x.kings
+    orbit = I64(0)
+    while orbit + 1 < x.kings and x.first_row[by_king + orbit + 1] <= row:
+        orbit += 1
+    by_king += orbit
+    kind, lead_men = x.lead_kind[tier], x.lead_men[tier]
+    king = I64(x.representative[orbit])
+    w.head[ORBIT] = orbit
+    w.head[BASE] = x.base[by_king] + (row - x.first_row[by_king]) * x.width[by_king]
+    w.head[RESIDUAL] = I64(x.residual[x.meta_at[tier] + row])
+    w.head[KING] = king
+    w.head[WIDTH] = x.width[by_king]
+    w.head[STAMP] += 1
+    board = w.board
+    for line in range(2 * t.size):
+        board[line] = np.uint32(0)
+    board[2 * t.size] = np.uint32(king)
+    board[2 * t.size + 1] = np.uint32(side)
+    board[2 * t.size + 2] = np.uint32(x.attackers[tier])
+    board[2 * t.size + 3] = np.uint32(x.defenders[tier])
+    toggle(t, board, king, 16)
+    unrank_places(x.binomial, x.most, I64(x.combination[x.meta_at[tier] + row]), lead_men, x.cells, w.numbers)
+    men = w.white if kind == 1 else w.black
+    for k in range(lead_men):
+        cell = I64(x.spot[kind * x.cells + w.numbers[k]])
+        w.leads[k] = cell
+        men[k] = cell
+        toggle(t, board, cell, kind << 4)
+    if x.trail_men[tier] > 0:
+        count = I64(0)
+        for cell in range(x.cells):
+            w.number[cell] = -1
+            if x.place[cell] >= 0:
+                w.number[cell] = count
+                w.spot[count] = cell
+                count += 1
+                taken = cell == king
+                for k in range(lead_men):
+                    taken |= w.leads[k] == cell
+                if taken:
+                    count -= 1
+                    w.number[cell] = -1
+
+
+@inlined
+def first_column(t: Tables, w: Workspace, trail_men: int) -> None:
+    """Put the trails of an open row on their first cells."""
+    for k in range(trail_men):
+        w.numbers[k] = k
+        w.black[k] = w.spot[k]
+        toggle(t, w.board, I64(w.spot[k]), 0)
+
+
+@inlined
+def open_column(t: Tables, x: TierTables, w: Workspace, trail_men: int, column: int) -> None:
+    """Put the trails of an open row on the cells of a column."""
+    if trail_men > 0:
+        unrank_places(x.binomial, x.most, column, trail_men, x.cells, w.numbers)
+        for k in range(trail_men):
+            w.black[k] = w.spot[w.numbers[k]]
+            toggle(t, w.board, I64(w.black[k]), 0)
+
+
+@inlined
+def close_column(t: Tables, w: Workspace, trail_men: int) -> None:
+    """Take the trails off the board."""
+    for k in range(trail_men):
+        toggle(t, w.board, I64(w.black[k]), 0)
+
+
+@inlined
+def next_column(t: Tables, w: Workspace, trail_men: int) -> None:
+    """Move the trails on to the next column, which must exist."""
+    k = I64(0)
+    while k + 1 < trail_men and w.numbers[k] + 1 == w.numbers[k + 1]:
+        toggle(t, w.board, I64(w.black[k]), 0)
+        k += 1
+    toggle(t, w.board, I64(w.black[k]), 0)
+    w.numbers[k] += 1
+    w.black[k] = w.spot[w.numbers[k]]
+    toggle(t, w.board, I64(w.black[k]), 0)
+    for low in range(k):
+        w.numbers[low] = low
+        w.black[low] = w.spot[low]
+        toggle(t, w.board, I64(w.black[low]), 0)
+
+
+@called
+def is_alias(x: TierTables, w: Workspace, tier: int, entry: int) -> bool:
+    """Return whether the open position is ranked elsewhere; only a row with a residual group has such."""
+    return entry_of(x, tier, w.head[KING], w.black, w.white, w.scratch) != entry
+
+
+@inlined
+def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
+    """Write what the other attackers contribute to a rank, for `attacker_entry`.
+
+    With j of the others below the attacker, those contribute ``others[128 + j]`` and
+    the ones above ``others[256 + j]``.
+    """
+    others = w.others
+    for k in range(men - 1):
+        others[k] = w.numbers[k + (1 if k >= man else 0)]
+    total = I64(0)
+    for k in range(men - 1):
+        others[ROOM + k] = total
+        total += x.binomial[others[k] * x.most + k + 1]
+    others[ROOM + men - 1] = total
+    total = I64(0)
+    for k in range(men - 1, 0, -1):
+        others[2 * ROOM + k] = total
+        total += x.binomial[others[k - 1] * x.most + k + 1]
+    others[2 * ROOM] = total
+
+
+@inlined
+def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
+    """Return the entry of the open position with one attacker elsewhere, or -1; `prepare_attacker` comes first."""
+    trail_men, men = x.trail_men[tier], x.attackers[tier]
+    if trail_men > 0 and w.head[RESIDUAL] != 1:
+        return moved_entry(x, w, tier, 1, man, target)
+    number = I64(w.number[target]) if trail_men > 0 else I64(x.place[target])
+    if number < 0:
+        return I64(-1)
+    others = w.others
+    below = I64(0)
+    while below < men - 1 and others[below] < number:
+        below += 1
+    rank = others[ROOM + below] + x.binomial[number * x.most + below + 1] + others[2 * ROOM + below]
+    if trail_men > 0:
+        return w.head[BASE] + rank
+    orbit = w.head[ORBIT]
+    row = I64(x.row[x.rows_at[tier] + orbit * x.lead_space[tier] + rank])
+    return x.base[tier * x.kings + orbit] + row if row >= 0 else I64(-1)
+
+
+@inlined
+def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
+    """Return the entry of the open position with a defender, or the king (the last man), elsewhere, or -1."""
+    trail_men = x.trail_men[tier]
+    if trail_men == 0:
+        return moved_entry(x, w, tier, 0, man, target)
+    key = man * x.cells + target
+    if w.hop_stamp[key] != w.head[STAMP]:
+        find_hop(x, w, tier, man, target)
+    base = w.hop_base[key]
+    if base < 0:
+        return moved_entry(x, w, tier, 0, man, target) if base == _GENERIC else I64(-1)
+    numbers = advance(w.hop_number, key * ROOM)
+    for k in range(trail_men):
+        sort_in(w.scratch, k, I64(numbers[w.numbers[k]]))
+    return base + combination_rank(x.binomial, x.most, w.scratch, trail_men)
+
+
+@called
+def moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, target: int) -> int:
+    """Return the entry of the open position with one man of a side elsewhere, from the lists of cells."""
+    king = w.head[KING]
+    if side == 0 and man == x.defenders[tier]:
+        return entry_of(x, tier, target, w.black, w.white, w.scratch)
+    men = w.black if side == 1 else w.white
+    cell = men[man]
+    men[man] = target
+    entry = entry_of(x, tier, king, w.black, w.white, w.scratch)
+    men[man] = cell
+    return entry
+
+
+@called
+def find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
+    """Work out, for the open row, where a defender's or the king's change of place leads."""
+    key = man * x.cells + target
+    lead_men = x.lead_men[tier]
+    w.hop_stamp[key] = w.head[STAMP]
+    w.hop_base[key] = _MISSING
+    king = target if man == lead_men else w.head[KING]
+    orbit = I64(x.king[king])
+    if orbit < 0:
+        return
+    first = I64(x.to_king[king])
+    kind = x.lead_kind[tier]
+    for k in range(lead_men):
+        cell = target if k == man else w.leads[k]
+        number = I64(x.place[kind * x.cells + I64(x.image[first * x.cells + cell])])
+        if number < 0:
+            return
+        sort_in(w.scratch, k, number)
+    at = x.rows_at[tier] + orbit * x.lead_space[tier] + combination_rank(x.binomial, x.most, w.scratch, lead_men)
+    row = I64(x.row[at])
+    if row < 0:
+        return
+    by_king = tier * x.kings + orbit
+    if x.residual[x.meta_at[tier] + x.first_row[by_king] + row] != 1:
+        w.hop_base[key] = _GENERIC
+        return
+    w.hop_base[key] = x.base[by_king] + row * x.width[by_king]
+    element = I64(x.compose[(I64(x.element[at]) << 3) + first])
+    for k in range(lead_men):
+        cell = target if k == man else w.leads[k]
+        w.scratch[k] = I64(x.image[element * x.cells + cell])
+    for cell in range(x.cells):
+        number = I64(w.number[cell])
+        if number >= 0:
+            there = place_of(x, orbit, w.scratch, lead_men, I64(x.image[element * x.cells + cell]))
+            w.hop_number[key * ROOM + number] = there & 0xFF
