@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.kernels.workspace import Workspace
+    from symmetry import Symmetry
     from tablut.indexing.tiers import TierIndex
     from tablut.position import Move
     from tablut.prober import Wdl
@@ -123,6 +125,11 @@ class SolvedGame:
                 last = int(np.flatnonzero(classes)[-1]) if classes.any() else 0
                 self.counts[(*material, name)] = Counts(classes[: last + 1], positions[: last + 1])
         self.mutual_zugzwangs = self._find_zugzwangs()
+
+    @property
+    def group(self) -> tuple[Symmetry, ...]:
+        """The symmetries that classes are taken under: those that keep the start."""
+        return self._solver.group
 
     @property
     def unforced(self) -> Wdl:
@@ -307,7 +314,7 @@ def _mark_side(
     rows: int,
     marks: tuple[NDArray[np.uint8], ...],
     addresses: NDArray[np.int64],
-    workspaces: list[object],
+    workspaces: list[Workspace],
 ) -> int:
     parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
     free = list(workspaces)
