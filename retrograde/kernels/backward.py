@@ -235,7 +235,7 @@ def tell(
     return seen
 
 
-@called
+@inlined
 def tell_parents(
     t: Tables,
     x: TierTables,

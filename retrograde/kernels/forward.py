@@ -29,7 +29,7 @@ from retrograde.kernels.workspace import (
     white_entry,
 )
 from tablut.engine.jit import I64, address_of, called, inlined, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import can_move, flat, king_slide, make, unmake
+from tablut.engine.kernels import can_move, capture_directions, flat, king_slide, make, unmake
 from tablut.indexing.tier_kernels import TierTables, entry_of, flat_tiers
 from tablut.rules.outcome import KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK, UNDECIDED
 
@@ -108,6 +108,18 @@ def capture_code(
 
 
 @inlined
+def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
+    """Return whether a piece that goes to an empty cell may capture something there.
+
+    The piece need not be there yet: what it captures does not depend on the cell that it
+    leaves, except around the king; ``king`` is the king's cell after the move.
+    """
+    if side == 1 and (king == t.castle or t.facing[king * t.cells + target] != 0):
+        return True
+    return capture_directions(t, board, side, target, king) != 0
+
+
+@inlined
 def may_return(t: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
     """Return whether a piece that goes to an empty cell, and captures nothing there, may go straight back."""
     rank, file = I64(t.rank[target]), I64(t.file[target])
@@ -126,10 +138,12 @@ def nearest(targets: int, place: int) -> tuple[int, int]:
     below, above = targets & ((1 << place) - 1), targets >> (place + 1)
     down, up = I64(0), I64(0)
     if below != 0:
-        top = I64(0)
-        while below >> (top + 1) != 0:
-            top += 1
-        down = ((1 << place) - 1) & ~((1 << top) - 1)
+        # Every bit up to the highest one.
+        below |= below >> 1
+        below |= below >> 2
+        below |= below >> 4
+        below |= below >> 8
+        down = ((1 << place) - 1) & ~(below >> 1)
     if above != 0:
         up = ((2 << trailing_zeros(above)) - 1) << (place + 1)
     return down, up
@@ -157,7 +171,7 @@ def threat(t: Tables, w: Workspace, king: int) -> tuple[bool, int, int]:
     return ways > 1, I64(0), I64(0)
 
 
-@called
+@inlined
 def evaluate(
     t: Tables,
     x: TierTables,
@@ -187,11 +201,11 @@ def evaluate(
         royal = False
         if side == 1:
             start, slides = I64(w.black[man]), t.attacker_slides
-            prepare_attacker(x, w, man, men)
         elif man == men - 1:
             start, slides, royal = king, t.king_slides, True
         else:
             start, slides = I64(w.white[man]), t.defender_slides
+        prepared = False
         rank, file = I64(t.rank[start]), I64(t.file[start])
         for axis in range(2):
             line = rank if axis == 0 else t.size + file
@@ -215,7 +229,10 @@ def evaluate(
                 moves += 1
                 if (
                     (royal and t.escapes[target] != 0)
-                    or enemy_beside(t, board, side, target)
+                    or (
+                        enemy_beside(t, board, side, target)
+                        and may_capture(t, board, side, target, target if royal else king)
+                    )
                     or (t.either_after_ply != 0 and not may_return(t, board, slides, start, target))
                 ):
                     undo, outcome = make(t, board, start | (target << 7))
@@ -241,7 +258,13 @@ def evaluate(
                         else:
                             worst = max(worst, ((item & ~DECIDED) >> 1) + 1)
                         continue
-                entry = attacker_entry(x, w, tier, man, target) if side == 1 else white_entry(x, w, tier, man, target)
+                if side == 1:
+                    if not prepared:
+                        prepare_attacker(x, w, man, men)
+                        prepared = True
+                    entry = attacker_entry(x, w, tier, man, target)
+                else:
+                    entry = white_entry(x, w, tier, man, target)
                 if entry < 0:
                     w.head[ERRORS] += 1
                     continue
@@ -278,7 +301,7 @@ def white_beside(t: Tables, board: NDArray[np.uint32], line: int) -> int:
     return beside & ((1 << t.size) - 1)
 
 
-@called
+@inlined
 def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -> bool:
     """Return whether an escape or a capture in the open position ends the game in favour of its side.
 
@@ -312,7 +335,10 @@ def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -
                 place = trailing_zeros(targets)
                 targets &= targets - 1
                 target = rank * t.size + place if axis == 0 else place * t.size + file
-                if (royal and t.escapes[target] != 0) or enemy_beside(t, board, side, target):
+                if (royal and t.escapes[target] != 0) or (
+                    enemy_beside(t, board, side, target)
+                    and may_capture(t, board, side, target, target if royal else king)
+                ):
                     undo, outcome = make(t, board, start | (target << 7))
                     unmake(t, board, undo)
                     if outcome != UNDECIDED and winner(outcome) == side:
