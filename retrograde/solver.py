@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.kernels.backward import TOLD, WORST, backward_pass
-from retrograde.kernels.codes import ALIAS, DECIDED
+from retrograde.kernels.codes import DECIDED
 from retrograde.kernels.forward import FULL, IMMEDIATE, STUCK, forward_pass
 from retrograde.kernels.reverse import reverse_slides
 from retrograde.kernels.workspace import new_workspace
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.kernels.workspace import Workspace
     from symmetry import Symmetry
     from tablut.variants import Variant
 
@@ -197,7 +198,7 @@ class _Tier:
         solver = self.solver
         mine, theirs = self.arrays[side], self.arrays[1 - side]
 
-        def run(workspace: object, first: int, last: int) -> int:
+        def run(workspace: Workspace, first: int, last: int) -> int:
             return forward_pass(
                 solver.tables, solver.index, workspace, mode, self.tier, side, first, last, 1, mine, theirs, self.lower
             )
@@ -213,7 +214,7 @@ class _Tier:
         items, parents = self.arrays[side], self.arrays[1 - side]
         reports = []
 
-        def run(workspace: object, first: int, last: int) -> int:
+        def run(workspace: Workspace, first: int, last: int) -> int:
             report = np.zeros(16, dtype=np.int64)
             reports.append(report)
             return backward_pass(
@@ -249,7 +250,7 @@ class _Tier:
             self.known.update({(side, int(code)): int(codes[code]) for code in np.flatnonzero(codes)})
             self.longest = max(self.longest, (len(codes) - 1) >> 1)
 
-    def _share(self, run: Callable[[object, int, int], int]) -> None:
+    def _share(self, run: Callable[[Workspace, int, int], int]) -> None:
         solver = self.solver
         parts = list(self.parts())
         if len(parts) == 1:
@@ -274,8 +275,3 @@ class _Tier:
 def codes_of(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
     """Return the codes of items: 0 not forced, ``2 d`` a win in d plies, ``2 d + 1`` a loss; aliases give 0."""
     return np.where(items & DECIDED, items & ~np.uint16(DECIDED), 0).astype(np.uint16)
-
-
-def aliases(items: NDArray[np.uint16]) -> NDArray[np.bool_]:
-    """Return which items no position is ranked to."""
-    return items == ALIAS

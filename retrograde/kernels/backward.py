@@ -59,8 +59,44 @@ TOLD, WORST = 0, 1
 
 
 @called
+def has_symmetry(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> bool:
+    """Return whether an element of the group other than the identity keeps a position."""
+    attackers, defenders = x.attackers[tier], x.defenders[tier]
+    for element in range(1, x.elements):
+        table = advance(x.image, element * x.cells)
+        if I64(table[king]) == king and keeps(table, black, attackers) and keeps(table, white, defenders):
+            return True
+    return False
+
+
+@inlined
+def keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bool:
+    """Return whether a permutation maps a list of cells to the same cells."""
+    for k in range(count):
+        found = False
+        for other in range(count):
+            found |= cells[other] == table[I64(cells[k])]
+        if not found:
+            return False
+    return True
+
+
+@called
+def moved_has_symmetry(x: TierTables, w: Workspace, tier: int, side: int, man: int, cell: int) -> bool:
+    """Return whether the open position, one man of a side elsewhere, has a symmetry."""
+    if side == 0 and man == x.defenders[tier]:
+        return has_symmetry(x, tier, cell, w.black, w.white)
+    men = w.black if side == 1 else w.white
+    here = men[man]
+    men[man] = cell
+    found = has_symmetry(x, tier, w.head[KING], w.black, w.white)
+    men[man] = here
+    return found
+
+
+@called
 def is_symmetric(x: TierTables, tier: int, entry: int) -> bool:
-    """Return whether the row of an entry has a residual group."""
+    """Return whether the row of an entry has a residual group; in a tier without trails, whether the entry has."""
     by_king = tier * x.kings
     orbit = I64(0)
     while orbit + 1 < x.kings and x.base[by_king + orbit + 1] <= entry:
@@ -157,7 +193,7 @@ def tell(
     lost: bool,
     child: int,
     parent: int,
-    symmetric: bool,
+    counted: bool,
     parents: NDArray[np.uint16],
     lower: NDArray[np.int64],
     report: NDArray[np.int64],
@@ -178,7 +214,7 @@ def tell(
     if item & DECIDED != 0:
         return seen
     moves = I64(1)
-    if symmetric or is_symmetric(x, tier, parent):
+    if counted:
         for number in range(seen):
             if w.seen[number] == parent:
                 return seen
@@ -217,10 +253,11 @@ def tell_parents(
     """Tell all parents of the open position, in which ``side`` has just moved."""
     board = w.board
     king = w.head[KING]
-    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
-        # A ply that leads here ends the game.
+    if t.either_after_ply != 0 and not can_move(t, board, side):
+        # A ply that leads here ends the game, and loses it for its mover.
         return
-    symmetric = w.head[RESIDUAL] != 1
+    trail_men = x.trail_men[tier]
+    symmetric = w.head[RESIDUAL] != 1 and (trail_men == 0 or has_symmetry(x, tier, king, w.black, w.white))
     attackers = x.attackers[tier]
     men = attackers if side == 1 else x.defenders[tier] + 1
     seen = I64(0)
@@ -251,10 +288,16 @@ def tell_parents(
                 starts &= starts - 1
                 start = rank * t.size + place if axis == 0 else place * t.size + file
                 parent = attacker_entry(x, w, tier, man, start) if side == 1 else white_entry(x, w, tier, man, start)
-                if parent >= 0:
-                    seen = tell(
-                        t, x, w, tier, side, distance, lost, child, parent, symmetric, parents, lower, report, seen
-                    )
+                if parent < 0:
+                    continue
+                # Only these come from rows with a residual group.
+                if trail_men == 0:
+                    counted = symmetric or is_symmetric(x, tier, parent)
+                elif w.head[RESIDUAL] != 1 if side == 1 else w.hop_base[man * x.cells + start] < 0:
+                    counted = symmetric or moved_has_symmetry(x, w, tier, side, man, start)
+                else:
+                    counted = symmetric
+                seen = tell(t, x, w, tier, side, distance, lost, child, parent, counted, parents, lower, report, seen)
 
 
 @inlined

@@ -107,6 +107,56 @@ def capture_code(
     return I64(items[entry])
 
 
+@inlined
+def may_return(t: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
+    """Return whether a piece that goes to an empty cell, and captures nothing there, may go straight back."""
+    rank, file = I64(t.rank[target]), I64(t.file[target])
+    along_row = I64(t.rank[start]) == rank
+    line = rank if along_row else t.size + file
+    content = I64(board[line])
+    content = (content | (content >> 16)) & 0xFFFF
+    home = I64(t.file[start]) if along_row else I64(t.rank[start])
+    back = I64(t.slides[I64(slides[line]) + ((file if along_row else rank) << t.size) + (content & ~(1 << home))])
+    return (back >> home) & 1 != 0
+
+
+@inlined
+def nearest(targets: int, place: int) -> tuple[int, int]:
+    """Return the masks of the way, ends excluded and included, to the nearest target below and above a place."""
+    below, above = targets & ((1 << place) - 1), targets >> (place + 1)
+    down, up = I64(0), I64(0)
+    if below != 0:
+        top = I64(0)
+        while below >> (top + 1) != 0:
+            top += 1
+        down = ((1 << place) - 1) & ~((1 << top) - 1)
+    if above != 0:
+        up = ((2 << trailing_zeros(above)) - 1) << (place + 1)
+    return down, up
+
+
+@inlined
+def threat(t: Tables, w: Workspace, king: int) -> tuple[bool, int, int]:
+    """Return whether white, if it were to move, could let the king escape, and on what ways.
+
+    Returns
+    -------
+    threatens : bool
+        Whether it could.
+    row, column : int
+        If there is only one way, its cells as a mask of the king's row or of its
+        column; otherwise no cell blocks all ways, and both are 0.
+    """
+    rank, file = I64(t.rank[king]), I64(t.file[king])
+    row, column = king_slide(t, w.board, king)
+    west, east = nearest(row & w.escapes[rank], file)
+    south, north = nearest(column & w.escapes[t.size + file], rank)
+    ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
+    if ways == 1:
+        return True, west | east, south | north
+    return ways > 1, I64(0), I64(0)
+
+
 @called
 def evaluate(
     t: Tables,
@@ -125,38 +175,48 @@ def evaluate(
     """
     board = w.board
     king = w.head[KING]
+    king_rank, king_file = I64(t.rank[king]), I64(t.file[king])
     men = x.attackers[tier] if side == 1 else x.defenders[tier] + 1
     best, worst, count, flags, moves = I64(0), I64(0), I64(0), I64(0), I64(0)
+    # While the king threatens to escape, a quiet move of black's that does not block its
+    # way lets it: such a child is known without being looked up.
+    threatened, row_way, column_way = False, I64(0), I64(0)
+    if side == 1 and t.either_after_ply == 0 and limit > 0:
+        threatened, row_way, column_way = threat(t, w, king)
     for man in range(men):
         royal = False
         if side == 1:
-            start = I64(w.black[man])
+            start, slides = I64(w.black[man]), t.attacker_slides
             prepare_attacker(x, w, man, men)
-            along_row, along_column = t.attacker_slides, t.attacker_slides
         elif man == men - 1:
-            start = king
-            royal = True
-            along_row, along_column = t.king_slides, t.king_slides
+            start, slides, royal = king, t.king_slides, True
         else:
-            start = I64(w.white[man])
-            along_row, along_column = t.defender_slides, t.defender_slides
+            start, slides = I64(w.white[man]), t.defender_slides
         rank, file = I64(t.rank[start]), I64(t.file[start])
         for axis in range(2):
             line = rank if axis == 0 else t.size + file
             content = I64(board[line])
             content = (content | (content >> 16)) & 0xFFFF
-            block = I64(along_row[line]) if axis == 0 else I64(along_column[line])
-            targets = I64(t.slides[block + ((file if axis == 0 else rank) << t.size) + content])
+            targets = I64(t.slides[I64(slides[line]) + ((file if axis == 0 else rank) << t.size) + content])
+            if threatened:
+                if axis == 0:
+                    blocks = (row_way if rank == king_rank else 0) | (((column_way >> rank) & 1) << king_file)
+                else:
+                    blocks = (column_way if file == king_file else 0) | (((row_way >> file) & 1) << king_rank)
+                concerned = (blocks | white_beside(t, board, line)) & targets
+                if concerned != targets:
+                    moves += 1
+                    worst = max(worst, I64(2))
+                targets = concerned
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
                 target = rank * t.size + place if axis == 0 else place * t.size + file
                 moves += 1
-                outcome, directions, undo = I64(UNDECIDED), I64(0), I64(0)
                 if (
-                    t.either_after_ply != 0
-                    or (royal and t.escapes[target] != 0)
+                    (royal and t.escapes[target] != 0)
                     or enemy_beside(t, board, side, target)
+                    or (t.either_after_ply != 0 and not may_return(t, board, slides, start, target))
                 ):
                     undo, outcome = make(t, board, start | (target << 7))
                     directions = undo >> 14
@@ -205,24 +265,41 @@ def evaluate(
     return count | flags
 
 
+@inlined
+def white_beside(t: Tables, board: NDArray[np.uint32], line: int) -> int:
+    """Return the places of a line beside which a white piece stands, on the line or on those next to it."""
+    white = I64(board[line]) >> 16
+    beside = (white << 1) | (white >> 1)
+    # The lines of one direction stand side by side, rows before columns.
+    if line != 0 and line != t.size:
+        beside |= I64(board[line - 1]) >> 16
+    if line != t.size - 1 and line != 2 * t.size - 1:
+        beside |= I64(board[line + 1]) >> 16
+    return beside & ((1 << t.size) - 1)
+
+
 @called
 def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -> bool:
-    """Return whether a move of the open position ends the game in favour of its side."""
+    """Return whether an escape or a capture in the open position ends the game in favour of its side.
+
+    Quiet moves that leave the other side without a move are not looked for: the positions
+    that they lead to tell their parents.
+    """
     board, king = w.board, w.head[KING]
-    if side == 0:
+    if side == 0 and t.either_after_ply == 0:
         row, column = king_slide(t, board, king)
         if (row & w.escapes[I64(t.rank[king])]) | (column & w.escapes[t.size + I64(t.file[king])]) != 0:
-            if t.either_after_ply == 0:
-                return True
-        elif t.either_after_ply == 0 and x.attackers[tier] > 3:
+            return True
+        if x.attackers[tier] > 3:
             # No ply captures more than three soldiers.
             return False
     men = x.attackers[tier] if side == 1 else x.defenders[tier] + 1
     for man in range(men):
+        royal = False
         if side == 1:
             start, slides = I64(w.black[man]), t.attacker_slides
         elif man == men - 1:
-            start, slides = king, t.king_slides
+            start, slides, royal = king, t.king_slides, True
         else:
             start, slides = I64(w.white[man]), t.defender_slides
         rank, file = I64(t.rank[start]), I64(t.file[start])
@@ -235,7 +312,7 @@ def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -
                 place = trailing_zeros(targets)
                 targets &= targets - 1
                 target = rank * t.size + place if axis == 0 else place * t.size + file
-                if t.either_after_ply != 0 or enemy_beside(t, board, side, target):
+                if (royal and t.escapes[target] != 0) or enemy_beside(t, board, side, target):
                     undo, outcome = make(t, board, start | (target << 7))
                     unmake(t, board, undo)
                     if outcome != UNDECIDED and winner(outcome) == side:

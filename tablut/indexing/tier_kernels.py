@@ -58,8 +58,8 @@ class TierTables(NamedTuple):
 
     Attributes
     ----------
-    cells, kings, most : int
-        C, K, and the length of a row of ``binomial``.
+    cells, kings, most, elements : int
+        C, K, the length of a row of ``binomial``, and the order of the group.
     binomial : ndarray of int64, flat
         At ``n * most + k`` the number of k-combinations of n.
     place : ndarray of int16, shape (2 * C,)
@@ -104,6 +104,7 @@ class TierTables(NamedTuple):
     cells: int
     kings: int
     most: int
+    elements: int
     binomial: NDArray[np.int64]
     place: NDArray[np.int16]
     spot: NDArray[np.uint8]
@@ -228,6 +229,7 @@ def tier_tables(
         cells=cells,
         kings=kings,
         most=most,
+        elements=len(elements),
         binomial=binomial.ravel(),
         place=place.ravel(),
         spot=spot.ravel(),
@@ -270,6 +272,7 @@ def flat_tiers(x: TierTables) -> TierTables:
         x.cells,
         x.kings,
         x.most,
+        x.elements,
         pointer(x.binomial),
         pointer(x.place),
         pointer(x.spot),

@@ -1,0 +1,92 @@
+"""``tablut solve``: who wins a reduced board, with every position that its start reaches."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.cli.options import VariantOption
+from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.errors import InputError
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from retrograde.report import Line, SolveReport
+    from tablut.variants import Variant
+
+__all__ = ["solve_command"]
+
+
+@command
+def solve_command(
+    variant: VariantOption = "ashton",
+    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
+    memory: Annotated[
+        int | None,
+        typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB. [default: what the machine has]"),
+    ] = None,
+) -> Reply:
+    """Solve a reduced board completely: the value of every position that the start reaches.
+
+    Values are those of the position itself, without the history of a game; distances are
+    in plies to the end under best play.
+    """
+    from retrograde.report import solve_report
+    from retrograde.solution import memory_needed
+
+    rules = load_variant(variant)
+    needed = memory_needed(rules)
+    limit = memory << 20 if memory else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > limit:
+        raise InputError(
+            f"variant {rules.name}: its solution needs about {needed / 2**20:,.0f} MiB of memory and "
+            f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
+        )
+    with progress("solve") as display:
+        task = display.add_task("", total=None)
+        report, _ = interruptible(
+            lambda: solve_report(rules, threads=threads, advanced=lambda step: display.update(task, description=step))
+        )
+    return Reply(report, lambda console: _show(console, rules, report))
+
+
+def _show(console: Console, variant: Variant, report: SolveReport) -> None:
+    from rich.table import Table
+
+    from tablut.cli.draw import draw_board
+    from tablut.position import Position
+
+    console.print(draw_board(variant, variant.start))
+    ends = "" if report.dtm is None else f" in {report.dtm} plies"
+    who = {"white": "White wins", "black": "Black wins", "draw": "A draw", "unresolved": "Unresolved"}[report.value]
+    console.print(
+        f"[bold]{who}{ends}[/bold]: {' '.join(report.start.line) or 'neither side can force a win'}\n", soft_wrap=True
+    )
+    table = Table(box=None, pad_edge=False)
+    unforced = "draw" if report.white_to_move.unresolved + report.black_to_move.unresolved == 0 else "unresolved"
+    for name in ("to move", "win", unforced, "loss", "classes: win", unforced, "loss"):
+        table.add_column(name, justify="left" if name == "to move" else "right")
+    for side in ("white", "black"):
+        whole, classes = getattr(report, f"{side}_to_move"), getattr(report.by_class, f"{side}_to_move")
+        cells = [
+            number for count in (whole, classes) for number in (count.win, count.draw + count.unresolved, count.loss)
+        ]
+        table.add_row(side, *(f"{number:,}" for number in cells))
+    console.print(table)
+    console.print(
+        f"\n{report.positions:,} positions are reached, {report.classes:,} classes under the "
+        f"{len(report.symmetries)} symmetries of the start; the bound counts {report.bound:,}."
+    )
+    zugzwangs = report.mutual_zugzwangs
+    console.print(
+        f"Mutual zugzwangs: {zugzwangs['full']:,} that either side loses, {zugzwangs['half']:,} that cost a draw."
+    )
+    if report.longest is not None:
+        longest: Line = report.longest
+        console.print(f"\nFurthest from the end, {report.max_dtm} plies:  {longest.position}", soft_wrap=True)
+        console.print(draw_board(variant, Position.parse(longest.position, variant.size).rows()))
+        console.print(" ".join(longest.line), soft_wrap=True)
