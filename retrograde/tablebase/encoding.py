@@ -1,0 +1,128 @@
+"""From the solver's codes to what is stored, chunk by chunk, and from stored codes to values.
+
+A code is an integer: 0 where neither side can force a win, ``2 d`` for a win in d plies
+of the side to move, ``2 d + 1`` for a loss in d. It is stored as it is, in one byte
+where all codes of an array fit, in the order of the index: reordering rows and
+columns, differences to neighbours, and predicting one side to move from the other were
+measured and gain less than larger chunks do (see ``docs/tablebases.md``).
+
+Aliases, to which no position is ranked, repeat the code before them, which costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tablut.prober import Wdl
+
+__all__ = [
+    "ALIAS_CODE",
+    "code_histogram",
+    "fill_aliases",
+    "pack_bits",
+    "slices",
+    "unforced",
+    "unpack_bits",
+    "value_table",
+]
+
+ALIAS_CODE: Final = 0xFFFF
+"""Marks an alias in the arrays that are written."""
+
+_STEP = 1 << 22
+
+
+def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of consecutive parts.
+
+    Examples
+    --------
+    >>> list(slices(5, 2))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, length, step):
+        yield start, min(start + step, length)
+
+
+def code_histogram(codes: NDArray[np.uint16]) -> dict[int, int]:
+    """Return how often each code occurs; aliases are not counted.
+
+    Parameters
+    ----------
+    codes : ndarray of uint16, shape (n,)
+        Read part by part, so it may be mapped from a file.
+
+    Examples
+    --------
+    >>> code_histogram(np.array([3, 0, ALIAS_CODE, 3], dtype=np.uint16))
+    {0: 1, 3: 2}
+    """
+    counts = np.zeros(ALIAS_CODE + 1, dtype=np.int64)
+    for start, stop in slices(len(codes), _STEP):
+        part = np.bincount(codes[start:stop])
+        counts[: len(part)] += part
+    return {int(code): int(counts[code]) for code in np.flatnonzero(counts[:ALIAS_CODE])}
+
+
+def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Return codes in which each alias repeats the code before it, those at the front the first code.
+
+    Examples
+    --------
+    >>> fill_aliases(np.array([ALIAS_CODE, 3, ALIAS_CODE, 5], dtype=np.uint16)).tolist()
+    [3, 3, 3, 5]
+    """
+    kept = np.flatnonzero(codes != ALIAS_CODE)
+    if len(kept) == len(codes):
+        return codes
+    if not len(kept):
+        return np.zeros_like(codes)
+    source = np.zeros(len(codes), dtype=np.int64)
+    source[kept] = kept
+    np.maximum.accumulate(source, out=source)
+    source[: kept[0]] = kept[0]
+    return codes[source]
+
+
+def pack_bits(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return flags, shape (K, L), as bits, each row filled up to a multiple of 64; shape (K, B), the lowest bit first."""
+    kings, length = flags.shape
+    padded = np.zeros((kings, -(-length // 64) * 64), dtype=np.bool_)
+    padded[:, :length] = flags
+    return np.packbits(padded, axis=1, bitorder="little")
+
+
+def unpack_bits(packed: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
+    """Return the flags of bits, the inverse of `pack_bits`.
+
+    Examples
+    --------
+    >>> flags = np.array([[True, False, True]])
+    >>> unpack_bits(pack_bits(flags), 3).tolist()
+    [[True, False, True]]
+    """
+    return np.unpackbits(packed, axis=1, bitorder="little", count=length).astype(np.bool_)
+
+
+def value_table(codes: int) -> NDArray[np.int16]:
+    """Return the value of each code below ``codes``, as `tablut.prober.verdict_of` reads it.
+
+    Examples
+    --------
+    >>> value_table(6).tolist()
+    [0, -1, 1, -2, 2, -3]
+    """
+    code = np.arange(codes)
+    return np.where(code & 1, -(code >> 1) - 1, code >> 1).astype(np.int16)
+
+
+def unforced(repetition: str) -> Wdl:
+    """Return what a position is from which neither side can force a win, by the rule on repetition."""
+    return "unresolved" if repetition == "mover_loses" else "draw"

@@ -1,0 +1,142 @@
+"""Looking up codes of many positions: from words to men, to the entry, to the code in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tablut.engine.jit import I64, U64, address_of, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import flat
+from tablut.engine.packing import board_bits, field, king_width
+from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, flat_tiers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = ["ADDRESS", "WIDE", "code_at", "look_up", "tier_at", "tiers_of"]
+
+ADDRESS, WIDE = 0, 1
+"""For each tier and side to move, where its codes lie (0: not in memory), and whether they take two bytes."""
+
+
+@inlined
+def tier_at(x: TierTables, rows: int, attackers: int, defenders: int) -> int:
+    """Return the number of a material's tier, or -1; ``rows`` is the number of attackers that the tables know, plus 1."""
+    if attackers >= rows or defenders > x.most_defenders:
+        return I64(-1)
+    return I64(x.tier[attackers * (x.most_defenders + 1) + defenders])
+
+
+@inlined
+def code_at(
+    places: NDArray[np.int64], array: int, entry: int, narrow: NDArray[np.uint8], wide: NDArray[np.uint16]
+) -> int:
+    """Return a code; ``array`` is twice the tier's number plus the side to move, the last two only show types."""
+    address = places[2 * array + ADDRESS]
+    if places[2 * array + WIDE] != 0:
+        return I64(address_of(address, wide)[entry])
+    return I64(address_of(address, narrow)[entry])
+
+
+@inlined
+def _cells(low: np.uint64, high: np.uint64, cells: NDArray[np.uint8]) -> None:
+    """Write the numbers of the bits that are set."""
+    count = I64(0)
+    while low != U64(0):
+        cells[count] = trailing_zeros(low)
+        low &= low - U64(1)
+        count += 1
+    while high != U64(0):
+        cells[count] = 64 + trailing_zeros(high)
+        high &= high - U64(1)
+        count += 1
+
+
+@kernel
+def tiers_of(tables: Tables, index: TierTables, words: NDArray[np.uint64], tiers: NDArray[np.int32]) -> None:
+    """Write the number of each position's tier, or -1.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    index : TierTables
+        The tiers.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+    tiers : ndarray of int32, shape (n,)
+        Receives the numbers.
+    """
+    t, x = flat(tables), flat_tiers(index)
+    rows = index.tier.size // (x.most_defenders + 1)
+    for number in range(len(words)):
+        word = advance(pointer(words), number * t.words)
+        black_low, black_high = board_bits(word, t.words, 0, t.cells)
+        white_low, white_high = board_bits(word, t.words, t.cells, t.cells)
+        attackers = popcount(black_low) + popcount(black_high)
+        tiers[number] = tier_at(x, rows, attackers, popcount(white_low) + popcount(white_high))
+
+
+@kernel
+def look_up(
+    tables: Tables,
+    index: TierTables,
+    places: NDArray[np.int64],
+    values: NDArray[np.int16],
+    words: NDArray[np.uint64],
+    tiers: NDArray[np.int32],
+    found: NDArray[np.int16],
+    missing: int,
+) -> None:
+    """Write the value of each position.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    index : TierTables
+        The tiers.
+    places : ndarray of int64, shape (4 * tiers,)
+        See `ADDRESS`.
+    values : ndarray of int16
+        The value of each code.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+    tiers : ndarray of int32, shape (n,)
+        Of each position, by `tiers_of`.
+    found : ndarray of int16, shape (n,)
+        Receives the values.
+    missing : int
+        The value of a position without a tier in memory, and of what is no undecided placement.
+    """
+    t, x = flat(tables), flat_tiers(index)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
+    narrow_sample, wide_sample = np.empty(1, dtype=np.uint8), np.empty(1, dtype=np.uint16)
+    narrow, wide = pointer(narrow_sample), pointer(wide_sample)
+    black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
+    white = advance(black, t.cells)
+    width = king_width(t)
+    for number in range(len(words)):
+        found[number] = missing
+        tier = I64(tiers[number])
+        if tier < 0 or at[4 * tier + ADDRESS] == 0:
+            continue
+        word = advance(pointer(words), number * t.words)
+        low, high = board_bits(word, t.words, 0, t.cells)
+        _cells(low, high, black)
+        low, high = board_bits(word, t.words, t.cells, t.cells)
+        _cells(low, high, white)
+        king = field(word, 2 * t.cells, width)
+        entry = I64(-1)
+        if king < t.cells:
+            entry = entry_of(x, tier, king, black, white, scratch)
+        if entry >= 0:
+            side = field(word, 2 * t.cells + width, 1)
+            found[number] = values[code_at(at, 2 * tier + side, entry, narrow, wide)]
+    keep(soldiers)
+    keep(numbers)
+    keep(narrow_sample)
+    keep(wide_sample)

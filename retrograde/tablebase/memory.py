@@ -1,0 +1,90 @@
+"""Tiers unpacked in memory (or in files of a scratch folder), for kernels to read from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from retrograde.tablebase.kernels.lookup import ADDRESS, WIDE
+from tablut.indexing.tier_kernels import TierTables, tier_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from retrograde.tablebase.store import Store
+
+__all__ = ["SIDES", "UnpackedTiers"]
+
+SIDES: tuple[Literal["white"], Literal["black"]] = ("white", "black")
+
+
+class UnpackedTiers:
+    """Codes of some tiers, ready for kernels.
+
+    Parameters
+    ----------
+    store : Store
+        Where they come from.
+    materials : sequence of (attackers, defenders)
+        The tiers that may be asked for; their index tables are made at once.
+    scratch : Path, optional
+        A folder: arrays are mapped from files there, so that the system may drop them
+        from memory. By default they are held in memory.
+
+    Attributes
+    ----------
+    tables : TierTables
+        The compiled index.
+    places : ndarray of int64, shape (4 * tiers,)
+        See `retrograde.tablebase.kernels.lookup.ADDRESS`.
+    arrays : dict
+        By material, the codes with white and with black to move.
+    """
+
+    def __init__(self, store: Store, materials: Sequence[tuple[int, int]], scratch: Path | None = None) -> None:
+        self.store, self.materials, self.scratch = store, list(materials), scratch
+        self.tables: TierTables = tier_tables(store.variant, self.materials)
+        self.places: NDArray[np.int64] = np.zeros(4 * len(self.materials), dtype=np.int64)
+        self.arrays: dict[tuple[int, int], tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]] = {}
+
+    def number(self, material: tuple[int, int]) -> int:
+        """Return the number of a tier in the tables."""
+        return self.materials.index(material)
+
+    def load(self, material: tuple[int, int]) -> None:
+        """Unpack a tier, its checksums verified; nothing to do if it is there.
+
+        Raises
+        ------
+        MissingTableError, TablebaseError
+            As `retrograde.tablebase.store.Store.tier` and `retrograde.tablebase.store.Tier.codes`.
+        """
+        if material in self.arrays:
+            return
+        tier = self.store.tier(*material)
+        found = []
+        for side in SIDES:
+            dtype = np.dtype(getattr(tier.record, side).dtype)
+            out = None
+            if self.scratch is not None:
+                path = self.scratch / f"{tier.record.name}-{side}.codes"
+                out = np.memmap(path, dtype=dtype, mode="w+", shape=(tier.entries,))
+            found.append(tier.codes(side, out))
+        for side_number, codes in enumerate(found):
+            at = 2 * (2 * self.number(material) + side_number)
+            self.places[at + ADDRESS] = codes.ctypes.data
+            self.places[at + WIDE] = codes.dtype.itemsize == 2
+        self.arrays[material] = (found[0], found[1])
+
+    def drop(self, material: tuple[int, int]) -> None:
+        """Forget a tier's codes."""
+        at = 4 * self.number(material)
+        self.places[at : at + 4] = 0
+        self.arrays.pop(material, None)
+        if self.scratch is not None:
+            for side in SIDES:
+                (self.scratch / f"{material[0]}v{material[1]}-{side}.codes").unlink(missing_ok=True)

@@ -1,0 +1,335 @@
+"""Asking a tablebase: one position, the moves of a board, or arrays of positions.
+
+>>> from retrograde.tablebase import open_tablebase  # doctest: +SKIP
+>>> tablebase = open_tablebase("ashton-5")  # doctest: +SKIP
+>>> tablebase.probe_wdl(Position.parse("9/9/9/4w4/2K6/9/5b3/9/4b4 b", 9))  # doctest: +SKIP
+'loss'
+
+Values are exact and without history: those of a position that is the first of its game.
+What is neither won nor lost is a draw, or unresolved where a repetition loses the
+game for the mover. A move limit needs the number of plies made: a `Board` knows it, and
+a win or loss that it leaves no room for is a draw; a `Position`, and an array of positions,
+is answered as if there was no limit. Likewise only a board knows which of its moves repeat.
+
+A position in which the side to move cannot move is lost in 0 plies. Under
+``no_moves = either_after_ply`` a position whose other side cannot move counts as undecided too
+(as in the index): the side to move still makes a ply, after which the rules judge.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+
+from retrograde.tablebase.encoding import unforced, value_table
+from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.ranking import Ranker
+from retrograde.tablebase.store import Store, Tier, open_store
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.position import Move, Position
+from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from retrograde.tablebase.batch import BatchProber
+    from tablut.variants import Variant
+
+__all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
+
+CACHE_BYTES: Final = 64 << 20
+"""Memory for chunks that single probes have unpacked."""
+
+Default = TypeVar("Default")
+
+
+class RatedMove(NamedTuple):
+    """A move and what it is worth to the side that makes it.
+
+    Attributes
+    ----------
+    move : Move
+        The move.
+    wdl : {'win', 'draw', 'loss', 'unresolved'}
+        For the mover.
+    dtm : int or None
+        Plies to the end, the move itself included.
+    """
+
+    move: Move
+    wdl: Wdl
+    dtm: int | None
+
+
+class _OpenTier(NamedTuple):
+    tier: Tier
+    ranker: Ranker
+
+
+class Tablebase:
+    """A tablebase to be probed; see `open_tablebase`.
+
+    Parameters
+    ----------
+    store : Store
+        The files.
+    cache_bytes : int
+        Most memory for unpacked chunks; a chunk at least is kept.
+
+    Attributes
+    ----------
+    store : Store
+        The files.
+    variant : Variant
+        The game.
+    """
+
+    def __init__(self, store: Store, cache_bytes: int = CACHE_BYTES) -> None:
+        self.store, self.variant = store, store.variant
+        self._unforced = unforced(self.variant.rules.repetition)
+        self._cells = self.variant.size**2
+        self._cache_bytes, self._cached = cache_bytes, 0
+        self._chunks: OrderedDict[tuple[tuple[int, int], str, int], NDArray[Any]] = OrderedDict()
+        self._open: dict[tuple[int, int], _OpenTier] = {}
+        self._lock = Lock()
+
+    # -- what is there -----------------------------------------------------------------
+
+    def covers(self, attackers: int, defenders: int) -> bool:
+        """Return whether the values of a material are there."""
+        return self.store.has(attackers, defenders)
+
+    @cached_property
+    def max_men(self) -> int:
+        """The largest number of men, the king counted, up to which every tier is there; 1 if none is."""
+        men = 1
+        while True:
+            tiers = [
+                (attackers, men - attackers)
+                for attackers in range(1, men + 1)
+                if attackers <= self.variant.attackers and men - attackers <= self.variant.defenders
+            ]
+            if not tiers or not all(self.covers(*tier) for tier in tiers):
+                return men
+            men += 1
+
+    # -- one position ------------------------------------------------------------------
+
+    def probe(self, position: Position | Board) -> Verdict:
+        """Return the verdict on an undecided position.
+
+        Raises
+        ------
+        MissingTableError
+            If its material is not covered.
+        InputError
+            If it is no undecided position of the variant, or the board of another one.
+        TablebaseError
+            If the tablebase is damaged.
+        """
+        return verdict_of(self._value(position), unforced=self._unforced)
+
+    def probe_wdl(self, position: Position | Board) -> Wdl:
+        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`."""
+        value = self._value(position)
+        return "win" if value > 0 else "loss" if value < 0 else self._unforced
+
+    def probe_dtm(self, position: Position | Board) -> int | None:
+        """Return the plies to the end under best play; None unless a side can force a win; raises as `probe`."""
+        return self.probe(position).dtm
+
+    def get_wdl(self, position: Position | Board, default: Default | None = None) -> Wdl | Default | None:
+        """Return what `probe_wdl` does, or the default where the material is not covered."""
+        try:
+            return self.probe_wdl(position)
+        except MissingTableError:
+            return default
+
+    def get_dtm(self, position: Position | Board, default: Default | None = None) -> int | Default | None:
+        """Return what `probe_dtm` does, or the default where the material is not covered."""
+        try:
+            return self.probe_dtm(position)
+        except MissingTableError:
+            return default
+
+    def _value(self, position: Position | Board) -> int:
+        if isinstance(position, Board):
+            if position.variant != self.variant and not position.variant.same_game(self.variant):
+                raise InputError(
+                    f"position '{position.position}': is of {position.variant.name}, the tablebase of another game, "
+                    f"{self.variant.name}"
+                )
+            value, limit = self._value(position.position), self.variant.rules.move_limit
+            if limit is None or value == 0:
+                return value
+            return value if (value if value > 0 else -value - 1) <= limit - position.ply else 0
+        cells, side = position.cells, position.side
+        if len(cells) != self._cells or cells.count("K") != 1:
+            raise InputError(f"position '{position}': is no position of {self.variant.name} with one king")
+        material = (cells.count("b"), cells.count("w"))
+        found = self._open.get(material) or self._open_tier(material, position)
+        entry = found.ranker.rank(cells)
+        if entry is None:
+            raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
+        number, offset = divmod(entry, found.tier.record.chunk)
+        code = int(self._chunk(material, found.tier, "white" if side == "w" else "black", number)[offset])
+        return -(code >> 1) - 1 if code & 1 else code >> 1
+
+    def _open_tier(self, material: tuple[int, int], position: Position) -> _OpenTier:
+        if not material[0]:
+            raise InputError(f"position '{position}': is decided: black has no soldier left")
+        try:
+            tier = self.store.tier(*material)
+        except MissingTableError as error:
+            raise MissingTableError(f"position '{position}': {error}") from None
+        ranker = Ranker(self.variant, *material, tier.packed_representatives())
+        if ranker.size != tier.entries:
+            raise TablebaseError(
+                f"tablebase folder {str(tier.folder)!r}: has {tier.entries} entries, not {ranker.size}"
+            )
+        found = _OpenTier(tier, ranker)
+        self._open[material] = found
+        return found
+
+    def _chunk(
+        self, material: tuple[int, int], tier: Tier, side: Literal["white", "black"], number: int
+    ) -> NDArray[Any]:
+        key = (material, side, number)
+        with self._lock:
+            chunk = self._chunks.get(key)
+            if chunk is not None:
+                self._chunks.move_to_end(key)
+                return chunk
+        chunk = tier.chunk(side, number)
+        with self._lock:
+            if key not in self._chunks:
+                self._chunks[key] = chunk
+                self._cached += chunk.nbytes
+                while self._cached > self._cache_bytes and len(self._chunks) > 1:
+                    self._cached -= self._chunks.popitem(last=False)[1].nbytes
+        return chunk
+
+    # -- moves -------------------------------------------------------------------------
+
+    def best_moves(self, board: Board) -> list[RatedMove]:
+        """Return the legal moves of a board, the best first, each from the mover's side.
+
+        The quickest win comes first, the longest defence first among losses. A move that
+        ends the game is worth what the rules say, and so is one that repeats a
+        position of this board or reaches its move limit.
+
+        Parameters
+        ----------
+        board : Board
+            Not changed.
+
+        Raises
+        ------
+        MissingTableError
+            If a move leads to a material that is not covered.
+        InputError
+            If the board is of another game.
+        """
+        self._value(board)
+        board = board.copy()
+        rated = []
+        for move in list(board.legal_moves):
+            mover = board.turn
+            board.push(move)
+            outcome = board.outcome()
+            if outcome is None:
+                value = self._value(board)
+                # What the other side wins in n plies is lost in n + 1, and the other way round.
+                value = -value - 2 if value > 0 else -value if value < 0 else 0
+                verdict = verdict_of(value, unforced=self._unforced)
+            elif outcome.winner is None:
+                verdict = Verdict("draw", None)
+            else:
+                verdict = Verdict("win" if outcome.winner == mover else "loss", 1)
+            board.pop()
+            rated.append(RatedMove(move, *verdict))
+        return sorted(rated, key=_merit)
+
+    # -- many positions ----------------------------------------------------------------
+
+    @cached_property
+    def _batch(self) -> BatchProber:
+        from retrograde.tablebase.batch import BatchProber
+
+        return BatchProber(self.store)
+
+    def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
+        """Return the values of packed undecided positions.
+
+        A tier is unpacked into memory, a byte an entry, when it is first met, and stays.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            As `tablut.engine.Engine.words` packs them.
+
+        Returns
+        -------
+        ndarray of int16, shape (n,)
+            See `tablut.prober.verdict_of`; `tablut.prober.MISSING` where no table
+            knows, or the words are no undecided position.
+        """
+        return self._batch.probe(words, MISSING)
+
+
+def _merit(rated: RatedMove) -> tuple[int, int]:
+    if rated.wdl == "win":
+        return 0, rated.dtm or 0
+    return (2, -(rated.dtm or 0)) if rated.wdl == "loss" else (1, 0)
+
+
+def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebase:
+    """Open a tablebase.
+
+    Parameters
+    ----------
+    path : Path or str
+        Its folder.
+    cache_bytes : int
+        Most memory for chunks that single probes have unpacked.
+
+    Raises
+    ------
+    TablebaseError
+        If the folder holds none that this program can read.
+    """
+    return Tablebase(open_store(path), cache_bytes)
+
+
+def shipped_store(variant: Variant) -> Path | None:
+    """Return the folder of the tablebase that ships for a variant's game, or None."""
+    data = Path(str(resources.files("retrograde"))) / "data"
+    for folder in sorted(data.glob("*/zarr.json")):
+        if open_store(folder.parent).variant.same_game(variant):
+            return folder.parent
+    return None
+
+
+def prober_for(variant: Variant, store: Path | None = None) -> Tablebase | None:
+    """Return the tablebase of a variant: a store, or what ships; None if nothing does.
+
+    Raises
+    ------
+    TablebaseError
+        If the store cannot be read or is of another game.
+    """
+    found = store if store is not None else shipped_store(variant)
+    if found is None:
+        return None
+    tablebase = open_tablebase(found)
+    if not tablebase.variant.same_game(variant):
+        raise TablebaseError(
+            f"tablebase {str(found)!r}: is of {tablebase.variant.name!r}, another game than {variant.name!r}"
+        )
+    return tablebase

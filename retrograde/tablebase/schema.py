@@ -1,0 +1,255 @@
+"""What a store says about itself: pydantic models, kept as attributes of Zarr groups, with a digest over each.
+
+The digest is what makes a changed byte in the description detectable, as the
+checksums of the chunks do for the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from retrograde.tablebase.errors import DamagedTableError, TablebaseError, TooNewError, TooOldError
+from tablut.files import write_text
+from tablut.variants import Variant
+from tablut.variants.rules import Rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "FORMAT_NAME",
+    "FORMAT_VERSION",
+    "FileRecord",
+    "GameRecord",
+    "RootRecord",
+    "SideRecord",
+    "TierRecord",
+    "game_digest",
+    "read_record",
+    "write_record",
+]
+
+FORMAT_NAME: Final = "tablut-tablebase"
+FORMAT_VERSION: Final = 1
+"""Version of the layout; goes up whenever an older program would misread a newer store."""
+
+_OLDEST: Final = 1
+_ATTRIBUTE: Final = "tablut"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GameRecord(_Record):
+    """A variant, whole: what it is called, its diagrams and its rules."""
+
+    name: str
+    title: str
+    source: str
+    terrain: tuple[str, ...]
+    start: tuple[str, ...]
+    rules: Rules
+
+    @classmethod
+    def of(cls, variant: Variant) -> GameRecord:
+        """Return the record of a variant."""
+        return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
+
+    def variant(self) -> Variant:
+        """Return the variant of the record."""
+        return Variant(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class RootRecord(_Record):
+    """The whole store: the game, and the tiers that it has or is to have.
+
+    Attributes
+    ----------
+    format, version : str, int
+        `FORMAT_NAME` and `FORMAT_VERSION`.
+    variant : GameRecord
+        The game.
+    tiers : tuple of (int, int)
+        Attackers and defenders of each planned tier, ascending.
+    """
+
+    format: str = FORMAT_NAME
+    version: int = FORMAT_VERSION
+    variant: GameRecord
+    tiers: tuple[tuple[int, int], ...]
+
+
+class SideRecord(_Record):
+    """The values with one side to move.
+
+    Attributes
+    ----------
+    dtype : str
+        Of the stored codes: ``uint8`` or ``uint16``.
+    classes : dict of int to int
+        By code, the number of classes that have it.
+    """
+
+    dtype: str
+    classes: dict[int, int]
+
+
+class FileRecord(_Record):
+    """A file of a tier: its length in bytes and the SHA-256 digest of its content."""
+
+    bytes: int
+    sha256: str
+
+
+class TierRecord(_Record):
+    """One tier.
+
+    Attributes
+    ----------
+    format, version : str, int
+        `FORMAT_NAME` and `FORMAT_VERSION`.
+    game : str
+        `game_digest` of the variant that the values belong to.
+    attackers, defenders : int
+        The material.
+    placements : int
+        Placements without symmetry; there are twice as many positions.
+    entries : int
+        Length of the arrays.
+    classes : int
+        Placements up to symmetry: entries that are no aliases.
+    chunk, shard : int
+        Entries of a chunk and of a shard.
+    white, black : SideRecord
+        The values with white and with black to move.
+    files : dict of str to FileRecord
+        Every other file of the tier, by its path inside the tier's folder.
+    """
+
+    format: str = FORMAT_NAME
+    version: int = FORMAT_VERSION
+    game: str
+    attackers: int
+    defenders: int
+    placements: int
+    entries: int
+    classes: int
+    chunk: int
+    shard: int
+    white: SideRecord
+    black: SideRecord
+    files: dict[str, FileRecord]
+
+    @property
+    def name(self) -> str:
+        """The tier's name, such as ``3v1``."""
+        return f"{self.attackers}v{self.defenders}"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all files, without the record itself."""
+        return sum(file.bytes for file in self.files.values())
+
+    @property
+    def max_dtm(self) -> int:
+        """The longest distance of a forced win, in plies."""
+        return max((code >> 1 for side in (self.white, self.black) for code in side.classes), default=0)
+
+    def tally(self) -> dict[str, int]:
+        """Return the numbers of classes, both sides to move, that are won, neither and lost for the side to move."""
+        tally = {"win": 0, "draw": 0, "loss": 0}
+        for side in (self.white, self.black):
+            for code, count in side.classes.items():
+                tally["draw" if code == 0 else "loss" if code & 1 else "win"] += count
+        return tally
+
+
+Model = TypeVar("Model", RootRecord, TierRecord)
+
+
+def _digest(body: Any) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def game_digest(variant: Variant) -> str:
+    """Return a digest of what a variant's game is: equal where `Variant.same_game` holds.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from tablut.variants import load_variant
+    >>> ashton = load_variant("ashton")
+    >>> game_digest(ashton) == game_digest(replace(ashton, name="mine"))
+    True
+    >>> game_digest(ashton) == game_digest(load_variant("bologna"))
+    False
+    """
+    record = GameRecord.of(variant).model_dump(mode="json", by_alias=True, include={"terrain", "start", "rules"})
+    return _digest(record)
+
+
+def _group_text(body: Any) -> str:
+    """Return the one text that a group with a record has."""
+    attributes = {_ATTRIBUTE: body, f"{_ATTRIBUTE}_sha256": _digest(body)}
+    group = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
+    return json.dumps(group, indent=1, sort_keys=True) + "\n"
+
+
+def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
+    """Write a record as the attributes of a folder's Zarr group, with its digest.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    write_text(folder / "zarr.json", _group_text(record.model_dump(mode="json", by_alias=True)))
+
+
+def read_record(folder: Path, model: type[Model]) -> Model:
+    """Return the record of a folder's Zarr group.
+
+    Raises
+    ------
+    TablebaseError
+        If there is no such record; `TooOldError`, `TooNewError` or `DamagedTableError`
+        if it is of another format version or not as it was written.
+    """
+    path = folder / "zarr.json"
+    shown = repr(str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+        group = json.loads(text)
+    except FileNotFoundError:
+        raise TablebaseError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?") from None
+    except OSError as error:
+        raise TablebaseError(f"tablebase file {shown}: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedTableError(f"tablebase file {shown}: damaged: {error}; build it again") from error
+    attributes = group.get("attributes") if isinstance(group, dict) else None
+    body = attributes.get(_ATTRIBUTE) if isinstance(attributes, dict) else None
+    if not isinstance(body, dict) or not isinstance(attributes, dict) or body.get("format") != FORMAT_NAME:
+        raise TablebaseError(f"tablebase file {shown}: is no record of a tablebase of this program")
+    version = body.get("version")
+    if not isinstance(version, int):
+        raise DamagedTableError(f"tablebase file {shown}: damaged: version {version!r}; build it again")
+    if version > FORMAT_VERSION:
+        raise TooNewError(
+            f"tablebase file {shown}: format version {version}; this program reads up to {FORMAT_VERSION}: update it"
+        )
+    if version < _OLDEST:
+        raise TooOldError(
+            f"tablebase file {shown}: format version {version}; this program reads from {_OLDEST} on: build it again"
+        )
+    if text != _group_text(body):
+        raise DamagedTableError(f"tablebase file {shown}: damaged: not what its digest says; build it again")
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise TablebaseError(f"tablebase file {shown}: {error.errors()[0]['msg']}; build it again") from error

@@ -1,0 +1,499 @@
+"""The files of a tablebase: a Zarr v3 hierarchy that is checked whenever it is read.
+
+::
+
+    STORE/zarr.json                      the game, the tiers planned (a Zarr group)
+    STORE/3v1/zarr.json                  one tier: its numbers, the digests of its files (a group)
+    STORE/3v1/white/  black/             codes with white and with black to move, by entry (arrays)
+    STORE/3v1/representatives/           which lead combinations have rows, as bits (an array)
+    STORE/provenance/3v1.json            when, by what and how fast; nothing reads it
+
+Arrays are cut into chunks (each with a CRC-32C after Zstandard) and chunks into
+shards, of which each is written once, by one writer. A tier is written under a temporary
+name and renamed: it is there whole or not at all. Equal input gives equal bytes.
+
+Zarr takes a file that is not there for an array of zeros, which here would be an answer;
+so every file is looked for by its name and length in the tier's record before it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, slices, unpack_bits
+from retrograde.tablebase.errors import DamagedTableError, TablebaseError
+from retrograde.tablebase.schema import (
+    FileRecord,
+    GameRecord,
+    RootRecord,
+    SideRecord,
+    TierRecord,
+    game_digest,
+    read_record,
+    write_record,
+)
+from tablut.errors import InputError, OutputError
+from tablut.files import write_text
+from tablut.indexing.tiers import TierIndex
+from tablut.prober import MissingTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+__all__ = ["CHUNK", "SHARD", "Store", "Tier", "create", "open_store", "read_tier", "write_tier"]
+
+CHUNK: Final = 1 << 20
+"""Entries of a chunk: what is unpacked to read one of them."""
+SHARD: Final = 32 * CHUNK
+"""Entries of a shard: what is written at once."""
+_LEVEL: Final = 15
+"""Of Zstandard: beyond it, packing takes four times as long for a twentieth of the size."""
+
+Part = Literal["white", "black", "representatives"]
+_PARTS: Final[tuple[Part, ...]] = ("white", "black", "representatives")
+
+
+class Store:
+    """A tablebase on disk; see `open_store`.
+
+    Attributes
+    ----------
+    root : Path
+        Its folder.
+    record : RootRecord
+        What it says about itself.
+    variant : Variant
+        The game.
+    """
+
+    def __init__(self, root: Path, record: RootRecord) -> None:
+        self.root, self.record = root, record
+        self.variant = record.variant.variant()
+        self._tiers: dict[tuple[int, int], Tier] = {}
+
+    @property
+    def planned(self) -> tuple[tuple[int, int], ...]:
+        """Attackers and defenders of the tiers that the store is to have."""
+        return self.record.tiers
+
+    def tiers(self) -> list[tuple[int, int]]:
+        """Return attackers and defenders of the tiers that are there, as planned."""
+        return [material for material in self.planned if self.has(*material)]
+
+    def has(self, attackers: int, defenders: int) -> bool:
+        """Return whether a tier is there."""
+        return (attackers, defenders) in self.planned and self._folder(attackers, defenders).is_dir()
+
+    def tier(self, attackers: int, defenders: int) -> Tier:
+        """Return a tier, its record and the presence of its files checked.
+
+        Raises
+        ------
+        MissingTableError
+            If the store does not have it.
+        TablebaseError
+            If it is damaged, or belongs to another game.
+        """
+        found = self._tiers.get((attackers, defenders))
+        if found is None:
+            if not self.has(attackers, defenders):
+                planned = "is to have it: finish its build" if (attackers, defenders) in self.planned else "has not it"
+                raise MissingTableError(f"tier {attackers}v{defenders}: tablebase {str(self.root)!r} {planned}")
+            found = Tier(self._folder(attackers, defenders), self.variant, (attackers, defenders))
+            self._tiers[attackers, defenders] = found
+        return found
+
+    def _folder(self, attackers: int, defenders: int) -> Path:
+        return self.root / f"{attackers}v{defenders}"
+
+
+class Tier:
+    """One tier of a store, read chunk by chunk.
+
+    Parameters
+    ----------
+    folder : Path
+        Its folder.
+    variant : Variant
+        The game that it must belong to.
+    material : (int, int)
+        Attackers and defenders that it must be of.
+
+    Raises
+    ------
+    TablebaseError
+        If the record, or a file that it names, is not as it should be.
+    """
+
+    def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
+        self.folder, self.variant = folder, variant
+        self.record = read_record(folder, TierRecord)
+        if self.record.game != game_digest(variant):
+            raise TablebaseError(
+                f"tablebase file {str(folder / 'zarr.json')!r}: is a tier of another game than {variant.name}; "
+                "build it again"
+            )
+        if (self.record.attackers, self.record.defenders) != material:
+            raise TablebaseError(
+                f"tablebase file {str(folder / 'zarr.json')!r}: is tier {self.record.name}, not "
+                f"{material[0]}v{material[1]}; build it again"
+            )
+        self._check_files()
+        self._arrays: dict[str, Any] = {}
+
+    def _check_files(self) -> None:
+        for name, file in self.record.files.items():
+            path = self.folder / name
+            try:
+                length = path.stat().st_size
+            except FileNotFoundError:
+                raise DamagedTableError(f"tablebase file {str(path)!r}: is missing; build the tier again") from None
+            except OSError as error:
+                raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
+            if length != file.bytes:
+                raise DamagedTableError(
+                    f"tablebase file {str(path)!r}: has {length} bytes, not {file.bytes}; build the tier again"
+                )
+            # What says how the data are to be read is small, and is checked at once.
+            if path.name == "zarr.json":
+                self._check_content(name)
+
+    def _check_content(self, name: str) -> None:
+        path = self.folder / name
+        try:
+            digest = _sha256(path)
+        except OSError as error:
+            raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
+        if digest != self.record.files[name].sha256:
+            raise DamagedTableError(f"tablebase file {str(path)!r}: damaged: not its SHA-256; build the tier again")
+
+    def check_contents(self) -> Iterator[DamagedTableError]:
+        """Yield an error for every file of which the content is not what was written."""
+        for name in self.record.files:
+            try:
+                self._check_content(name)
+            except DamagedTableError as error:
+                yield error
+
+    # -- reading -----------------------------------------------------------------------
+
+    @property
+    def entries(self) -> int:
+        """Length of the arrays of codes."""
+        return self.record.entries
+
+    def chunk(self, part: Part, number: int) -> NDArray[Any]:
+        """Return one chunk, its checksum verified.
+
+        Raises
+        ------
+        DamagedTableError
+            Naming the file, if it cannot be read as it was written.
+        """
+        start = number * self.record.chunk
+        return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
+
+    def read(self, part: Part, start: int, stop: int) -> NDArray[Any]:
+        """Return a range of an array; all chunks that it touches are verified."""
+        array = self._array(part)
+        try:
+            return np.asarray(array[start:stop])
+        except MemoryError:
+            raise
+        except Exception as error:
+            # Whatever the codecs find wrong with the bytes, and in whatever words: the file is damaged.
+            path = self.folder / part / "c" / str(start // self.record.shard)
+            raise DamagedTableError(
+                f"tablebase file {str(path)!r}: damaged: {_first_line(error)}; build the tier again"
+            ) from error
+
+    def _array(self, part: Part) -> Any:
+        array = self._arrays.get(part)
+        if array is None:
+            import zarr
+
+            try:
+                array = zarr.open_array(self.folder / part, mode="r")
+            except Exception as error:
+                raise DamagedTableError(
+                    f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: {_first_line(error)}; "
+                    "build the tier again"
+                ) from error
+            self._arrays[part] = array
+        return array
+
+    def codes(self, side: Literal["white", "black"], out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
+        found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
+        for start, stop in slices(self.entries, self.record.shard):
+            found[start:stop] = self.read(side, start, stop)
+        return found
+
+    def packed_representatives(self) -> NDArray[np.uint8]:
+        """Return the bits of `tablut.indexing.tiers.TierIndex.representatives`, shape (K, B); see `pack_bits`."""
+        length = self._array("representatives").shape[0]
+        packed: NDArray[np.uint8] = self.read("representatives", 0, length)
+        return packed.reshape(len(self._plain_index.kings.representatives), -1)
+
+    @cached_property
+    def _plain_index(self) -> TierIndex:
+        return TierIndex(self.variant, self.record.attackers, self.record.defenders)
+
+    @cached_property
+    def index(self) -> TierIndex:
+        """The tier's index, with the stored representatives."""
+        plain = self._plain_index
+        return TierIndex(
+            self.variant,
+            plain.attackers,
+            plain.defenders,
+            representatives=unpack_bits(self.packed_representatives(), plain.lead_space),
+        )
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
+    """Make a store for a game, or open the one that is there and add to what it is to have.
+
+    Parameters
+    ----------
+    root : Path or str
+        The folder; made if it is missing.
+    variant : Variant
+        The game.
+    tiers : sequence of (attackers, defenders)
+        The tiers that the store is to have; those planned before stay.
+
+    Raises
+    ------
+    TablebaseError
+        If the folder holds something else: another game, another format, other files.
+    OutputError
+        If it cannot be written.
+    """
+    root = Path(root)
+    planned = set(tiers)
+    if (root / "zarr.json").exists():
+        store = open_store(root)
+        if not store.variant.same_game(variant):
+            raise TablebaseError(
+                f"tablebase {str(root)!r}: is of {store.variant.name!r}, another game than {variant.name!r}; "
+                "choose another folder"
+            )
+        planned |= set(store.planned)
+        if planned == set(store.planned):
+            return store
+        game = store.record.variant
+    else:
+        try:
+            occupied = root.exists() and any(root.iterdir())
+        except OSError as error:
+            raise TablebaseError(f"tablebase {str(root)!r}: {error.strerror}; choose another folder") from error
+        if occupied:
+            raise TablebaseError(f"tablebase {str(root)!r}: holds other files; choose another folder")
+        game = GameRecord.of(variant)
+    record = RootRecord(variant=game, tiers=tuple(sorted(planned)))
+    write_record(root, record)
+    return Store(root, record)
+
+
+def open_store(root: Path | str) -> Store:
+    """Open a tablebase.
+
+    Raises
+    ------
+    TablebaseError
+        If the folder holds none that this program can read.
+    """
+    root = Path(root)
+    if not root.is_dir():
+        raise TablebaseError(f"tablebase {str(root)!r}: no such folder")
+    return Store(root, read_record(root, RootRecord))
+
+
+@contextmanager
+def writing(root: Path | str) -> Iterator[None]:
+    """Keep other writers away from a store for as long as the context lasts.
+
+    Raises
+    ------
+    InputError
+        If another one is writing.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: two writers are not kept apart
+        yield
+        return
+    path = Path(root) / "lock"
+    try:
+        file = path.open("w")
+    except OSError as error:
+        raise OutputError(f"tablebase file {str(path)!r}: {error.strerror}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"tablebase {str(root)!r}: another program is writing there; wait for it") from error
+        yield
+
+
+def write_tier(
+    root: Path | str,
+    index: TierIndex,
+    white: NDArray[np.uint16],
+    black: NDArray[np.uint16],
+    statistics: Mapping[str, Any] | None = None,
+) -> TierRecord:
+    """Write a tier, whole or not at all.
+
+    Parameters
+    ----------
+    root : Path or str
+        A store that plans the tier.
+    index : TierIndex
+        The tier, under all symmetries.
+    white, black : ndarray of uint16, shape (index.size,)
+        Codes (see `retrograde.tablebase.encoding`) by entry; aliases are `ALIAS_CODE`.
+        Read part by part, so they may be mapped from files.
+    statistics : mapping, optional
+        Provenance for people, such as seconds and program version; kept beside the data.
+
+    Returns
+    -------
+    TierRecord
+        What was written.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit the index, or disagree on what is an alias.
+    TablebaseError
+        If the store does not plan the tier.
+    OutputError
+        If it cannot be written.
+    """
+    store = open_store(root)
+    material = (index.attackers, index.defenders)
+    name = f"{index.attackers}v{index.defenders}"
+    if material not in store.planned:
+        raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
+    histograms = {}
+    for side, codes in (("white", white), ("black", black)):
+        if codes.shape != (index.size,) or codes.dtype != np.uint16:
+            raise ValueError(f"tier {name}: codes are uint16 of shape ({index.size},), not {codes.dtype} {codes.shape}")
+        histograms[side] = code_histogram(codes)
+    classes = sum(histograms["white"].values())
+    if classes != sum(histograms["black"].values()):
+        raise ValueError(f"tier {name}: the two sides to move have different numbers of aliases")
+
+    target, folder = store.root / name, store.root / f".{name}.tmp"
+    try:
+        # What a killed writer left is of no use.
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            sides = {}
+            for side, codes in (("white", white), ("black", black)):
+                dtype = "uint8" if max(histograms[side], default=0) <= 0xFF else "uint16"
+                _write_array(folder / side, codes, dtype)
+                sides[side] = SideRecord(dtype=dtype, classes=histograms[side])
+            _write_array(folder / "representatives", pack_bits(index.representatives).ravel(), "uint8")
+            record = TierRecord(
+                game=game_digest(index.variant),
+                attackers=index.attackers,
+                defenders=index.defenders,
+                placements=index.positions,
+                entries=index.size,
+                classes=classes,
+                chunk=CHUNK,
+                shard=SHARD,
+                white=sides["white"],
+                black=sides["black"],
+                files={
+                    path.relative_to(folder).as_posix(): FileRecord(bytes=path.stat().st_size, sha256=_sha256(path))
+                    for path in sorted(folder.rglob("*"))
+                    if path.is_file()
+                },
+            )
+            write_record(folder, record)
+            if target.exists():
+                shutil.rmtree(target)
+            folder.rename(target)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"tablebase folder {str(target)!r}: {error.strerror}; choose another folder") from error
+    if statistics is not None:
+        write_text(store.root / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
+    return record
+
+
+def _write_array(folder: Path, content: NDArray[Any], dtype: str) -> None:
+    import zarr
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    length = len(content)
+    # Chunks and shards are no longer than the array, so that a small one has no empty rest.
+    chunk = min(CHUNK, length)
+    array = zarr.create_array(
+        folder,
+        shape=(length,),
+        chunks=(chunk,),
+        shards=(min(SHARD, -(-length // chunk) * chunk),),
+        dtype=dtype,
+        compressors=[ZstdCodec(level=_LEVEL), Crc32cCodec()],
+        fill_value=0,
+        config={"write_empty_chunks": True},
+    )
+    for start, stop in slices(length, SHARD):
+        part = np.empty(stop - start, dtype=dtype)
+        for first, last in slices(stop - start, CHUNK):
+            codes = content[start + first : start + last]
+            part[first:last] = fill_aliases(codes) if codes.dtype == np.uint16 else codes
+        array[start:stop] = part
+
+
+# -- for the builder -----------------------------------------------------------------------
+
+
+def read_tier(root: Path | str, attackers: int, defenders: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return the codes of a tier with white and with black to move, all checksums verified; aliases hold anything.
+
+    Raises
+    ------
+    MissingTableError
+        If the store does not have it.
+    TablebaseError
+        If it cannot be read as it was written.
+    """
+    tier = open_store(root).tier(attackers, defenders)
+    white, black = (np.empty(tier.entries, dtype=np.uint16) for _ in range(2))
+    return tier.codes("white", white), tier.codes("black", black)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]
