@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.scheduling import open_scheduler
 from counting.census.search import Limits, Observer, Search, Silent
 from counting.census.store import CensusStore
 from counting.census.tasks import toolbox
@@ -16,11 +15,12 @@ from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.results import ExactInt, Result
+from tablut.scheduling import open_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counting.census.scheduling import Scheduler
+    from tablut.scheduling import Scheduler
     from tablut.variants import Variant
 
 __all__ = ["CensusReport", "FullCheck", "MaterialPair", "NextPly", "Ply", "census"]

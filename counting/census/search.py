@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from counting.census.scheduling import Scheduler
     from counting.census.store import CensusStore
+    from tablut.scheduling import Scheduler
     from tablut.variants import Variant
 
 __all__ = ["Limits", "Observer", "Search", "Silent"]

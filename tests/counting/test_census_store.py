@@ -15,11 +15,11 @@ import pytest
 from counting.census import census
 from counting.census.files import open_rows
 from counting.census.report import CensusReport
-from counting.census.scheduling import LocalScheduler
 from counting.census.search import Limits, Search, Silent
 from counting.census.store import CensusStore
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
+from tablut.scheduling import LocalScheduler
 from tablut.variants import load_variant
 
 VARIANT = load_variant("ashton-5-4v0")

@@ -77,8 +77,8 @@ class ClusterScheduler:
             answers: list[dict[str, Any]] = self.client.gather(futures)
         except self.distributed.KilledWorker as error:
             raise InputError(
-                "--scheduler: a task ended several workers, for want of memory perhaps; the plies so far are kept: "
-                "lower --memory, which is that of one worker, and go on with --resume"
+                "--scheduler: a task ended several workers, for want of memory perhaps; what is done is kept: "
+                "lower --memory, which is that of one worker, and go on"
             ) from error
         return answers
 

@@ -1,0 +1,251 @@
+"""Build a tablebase: every tier of at most so many men, lower ones first, each a task of its own.
+
+A task reads the tiers that captures lead to from the store, solves its tier and writes it there,
+whole or not at all. A build that is killed therefore loses at most the tiers in the making,
+and goes on with the others; what it writes does not depend on how often that happened,
+nor on threads or workers.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from retrograde.kernels.codes import ALIAS, DECIDED
+from retrograde.solver import TierSolver
+from retrograde.tablebase.encoding import ALIAS_CODE
+from retrograde.tablebase.memory import SIDES
+from retrograde.tablebase.store import create, open_store, write_tier, writing
+from tablut import __version__
+from tablut.errors import InputError
+from tablut.indexing.tiers import TierIndex
+from tablut.scheduling import open_scheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from retrograde.tablebase.store import Store
+    from tablut.variants import Variant
+
+__all__ = ["TierTask", "build_tablebase", "build_tier", "tiers_of"]
+
+_BYTES = 4
+"""Bytes of memory for an entry of a tier: two items."""
+
+
+class TierTask(NamedTuple):
+    """One tier to be built.
+
+    Attributes
+    ----------
+    root : str
+        The store.
+    attackers, defenders : int
+        The tier.
+    threads : int
+        Number of threads.
+    memory : int
+        Bytes of memory; what does not fit is mapped from files beside the store.
+    """
+
+    root: str
+    attackers: int
+    defenders: int
+    threads: int
+    memory: int
+
+
+def tiers_of(variant: Variant, men: int) -> list[tuple[int, int]]:
+    """Return the tiers of at most so many men, the king counted, in an order in which they can be built.
+
+    Raises
+    ------
+    InputError
+        If the game has no tier of so few men.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> tiers_of(load_variant("ashton"), 3)
+    [(1, 0), (1, 1), (2, 0)]
+    """
+    if men < 2:
+        raise InputError(f"--men {men}: an undecided position has two men or more, a king and an attacker")
+    found = [
+        (attackers, defenders)
+        for attackers in range(1, min(variant.attackers, men - 1) + 1)
+        for defenders in range(min(variant.defenders, men - 1 - attackers) + 1)
+    ]
+    return sorted(found, key=lambda material: (sum(material), material))
+
+
+def build_tablebase(
+    root: Path | str,
+    variant: Variant,
+    men: int,
+    *,
+    threads: int = 1,
+    memory: int = 4 << 30,
+    scheduler: str | None = None,
+    advanced: Callable[[str], None] | None = None,
+) -> Store:
+    """Build all tiers of at most so many men that a store does not have yet.
+
+    Parameters
+    ----------
+    root : Path or str
+        The store; made if it is missing.
+    variant : Variant
+        The game.
+    men : int
+        Most men, the king counted.
+    threads : int
+        Number of threads; one tier is built at a time, by all of them.
+    memory : int
+        Bytes for the arrays of one tier and those below it.
+    scheduler : str, optional
+        Address of a running Dask cluster whose workers see the store under the same
+        name. They build the tiers of one number of men side by side, each with one thread.
+    advanced : callable, optional
+        Told what is being done.
+
+    Returns
+    -------
+    Store
+        With all these tiers.
+
+    Raises
+    ------
+    InputError
+        If there is no tier of so few men, or the folder holds something else.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tablut.variants import load_variant
+    >>> with TemporaryDirectory() as folder:
+    ...     build_tablebase(folder + "/base", load_variant("brandubh-5-4v0"), men=3).tiers()
+    [(1, 0), (2, 0)]
+    """
+    tiers = tiers_of(variant, men)
+    store = create(root, variant, tiers)
+    tell = advanced or (lambda _: None)
+    with writing(root), open_scheduler(threads=1, address=scheduler) as cluster:
+        share = threads if scheduler is None else 1
+        for count in sorted({sum(material) for material in tiers}):
+            missing = [material for material in tiers if sum(material) == count and not store.has(*material)]
+            tasks = [TierTask(str(Path(root).resolve()), *material, share, memory) for material in missing]
+            if scheduler is None:
+                # In this process, so that every step of a tier can be told.
+                for task in tasks:
+                    build_tier(task, tell)
+            else:
+                cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
+    return open_store(root)
+
+
+def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
+    """Build one tier from those below it, which the store must have.
+
+    Returns
+    -------
+    dict
+        ``tier``, its name, and ``seconds`` and ``cpu_seconds`` that it took.
+    """
+    tell = advanced or (lambda _: None)
+    material = (task.attackers, task.defenders)
+    name = f"{task.attackers}v{task.defenders}"
+    store = open_store(task.root)
+    lower = [(a, task.defenders) for a in range(1, task.attackers)]
+    lower += [(task.attackers, d) for d in range(task.defenders)]
+    started, cpu = time.perf_counter(), time.process_time()
+    tell(f"{name}: index")
+    solver = TierSolver(store.variant, [*lower, material], threads=task.threads)
+    sizes = [solver.size(other) for other in solver.materials]
+    scratch = Path(task.root) / f".{name}.scratch"
+    # What a killed task left is of no use.
+    shutil.rmtree(scratch, ignore_errors=True)
+    allocate = _mapped(scratch) if _BYTES * sum(sizes) > task.memory else _held
+    try:
+        for other in lower:
+            tell(f"{name}: reads {other[0]}v{other[1]}")
+            solver.items[other] = _read(store, other, allocate)
+        white, black = solver.solve(material, allocate, lambda step: tell(f"{name}: {step}"))
+        tell(f"{name}: stores")
+        seconds = {
+            "seconds": round(time.perf_counter() - started, 3),
+            "cpu_seconds": round(time.process_time() - cpu, 3),
+        }
+        index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
+        codes: Any = [_Codes(items) for items in (white, black)]
+        write_tier(task.root, index, *codes, {"version": __version__, **seconds})
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return {"tier": name, **seconds}
+
+
+class _Codes:
+    """A solver's items as the store wants them, part by part; see `retrograde.tablebase.encoding`."""
+
+    dtype = np.dtype(np.uint16)
+
+    def __init__(self, items: NDArray[np.uint16]) -> None:
+        self._items = items
+        self.shape = items.shape
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, part: slice) -> NDArray[np.uint16]:
+        items = self._items[part]
+        codes = np.where(items & DECIDED, items & ~np.uint16(DECIDED), 0).astype(np.uint16)
+        codes[items == ALIAS] = ALIAS_CODE
+        return codes
+
+
+def _read(
+    store: Store, material: tuple[int, int], allocate: Callable[[int], NDArray[np.uint16]]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them."""
+    tier = store.tier(*material)
+    found = []
+    for side in SIDES:
+        items = allocate(tier.entries)
+        tier.codes(side, items)
+        step = 1 << 22
+        for start in range(0, len(items), step):
+            part = items[start : start + step]
+            part[part != 0] |= np.uint16(DECIDED)
+        found.append(items)
+    return found[0], found[1]
+
+
+def _representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
+    """Return which combinations of leads are the least of their classes, from the compiled index."""
+    index = solver.index
+    tier = solver.materials.index(material)
+    start, space = int(index.rows_at[tier]), int(index.lead_space[tier])
+    part = slice(start, start + index.kings * space)
+    own: NDArray[np.bool_] = (index.row[part] >= 0) & (index.element[part] == 0)
+    return own.reshape(index.kings, space)
+
+
+def _held(size: int) -> NDArray[np.uint16]:
+    return np.zeros(size, dtype=np.uint16)
+
+
+def _mapped(folder: Path) -> Callable[[int], NDArray[np.uint16]]:
+    """Return a function that makes arrays in files of a folder, so that the system may drop them from memory."""
+
+    def allocate(size: int) -> NDArray[np.uint16]:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{len(list(folder.iterdir()))}.items"
+        return np.memmap(path, dtype=np.uint16, mode="w+", shape=(size,)).view(np.ndarray)
+
+    return allocate
