@@ -84,9 +84,7 @@ class ForwardCheck:
             for _, result, _ in self._children(position, best_first=True)
         )
 
-    def _children(
-        self, position: NaivePosition, *, best_first: bool
-    ) -> list[tuple[NaiveMove, NaiveResult, int]]:
+    def _children(self, position: NaivePosition, *, best_first: bool) -> list[tuple[NaiveMove, NaiveResult, int]]:
         """Return moves, what they lead to, and what that is worth to the mover by the tablebase: more is better."""
         self.nodes += 1
         if self.nodes > _NODES:
@@ -156,9 +154,9 @@ def sample_wins(store: Store, number: int, seed: int) -> Iterator[tuple[Tier, Po
     kinds = []
     for material in store.tiers():
         tier = store.tier(*material)
-        kinds += [
-            (tier, "white", code) for code in tier.record.white.classes if code and not code & 1
-        ] + [(tier, "black", code) for code in tier.record.black.classes if code and not code & 1]
+        kinds += [(tier, "white", code) for code in tier.record.white.classes if code and not code & 1] + [
+            (tier, "black", code) for code in tier.record.black.classes if code and not code & 1
+        ]
     for _ in range(number if kinds else 0):
         tier, side, code = kinds[random.integers(len(kinds))]
         entry = _find(tier, side, code, int(random.integers(tier.entries)))

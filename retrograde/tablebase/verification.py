@@ -143,7 +143,12 @@ def verify(
         unpacked = 2 * sum(tier.entries for tier in sound)
         with tempfile.TemporaryDirectory(prefix="tablut-verify-") as folder:
             _prove_tiers(
-                store, sound, Path(folder) if unpacked > memory else None, threads, report, advanced or (lambda *_: None)
+                store,
+                sound,
+                Path(folder) if unpacked > memory else None,
+                threads,
+                report,
+                advanced or (lambda *_: None),
             )
     # A wrong table can send a search anywhere; it is not asked to guide one.
     if sample and not report.failures:
