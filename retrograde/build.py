@@ -18,8 +18,7 @@ import numpy as np
 from retrograde.kernels.codes import ALIAS, DECIDED
 from retrograde.solver import TierSolver
 from retrograde.tablebase.encoding import ALIAS_CODE
-from retrograde.tablebase.memory import SIDES
-from retrograde.tablebase.store import create, open_store, write_tier, writing
+from retrograde.tablebase.store import SIDES, create, open_store, write_tier, writing
 from tablut import __version__
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
