@@ -18,8 +18,7 @@ import numpy as np
 from retrograde.kernels.codes import ALIAS, DECIDED
 from retrograde.solver import TierSolver
 from retrograde.tablebase.encoding import ALIAS_CODE
-from retrograde.tablebase.memory import SIDES
-from retrograde.tablebase.store import create, open_store, write_tier, writing
+from retrograde.tablebase.store import SIDES, create, open_store, write_tier, writing
 from tablut import __version__
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
@@ -184,7 +183,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
         }
         index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
         codes: Any = [_Codes(items) for items in (white, black)]
-        write_tier(task.root, index, *codes, {"version": __version__, **seconds})
+        write_tier(task.root, index, codes[0], codes[1], {"version": __version__, **seconds})
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return {"tier": name, **seconds}

@@ -92,7 +92,7 @@ def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def pack_bits(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return flags, shape (K, L), as bits, each row filled up to a multiple of 64; shape (K, B), the lowest bit first."""
+    """Return flags, shape (K, L), as bits, the lowest first, each row filled up to a multiple of 64; shape (K, B)."""
     kings, length = flags.shape
     padded = np.zeros((kings, -(-length // 64) * 64), dtype=np.bool_)
     padded[:, :length] = flags

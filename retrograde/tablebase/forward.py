@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from retrograde.tablebase.probing import Tablebase
+from retrograde.tablebase.store import SIDES, SideName
 from retrograde.tablebase.verification import Wrong, describe
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
@@ -70,7 +71,7 @@ class ForwardCheck:
             return False
         return any(
             result.outcome.winner == _side(position) if result.outcome else self.loses(result.position, plies - 1)
-            for _, result, _ in self._children(position, best_first=True)
+            for _, result, _ in self._children(position)
         )
 
     def loses(self, position: NaivePosition, plies: int) -> bool:
@@ -81,11 +82,11 @@ class ForwardCheck:
             result.outcome.winner not in (None, _side(position))
             if result.outcome
             else self.wins(result.position, plies - 1)
-            for _, result, _ in self._children(position, best_first=True)
+            for _, result, _ in self._children(position)
         )
 
-    def _children(self, position: NaivePosition, *, best_first: bool) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return moves, what they lead to, and what that is worth to the mover by the tablebase: more is better."""
+    def _children(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
+        """Return moves, what they lead to, and what that is worth to the mover by the tablebase; the best first."""
         self.nodes += 1
         if self.nodes > _NODES:
             raise _GivenUpError
@@ -97,7 +98,7 @@ class ForwardCheck:
             else:
                 merit = _merit(self.tablebase, Position.parse(self.game.write(result.position), self.game.size))
             found.append((move, result, merit))
-        return sorted(found, key=lambda child: -child[2]) if best_first else found
+        return sorted(found, key=lambda child: -child[2])
 
     def _follow(self, position: NaivePosition, plies: int) -> str | None:
         """Play best moves until the game is over."""
@@ -105,7 +106,7 @@ class ForwardCheck:
         line: list[str] = []
         self.nodes = 0
         while True:
-            children = self._children(position, best_first=True)
+            children = self._children(position)
             if not children:
                 ended = "white" if _side(position) == "black" else "black"
                 break
@@ -154,16 +155,16 @@ def sample_wins(store: Store, number: int, seed: int) -> Iterator[tuple[Tier, Po
     kinds = []
     for material in store.tiers():
         tier = store.tier(*material)
-        kinds += [(tier, "white", code) for code in tier.record.white.classes if code and not code & 1] + [
-            (tier, "black", code) for code in tier.record.black.classes if code and not code & 1
-        ]
+        for side in SIDES:
+            wins = [code for code in getattr(tier.record, side).classes if code and not code & 1]
+            kinds += [(tier, side, code) for code in wins]
     for _ in range(number if kinds else 0):
         tier, side, code = kinds[random.integers(len(kinds))]
         entry = _find(tier, side, code, int(random.integers(tier.entries)))
         yield tier, tier.index.unrank(entry, "w" if side == "white" else "b"), code >> 1
 
 
-def _find(tier: Tier, side: Literal["white", "black"], code: int, start: int) -> int:
+def _find(tier: Tier, side: SideName, code: int, start: int) -> int:
     """Return the first entry from ``start`` on, around the end, that has a code and is no alias."""
     chunk = tier.record.chunk
     chunks = -(-tier.entries // chunk)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from retrograde.tablebase.kernels.lookup import ADDRESS, WIDE
+from retrograde.tablebase.store import SIDES
 from tablut.indexing.tier_kernels import TierTables, tier_tables
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase.store import Store
 
-__all__ = ["SIDES", "UnpackedTiers"]
-
-SIDES: tuple[Literal["white"], Literal["black"]] = ("white", "black")
+__all__ = ["UnpackedTiers"]
 
 
 class UnpackedTiers:

@@ -23,15 +23,14 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from retrograde.tablebase.encoding import unforced, value_table
+from retrograde.tablebase.encoding import unforced
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.ranking import Ranker
-from retrograde.tablebase.store import Store, Tier, open_store
+from retrograde.tablebase.store import SideName, Store, Tier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.position import Move, Position
 from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
+    from tablut.position import Move, Position
     from tablut.variants import Variant
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
@@ -191,15 +191,13 @@ class Tablebase:
         ranker = Ranker(self.variant, *material, tier.packed_representatives())
         if ranker.size != tier.entries:
             raise TablebaseError(
-                f"tablebase folder {str(tier.folder)!r}: has {tier.entries} entries, not {ranker.size}"
+                f"tablebase folder {str(tier.folder)!r}: has {tier.entries} entries, not {ranker.size}; build it again"
             )
         found = _OpenTier(tier, ranker)
         self._open[material] = found
         return found
 
-    def _chunk(
-        self, material: tuple[int, int], tier: Tier, side: Literal["white", "black"], number: int
-    ) -> NDArray[Any]:
+    def _chunk(self, material: tuple[int, int], tier: Tier, side: SideName, number: int) -> NDArray[Any]:
         key = (material, side, number)
         with self._lock:
             chunk = self._chunks.get(key)

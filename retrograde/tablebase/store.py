@@ -52,7 +52,19 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["CHUNK", "SHARD", "Store", "Tier", "create", "open_store", "read_tier", "write_tier"]
+__all__ = [
+    "CHUNK",
+    "SHARD",
+    "SIDES",
+    "SideName",
+    "Store",
+    "Tier",
+    "create",
+    "open_store",
+    "read_tier",
+    "write_tier",
+    "writing",
+]
 
 CHUNK: Final = 1 << 20
 """Entries of a chunk: what is unpacked to read one of them."""
@@ -61,8 +73,9 @@ SHARD: Final = 32 * CHUNK
 _LEVEL: Final = 15
 """Of Zstandard: beyond it, packing takes four times as long for a twentieth of the size."""
 
+SideName = Literal["white", "black"]
+SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
 Part = Literal["white", "black", "representatives"]
-_PARTS: Final[tuple[Part, ...]] = ("white", "black", "representatives")
 
 
 class Store:
@@ -234,7 +247,7 @@ class Tier:
             self._arrays[part] = array
         return array
 
-    def codes(self, side: Literal["white", "black"], out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
         found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):

@@ -142,14 +142,8 @@ def verify(
     if sound:
         unpacked = 2 * sum(tier.entries for tier in sound)
         with tempfile.TemporaryDirectory(prefix="tablut-verify-") as folder:
-            _prove_tiers(
-                store,
-                sound,
-                Path(folder) if unpacked > memory else None,
-                threads,
-                report,
-                advanced or (lambda *_: None),
-            )
+            scratch = Path(folder) if unpacked > memory else None
+            _prove_tiers(store, sound, scratch, threads, report, advanced or (lambda *_: None))
     # A wrong table can send a search anywhere; it is not asked to guide one.
     if sample and not report.failures:
         from retrograde.tablebase.forward import play_out

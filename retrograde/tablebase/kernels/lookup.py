@@ -24,7 +24,7 @@ ADDRESS, WIDE = 0, 1
 
 @inlined
 def tier_at(x: TierTables, rows: int, attackers: int, defenders: int) -> int:
-    """Return the number of a material's tier, or -1; ``rows`` is the number of attackers that the tables know, plus 1."""
+    """Return the number of a material's tier, or -1; ``rows`` are those of the tables of numbers."""
     if attackers >= rows or defenders > x.most_defenders:
         return I64(-1)
     return I64(x.tier[attackers * (x.most_defenders + 1) + defenders])

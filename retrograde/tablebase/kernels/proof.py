@@ -16,12 +16,13 @@ import numpy as np
 from retrograde.tablebase.kernels.lookup import code_at, tier_at
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
 from tablut.engine.kernels import flat, generate, make, toggle, unmake
-from tablut.engine.tables import Tables
 from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, flat_tiers, men_of_board
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
 
 __all__ = [
     "ALIASES",
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
-"""Counters: positions proved, entries without one, sum of the orbits of the placements, failures; how many there are."""
+"""Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
 
 WRONG_VALUE: Final = 0
 """Failure: the stored code is not the one that the children give."""
@@ -144,7 +145,7 @@ def _prove(
         undo, outcome = make(t, board, move)
         if outcome != UNDECIDED:
             unmake(t, board, undo)
-            black_won = outcome == KING_CAPTURED or outcome == NO_MOVES_WHITE
+            black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
             if black_won == (side == 1):
                 # Nothing is quicker than to win at once.
                 return I64(2)

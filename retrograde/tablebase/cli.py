@@ -1,0 +1,320 @@
+"""``tablut tablebase info`` and ``verify``, ``tablut probe``: tablebases from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retrograde.build_cli import build_command
+from tablut.board import Board
+from tablut.cli.draw import draw_board
+from tablut.cli.options import PositionOption, read_position
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.errors import InputError
+from tablut.results import Result
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from retrograde.tablebase.probing import Tablebase
+    from retrograde.tablebase.schema import TierRecord
+    from retrograde.tablebase.verification import Verification
+    from tablut.variants import Variant
+
+__all__ = ["TablebaseInfo", "TierResult", "app", "info_of", "probe_command", "show_info", "tier_result"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
+app.command("build")(build_command)
+
+StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
+
+
+class TierResult(Result):
+    """A tier: positions count placements with a side to move; everything after them counts classes."""
+
+    attackers: int
+    defenders: int
+    positions: int
+    classes: int
+    win: int
+    draw: int
+    loss: int
+    max_dtm: int
+    bytes: int
+
+
+class TablebaseInfo(Result):
+    """What a tablebase holds."""
+
+    variant: str
+    format_version: int
+    max_men: int
+    tiers: list[TierResult]
+    missing: list[str]
+    positions: int
+    classes: int
+    bytes: int
+    bytes_per_class: float
+
+
+class _Failure(Result):
+    where: str
+    what: str
+    position: str | None
+
+
+class _Samples(Result):
+    searched: int
+    followed: int
+
+
+class _Verified(Result):
+    variant: str
+    quick: bool
+    files_checked: int
+    positions_checked: int
+    samples: _Samples
+    failures: int
+    failed: list[_Failure]
+
+
+class _RatedMove(Result):
+    move: str
+    wdl: str
+    dtm: int | None
+
+
+class _Probed(Result):
+    variant: str
+    position: str
+    store: str
+    wdl: str
+    dtm: int | None
+    moves: list[_RatedMove]
+
+
+def tier_result(record: TierRecord) -> TierResult:
+    """Return a tier as commands answer it."""
+    return TierResult(
+        attackers=record.attackers,
+        defenders=record.defenders,
+        positions=2 * record.placements,
+        classes=2 * record.classes,
+        **record.tally(),
+        max_dtm=record.max_dtm,
+        bytes=record.bytes,
+    )
+
+
+# -- info ----------------------------------------------------------------------------------
+
+
+@app.command("info")
+@command
+def info_command(store: StoreArgument) -> Reply:
+    """Say what a tablebase holds: its game, its tiers, how they are won, and how large they are."""
+    info = info_of(store)
+    return Reply(info, lambda console: show_info(console, info))
+
+
+def info_of(store: Path) -> TablebaseInfo:
+    """Return what a tablebase holds."""
+    from retrograde.tablebase.probing import open_tablebase
+
+    tablebase = open_tablebase(store)
+    files = tablebase.store
+    tiers = [tier_result(files.tier(*material).record) for material in files.tiers()]
+    classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
+    return TablebaseInfo(
+        variant=tablebase.variant.name,
+        format_version=files.record.version,
+        max_men=tablebase.max_men,
+        tiers=tiers,
+        missing=[
+            f"{attackers}v{defenders}" for attackers, defenders in files.planned if not files.has(attackers, defenders)
+        ],
+        positions=sum(tier.positions for tier in tiers),
+        classes=classes,
+        bytes=size,
+        bytes_per_class=round(size / classes, 5) if classes else 0.0,
+    )
+
+
+def show_info(console: Console, info: TablebaseInfo) -> None:
+    """Print what a tablebase holds, as a table."""
+    from rich.table import Table
+
+    console.print(f"[bold]{info.variant}[/bold]  tablebase, every position of at most {info.max_men} men")
+    table = Table(box=None, pad_edge=False)
+    for name in ("tier", "positions", "classes", "win", "draw", "loss", "longest", "bytes"):
+        table.add_column(name, justify="left" if name == "tier" else "right")
+    for tier in info.tiers:
+        table.add_row(
+            f"{tier.attackers}v{tier.defenders}",
+            *(f"{number:,}" for number in (tier.positions, tier.classes, tier.win, tier.draw, tier.loss)),
+            str(tier.max_dtm),
+            f"{tier.bytes:,}",
+        )
+    table.add_section()
+    table.add_row("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
+    # Numbers are shown whole, however narrow the terminal is.
+    width = console.measure(table, options=console.options.update(width=999)).maximum
+    console.print(table, width=max(width, console.width), crop=False)
+    note = "Tier: attackers v defenders. Win, draw and loss are of the side to move, in classes."
+    console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+    if info.classes:
+        console.print(f"{info.bytes_per_class:.4f} bytes a class")
+    if info.missing:
+        console.print(f"not there yet: {', '.join(info.missing)}")
+
+
+# -- verify --------------------------------------------------------------------------------
+
+
+@app.command("verify")
+@command
+def verify_command(
+    store: StoreArgument,
+    quick: Annotated[bool, typer.Option("--quick", help="Only compare every file with its digest.")] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample", min=0, metavar="N", help="Wins to play out by the naive rules. [default: 20; --quick: 0]"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
+    memory: Annotated[
+        int,
+        typer.Option("--memory", metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk."),
+    ] = 4096,
+) -> Reply:
+    """Prove every stored value anew from its moves, by code that shares nothing with the solver.
+
+    Also compares every file with its digest, proves that the index has each position
+    exactly once, and plays out a sample of wins by the naive rules.
+    """
+    from retrograde.tablebase.store import open_store
+    from retrograde.tablebase.verification import verify
+
+    if quick and sample:
+        raise InputError("--quick and --sample: --quick looks at the files alone; choose one of them")
+    variant = open_store(store).variant
+    with progress("verify") as display:
+        task = display.add_task("", total=None)
+        report = interruptible(
+            lambda: verify(
+                store,
+                quick=quick,
+                sample=20 if sample is None else sample,
+                seed=seed,
+                threads=threads,
+                memory=memory << 20,
+                advanced=lambda tier, entries: display.update(task, description=tier, advance=entries),
+            )
+        )
+    verified = _Verified(
+        variant=variant.name,
+        quick=quick,
+        files_checked=report.files_checked,
+        positions_checked=report.positions_checked,
+        samples=_Samples(**report.samples),
+        failures=report.failures,
+        failed=[_Failure(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
+    )
+    return Reply(
+        verified,
+        lambda console: _show_verified(console, report, quick=quick),
+        EXIT_NO if report.failures else 0,
+        seed=None if quick else seed,
+    )
+
+
+def _show_verified(console: Console, report: Verification, *, quick: bool) -> None:
+    console.print(f"{report.files_checked:,} files compared with their digests")
+    if not quick:
+        console.print(f"{report.positions_checked:,} values proved from their moves")
+        searched, followed = report.samples["searched"], report.samples["followed"]
+        console.print(f"{searched} wins searched and {followed} played to their end by the naive rules")
+    for wrong in report.wrong:
+        place = f"  {wrong.position}" if wrong.position else ""
+        console.print(f"[bold red]{wrong.where}[/bold red]  {wrong.what}{place}", soft_wrap=True)
+    if report.failures > len(report.wrong):
+        console.print(f"and {report.failures - len(report.wrong):,} more")
+    console.print("[bold red]wrong[/bold red]" if report.failures else "[bold green]as it should be[/bold green]")
+
+
+# -- probe ---------------------------------------------------------------------------------
+
+
+@command
+def probe_command(
+    store: Annotated[
+        Path | None,
+        typer.Argument(metavar="[STORE]", help="A tablebase's folder. [default: what ships]", show_default=False),
+    ] = None,
+    position: PositionOption = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            "--variant", "-v", metavar="NAME|FILE", help="A rule set, or a TOML file. [default: STORE's, or ashton]"
+        ),
+    ] = None,
+) -> Reply:
+    """Look a position up in a tablebase: who wins, how soon, and what each move is worth.
+
+    The position is taken for the first of its game, so that a move limit leaves all its plies.
+    """
+    tablebase = _tablebase(store, None if variant is None else load_variant(variant))
+    board = Board(tablebase.variant, read_position(position, tablebase.variant))
+    outcome = board.outcome()
+    if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
+        how = outcome.termination.replace("_", " ")
+        raise InputError(f"position '{board.position}': is decided ({how}: {outcome.winner} has won); nothing to probe")
+    verdict = tablebase.probe(board)
+    moves = tablebase.best_moves(board)
+    probed = _Probed(
+        variant=tablebase.variant.name,
+        position=str(board.position),
+        store=str(tablebase.store.root),
+        wdl=verdict.wdl,
+        dtm=verdict.dtm,
+        moves=[_RatedMove(move=str(rated.move), wdl=rated.wdl, dtm=rated.dtm) for rated in moves],
+    )
+    return Reply(probed, lambda console: _show_probed(console, board, probed))
+
+
+def _tablebase(store: Path | None, variant: Variant | None) -> Tablebase:
+    from retrograde.tablebase.probing import open_tablebase, prober_for
+
+    if store is not None and variant is None:
+        return open_tablebase(store)
+    game = variant if variant is not None else load_variant("ashton")
+    tablebase = prober_for(game, store)
+    if tablebase is None:
+        raise InputError(
+            f"variant {game.name!r}: no tablebase of it ships; name one, as tablut tablebase build makes them"
+        )
+    return tablebase
+
+
+def _show_probed(console: Console, board: Board, probed: _Probed) -> None:
+    from rich.table import Table
+
+    console.print(draw_board(board.variant, board.position.rows()))
+    console.print(probed.position, soft_wrap=True)
+    console.print(f"{board.turn} to move: [bold]{_words(probed.wdl, probed.dtm)}[/bold]")
+    if not probed.moves:
+        console.print(f"{board.turn} has no legal move")
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for rated in probed.moves:
+        table.add_row(rated.move, _words(rated.wdl, rated.dtm))
+    console.print(table)
+
+
+def _words(wdl: str, dtm: int | None) -> str:
+    return wdl if dtm is None else f"{wdl} in {dtm} {'ply' if dtm == 1 else 'plies'}"

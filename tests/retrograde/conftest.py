@@ -1,0 +1,66 @@
+"""Small tablebases, solved and written once a session."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retrograde.kernels.codes import ALIAS
+from retrograde.solver import TierSolver, codes_of
+from retrograde.tablebase.encoding import ALIAS_CODE
+from retrograde.tablebase.store import Store, create, open_store, write_tier
+from tablut.variants import Variant, load_variant
+
+SMALL = ((1, 0), (1, 1), (2, 0), (1, 2), (2, 1), (3, 0))
+Codes = dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]
+
+
+@pytest.fixture(scope="session")
+def solve_codes() -> Callable[[Variant, Sequence[tuple[int, int]]], Codes]:
+    """What `write_tier` takes, by material: codes, aliases marked."""
+
+    def solve(variant: Variant, materials: Sequence[tuple[int, int]]) -> Codes:
+        solver = TierSolver(variant, sorted(materials, key=sum))
+        found = {}
+        for material in solver.materials:
+            items = solver.solve(material)
+            found[material] = tuple(
+                np.where(side == ALIAS, np.uint16(ALIAS_CODE), codes_of(side)).astype(np.uint16) for side in items
+            )
+        return found
+
+    return solve
+
+
+@pytest.fixture(scope="session")
+def write_store() -> Callable[[Path, Variant, Codes], Store]:
+    """Write codes as a tablebase."""
+
+    def write(root: Path, variant: Variant, codes: Codes) -> Store:
+        from tablut.indexing.tiers import tier_index
+
+        create(root, variant, list(codes))
+        for material, (white, black) in codes.items():
+            write_tier(root, tier_index(variant, *material), white, black, {"seconds": 1.0})
+        return open_store(root)
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def small_variant() -> Variant:
+    return load_variant("ashton-5-4v2")
+
+
+@pytest.fixture(scope="session")
+def small_codes(solve_codes, small_variant) -> Codes:
+    return solve_codes(small_variant, SMALL)
+
+
+@pytest.fixture(scope="session")
+def small_store(tmp_path_factory, write_store, small_variant, small_codes) -> Path:
+    """All positions of at most four men of ashton-5-4v2; do not change it, copy it."""
+    root = tmp_path_factory.mktemp("tablebase") / "small"
+    write_store(root, small_variant, small_codes)
+    return root

@@ -1,0 +1,343 @@
+"""The files of a tablebase: written whole and alike, read back, and every damage named."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+
+from retrograde.tablebase import (
+    DamagedTableError,
+    MissingTableError,
+    TablebaseError,
+    TooNewError,
+    TooOldError,
+    open_tablebase,
+)
+from retrograde.tablebase import store as store_module
+from retrograde.tablebase.encoding import ALIAS_CODE, code_histogram, fill_aliases, pack_bits, unpack_bits
+from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record
+from retrograde.tablebase.store import SIDES, create, open_store, read_tier, write_tier, writing
+from retrograde.tablebase.verification import verify
+from tablut.errors import InputError, OutputError
+from tablut.indexing.tiers import tier_index
+from tablut.position import Position
+from tablut.variants import load_variant
+
+
+@pytest.fixture
+def copied(small_store: Path, tmp_path: Path) -> Path:
+    """A store that a test may damage."""
+    return shutil.copytree(small_store, tmp_path / "store")
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+# -- writing and reading -------------------------------------------------------------------
+
+
+def test_what_is_read_is_what_was_written(small_store, small_codes) -> None:
+    for material, written in small_codes.items():
+        for codes, found in zip(written, read_tier(small_store, *material), strict=True):
+            real = codes != ALIAS_CODE
+            assert found.dtype == np.uint16
+            assert (found[real] == codes[real]).all()
+            assert (found[~real] != ALIAS_CODE).all()
+
+
+def test_the_record_counts_what_is_there(small_store, small_codes, small_variant) -> None:
+    store = open_store(small_store)
+    assert store.tiers() == sorted(small_codes)
+    for material, sides in small_codes.items():
+        record = store.tier(*material).record
+        index = tier_index(small_variant, *material)
+        assert (record.placements, record.entries) == (index.positions, index.size)
+        assert record.classes == np.count_nonzero(sides[0] != ALIAS_CODE)
+        for side, codes in zip((record.white, record.black), sides, strict=True):
+            assert side.classes == code_histogram(codes)
+            assert side.dtype == "uint8"
+        assert sum(record.tally().values()) == 2 * record.classes
+        assert record.max_dtm == max(int(codes[codes != ALIAS_CODE].max()) >> 1 for codes in sides)
+        assert (store.tier(*material).index.representatives == index.representatives).all()
+
+
+def test_equal_input_gives_equal_bytes(tmp_path, small_store, small_variant, small_codes) -> None:
+    again = tmp_path / "again"
+    create(again, small_variant, list(reversed(small_codes)))
+    for material in reversed(small_codes):
+        statistics = {"seconds": 2.0, "host": "elsewhere"}
+        write_tier(again, tier_index(small_variant, *material), *small_codes[material], statistics)
+    mine, theirs = contents(small_store), contents(again)
+    volatile = {name for name in mine if name.startswith("provenance/")}
+    assert len(volatile) == len(small_codes)
+    assert {name for name in mine if mine[name] != theirs[name]} == volatile
+    assert set(mine) == set(theirs)
+
+
+def test_it_is_a_zarr_hierarchy_that_others_can_read(small_store, small_codes) -> None:
+    group = zarr.open_group(small_store, mode="r")
+    assert group.attrs["tablut"]["variant"]["name"] == "ashton-5-4v2"
+    for material, (white, _) in small_codes.items():
+        stored = group[f"{material[0]}v{material[1]}/white"]
+        assert (stored[:][white != ALIAS_CODE] == white[white != ALIAS_CODE]).all()
+
+
+def test_many_chunks_and_shards_and_wide_codes(tmp_path, monkeypatch, small_variant) -> None:
+    monkeypatch.setattr(store_module, "CHUNK", 100)
+    monkeypatch.setattr(store_module, "SHARD", 400)
+    index = tier_index(small_variant, 1, 1)
+    random = np.random.default_rng(5)
+    white = random.integers(0, 1000, index.size).astype(np.uint16)
+    black = random.integers(0, 256, index.size).astype(np.uint16)
+    white[::7] = black[::7] = ALIAS_CODE
+    create(tmp_path / "s", small_variant, [(1, 1)])
+    record = write_tier(tmp_path / "s", index, white, black)
+    assert (record.white.dtype, record.black.dtype) == ("uint16", "uint8")
+    assert len(list((tmp_path / "s" / "1v1" / "white" / "c").iterdir())) == -(-index.size // 400) > 1
+    real = white != ALIAS_CODE
+    for codes, found in zip((white, black), read_tier(tmp_path / "s", 1, 1), strict=True):
+        assert (found[real] == codes[real]).all()
+    tier = open_store(tmp_path / "s").tier(1, 1)
+    last = (index.size - 1) // 100
+    assert (tier.chunk("white", last) == tier.read("white", last * 100, index.size)).all()
+
+
+def test_a_mapped_array_is_as_good(tmp_path, small_store, small_variant, small_codes) -> None:
+    mapped = []
+    for number, codes in enumerate(small_codes[2, 0]):
+        np.save(tmp_path / f"{number}.npy", codes)
+        mapped.append(np.load(tmp_path / f"{number}.npy", mmap_mode="r"))
+    create(tmp_path / "s", small_variant, [(2, 0)])
+    write_tier(tmp_path / "s", tier_index(small_variant, 2, 0), *mapped)
+    assert contents(tmp_path / "s" / "2v0") == contents(small_store / "2v0")
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 64), (2, 65), (9, 200)])
+def test_bits(shape: tuple[int, int]) -> None:
+    flags = np.random.default_rng(1).random(shape) < 0.5
+    packed = pack_bits(flags)
+    assert packed.shape[1] % 8 == 0
+    assert (unpack_bits(packed, shape[1]) == flags).all()
+    bits = [int(row.view("<u8")[place >> 6]) >> (place & 63) & 1 for row in packed for place in range(shape[1])]
+    assert bits == flags.ravel().astype(int).tolist()
+
+
+def test_aliases_alone_are_filled_with_something() -> None:
+    assert fill_aliases(np.full(3, ALIAS_CODE, dtype=np.uint16)).tolist() == [0, 0, 0]
+
+
+# -- refusing ------------------------------------------------------------------------------
+
+
+def test_arrays_that_do_not_fit_are_refused(tmp_path, small_variant, small_codes) -> None:
+    create(tmp_path / "s", small_variant, [(1, 1)])
+    index = tier_index(small_variant, 1, 1)
+    white, black = small_codes[1, 1]
+    with pytest.raises(ValueError, match="shape"):
+        write_tier(tmp_path / "s", index, white[1:], black[1:])
+    with pytest.raises(ValueError, match="uint16"):
+        write_tier(tmp_path / "s", index, white.astype(np.int64), black)
+    more = black.copy()
+    more[np.flatnonzero(more != ALIAS_CODE)[0]] = ALIAS_CODE
+    with pytest.raises(ValueError, match="aliases"):
+        write_tier(tmp_path / "s", index, white, more)
+    with pytest.raises(TablebaseError, match="2v0"):
+        write_tier(tmp_path / "s", tier_index(small_variant, 2, 0), *small_codes[2, 0])
+    assert [path.name for path in (tmp_path / "s").iterdir()] == ["zarr.json"]
+
+
+def test_a_store_is_of_one_game_and_its_plan_grows(tmp_path, small_variant) -> None:
+    root = tmp_path / "s"
+    create(root, small_variant, [(2, 0)])
+    assert create(root, small_variant, [(1, 0)]).planned == ((1, 0), (2, 0))
+    assert open_store(root).planned == ((1, 0), (2, 0))
+    with pytest.raises(TablebaseError, match="another game than 'ashton-5-4v4'"):
+        create(root, load_variant("ashton-5-4v4"), [(1, 0)])
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("mine")
+    with pytest.raises(TablebaseError, match="other files"):
+        create(tmp_path / "full", small_variant, [(1, 0)])
+    with pytest.raises(TablebaseError, match="letter"):
+        create(tmp_path / "full" / "letter.txt", small_variant, [(1, 0)])
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch, small_variant, small_codes) -> None:
+    root = tmp_path / "s"
+    create(root, small_variant, [(1, 1)])
+    index = tier_index(small_variant, 1, 1)
+
+    def full(folder: Path, record: TierRecord) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store_module, "write_record", full)
+        with pytest.raises(OutputError, match=r"1v1.*No space"):
+            write_tier(root, index, *small_codes[1, 1])
+    assert [path.name for path in root.iterdir()] == ["zarr.json"]
+    # What a killed writer leaves does not count, and does not stand in the way.
+    (root / ".1v1.tmp" / "white").mkdir(parents=True)
+    assert open_store(root).tiers() == []
+    write_tier(root, index, *small_codes[1, 1])
+    write_tier(root, index, *small_codes[1, 1])
+    assert sorted(path.name for path in root.iterdir()) == ["1v1", "zarr.json"]
+    assert verify(root, quick=True).failures == 0
+
+
+def test_one_writer_at_a_time(tmp_path, small_variant) -> None:
+    create(tmp_path / "s", small_variant, [(1, 0)])
+    with writing(tmp_path / "s"), pytest.raises(InputError, match="another program"), writing(tmp_path / "s"):
+        pass
+    with writing(tmp_path / "s"):
+        pass
+
+
+# -- damage --------------------------------------------------------------------------------
+
+
+def read_everything(root: Path) -> None:
+    """Read all that probing may read."""
+    store = open_store(root)
+    for material in store.planned:
+        tier = store.tier(*material)
+        for side in SIDES:
+            tier.codes(side)
+        assert tier.index.size == tier.entries
+
+
+def tier_files(root: Path) -> list[str]:
+    return sorted(name for name in contents(root) if name.startswith("2v0/"))
+
+
+def test_the_undamaged_one_reads_and_verifies(copied) -> None:
+    read_everything(copied)
+    report = verify(copied, quick=True)
+    assert (report.failures, report.files_checked) == (0, 6 * 6)
+    assert {name.count("/") for name in tier_files(copied)} == {1, 2, 3}
+
+
+def test_every_flipped_byte_is_detected_and_named(copied) -> None:
+    tried = 0
+    for name in tier_files(copied):
+        path = copied / name
+        content = path.read_bytes()
+        for place in range(0, len(content), max(1, len(content) // 25)):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << place % 8
+            path.write_bytes(damaged)
+            with pytest.raises(TablebaseError) as caught:
+                read_everything(copied)
+            assert str(path) in str(caught.value), (name, place)
+            assert "\n" not in str(caught.value)
+            report = verify(copied, quick=True)
+            assert [str(path) in wrong.what for wrong in report.wrong] == [True], (name, place)
+            tried += 1
+        path.write_bytes(content)
+    assert tried > 100
+    read_everything(copied)
+
+
+def test_a_flipped_byte_of_the_root_is_detected(copied) -> None:
+    path = copied / "zarr.json"
+    content = path.read_bytes()
+    for place in range(0, len(content), 11):
+        damaged = bytearray(content)
+        damaged[place] ^= 4
+        path.write_bytes(damaged)
+        with pytest.raises(TablebaseError, match=r"zarr\.json"):
+            open_tablebase(copied)
+
+
+def test_every_truncated_file_is_detected_and_named(copied) -> None:
+    for name in tier_files(copied):
+        path = copied / name
+        content = path.read_bytes()
+        for length in (0, len(content) // 2, len(content) - 1):
+            path.write_bytes(content[:length])
+            with pytest.raises(DamagedTableError) as caught:
+                open_store(copied).tier(2, 0)
+            assert str(path) in str(caught.value)
+            assert verify(copied, quick=True).failures == 1
+        path.write_bytes(content)
+
+
+def test_every_missing_file_is_detected_and_named(copied) -> None:
+    for name in tier_files(copied):
+        path = copied / name
+        content = path.read_bytes()
+        path.unlink()
+        with pytest.raises(TablebaseError) as caught:
+            open_store(copied).tier(2, 0)
+        assert str(path.parent) in str(caught.value)
+        assert verify(copied, quick=True).failures == 1
+        path.write_bytes(content)
+
+
+def test_a_damage_of_the_same_length_is_not_probed(copied) -> None:
+    shard = copied / "2v0" / "black" / "c" / "0"
+    damaged = bytearray(shard.read_bytes())
+    damaged[len(damaged) // 3] ^= 16
+    shard.write_bytes(damaged)
+    tablebase = open_tablebase(copied)
+    bare = Position.parse("5/1b3/2K2/3b1/5 b", 5)
+    with pytest.raises(DamagedTableError, match=r"black.*c.*0.*damaged"):
+        tablebase.probe(bare)
+    with pytest.raises(DamagedTableError):
+        tablebase.get_wdl(bare)
+    from tablut.engine import engine_for
+
+    engine = engine_for(tablebase.variant)
+    with pytest.raises(DamagedTableError):
+        tablebase.probe_words(engine.words(engine.board(bare.cells, "b")))
+
+
+def test_a_missing_tier_is_named(copied) -> None:
+    shutil.rmtree(copied / "2v0")
+    tablebase = open_tablebase(copied)
+    with pytest.raises(MissingTableError, match=r"2v0.*finish its build"):
+        tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 b", 5))
+    with pytest.raises(MissingTableError, match=r"3v1.*has not it"):
+        tablebase.store.tier(3, 1)
+    wrong = {failure.where: failure.what for failure in verify(copied).wrong}
+    assert set(wrong) == {"2v0", "2v1", "3v0"}
+    assert "captures lead to 2v0" in wrong["3v0"]
+
+
+def test_a_tier_in_the_wrong_place_is_named(copied, tmp_path, solve_codes, write_store) -> None:
+    shutil.rmtree(copied / "2v0")
+    shutil.copytree(copied / "1v0", copied / "2v0")
+    with pytest.raises(TablebaseError, match=r"2v0.*is tier 1v0, not 2v0"):
+        open_store(copied).tier(2, 0)
+    other = load_variant("brandubh-5-4v0")
+    write_store(tmp_path / "other", other, solve_codes(other, [(1, 0)]))
+    shutil.rmtree(copied / "1v0")
+    shutil.copytree(tmp_path / "other" / "1v0", copied / "1v0")
+    with pytest.raises(TablebaseError, match=r"1v0.*of another game than ashton-5-4v2"):
+        open_store(copied).tier(1, 0)
+
+
+@pytest.mark.parametrize(("version", "error"), [(0, TooOldError), (FORMAT_VERSION + 1, TooNewError)])
+@pytest.mark.parametrize("folder", [".", "2v0"])
+def test_another_format_version_is_named(copied, version: int, error: type[Exception], folder: str) -> None:
+    path = copied / folder / "zarr.json"
+    group = json.loads(path.read_text())
+    group["attributes"]["tablut"]["version"] = version
+    path.write_text(json.dumps(group))
+    with pytest.raises(error, match=rf"zarr\.json.*version {version}"):
+        open_store(copied).tier(2, 0)
+
+
+def test_what_is_no_tablebase_is_named(tmp_path) -> None:
+    with pytest.raises(TablebaseError, match="no such folder"):
+        open_tablebase(tmp_path / "nowhere")
+    with pytest.raises(TablebaseError, match="is it a tablebase"):
+        open_tablebase(tmp_path)
+    zarr.create_group(tmp_path / "other")
+    with pytest.raises(TablebaseError, match="no record"):
+        open_tablebase(tmp_path / "other")
+    (tmp_path / "zarr.json").write_text("{")
+    with pytest.raises(DamagedTableError, match="damaged"):
+        read_record(tmp_path, TierRecord)
