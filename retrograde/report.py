@@ -157,7 +157,7 @@ def solve_report(
     >>> from tablut.variants import load_variant
     >>> report, _ = solve_report(load_variant("ashton-5-4v0"))
     >>> report.positions, report.value, report.dtm, " ".join(report.start.line)
-    (139097, 'white', 3, 'c3-b3 a3-a4 b3-b5')
+    (139097, 'white', 3, 'c3-b3 c1-a1 b3-b1')
     """
     solved = solve_game(variant, threads=threads, advanced=advanced)
     start = Position.parse(variant.start_position, variant.size)

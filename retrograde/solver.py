@@ -80,8 +80,8 @@ class TierSolver:
     >>> from tablut.variants import load_variant
     >>> solver = TierSolver(load_variant("ashton"), [(1, 0)])
     >>> white, black = solver.solve((1, 0))
-    >>> codes_of(black)[:4].tolist()
-    [0, 0, 0, 0]
+    >>> len(white), codes_of(white)[:4].tolist(), codes_of(black)[:4].tolist()
+    (466, [2, 2, 2, 2], [5, 5, 5, 5])
     """
 
     def __init__(

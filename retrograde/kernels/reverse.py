@@ -31,8 +31,8 @@ def reverse_slides(tables: Tables) -> NDArray[np.uint16]:
 
     Examples
     --------
-    On ashton's first row nobody slides into a camp from outside, but a soldier may have
-    come from d1 to b1, out of its camp:
+    On ashton's first row, empty otherwise, a soldier may have come to b1 out of its camp
+    (d1, e1, f1), but to e1, inside, only from within:
 
     >>> from tablut.engine.tables import build_tables
     >>> from tablut.variants import load_variant
@@ -40,7 +40,7 @@ def reverse_slides(tables: Tables) -> NDArray[np.uint16]:
     >>> block = int(tables.attacker_slides[0])
     >>> found = reverse_slides(tables)
     >>> bin(found[block + (1 << 9 | 1 << 1)]), bin(found[block + (4 << 9 | 1 << 4)])
-    ('0b1101', '0b101000')
+    ('0b111101', '0b101000')
     """
     size = tables.size
     span = 1 << size

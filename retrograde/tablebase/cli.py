@@ -153,7 +153,10 @@ def _show_info(console: Console, info: _Info) -> None:
     # Numbers are shown whole, however narrow the terminal is.
     width = console.measure(table, options=console.options.update(width=999)).maximum
     console.print(table, width=max(width, console.width), crop=False)
-    console.print("[dim]Tier: attackers v defenders. Win, draw and loss are of the side to move, in classes.[/dim]", soft_wrap=True)
+    console.print(
+        "[dim]Tier: attackers v defenders. Win, draw and loss are of the side to move, in classes.[/dim]",
+        soft_wrap=True,
+    )
     if info.classes:
         console.print(f"{info.bytes_per_class:.4f} bytes a class")
     if info.missing:

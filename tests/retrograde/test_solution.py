@@ -1,0 +1,104 @@
+"""Complete solutions of reduced boards, against independent figures and against the census."""
+
+import json
+
+import pytest
+
+from counting.census import census
+from retrograde.report import solve_report
+from retrograde.solution import memory_needed
+from tablut.board import Board
+from tablut.cli.shell import run
+from tablut.position import Position
+from tablut.variants import load_variant
+
+# White to move: win, draw, loss; black to move; in classes.
+FIGURES = [
+    ("ashton-5-4v0", 139_097, 17_518, (8_525, 0, 286), (2_565, 0, 6_142), 5, "white", 3),
+    ("brandubh-5-4v0", 199_512, 25_265, (13_097, 14, 80), (3_790, 69, 8_215), 11, "white", 6),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "positions", "classes", "white", "black", "deepest", "value", "dtm"), FIGURES, ids=lambda item: str(item)
+)
+def test_independent_figures(
+    name: str,
+    positions: int,
+    classes: int,
+    white: tuple[int, int, int],
+    black: tuple[int, int, int],
+    deepest: int,
+    value: str,
+    dtm: int,
+) -> None:
+    report, solved = solve_report(load_variant(name))
+    assert (report.positions, report.classes, report.max_dtm) == (positions, classes, deepest)
+    by_class = report.by_class
+    assert (by_class.white_to_move.win, by_class.white_to_move.draw, by_class.white_to_move.loss) == white
+    assert (by_class.black_to_move.win, by_class.black_to_move.draw, by_class.black_to_move.loss) == black
+    assert (report.value, report.dtm) == (value, dtm)
+    # Orbit sizes add up to the count of the census, which knows no tiers.
+    counted = census(load_variant(name))
+    assert (counted.total, counted.total_classes) == (positions, classes)
+    assert (
+        sum(count.positions for count in report.distances)
+        + sum(getattr(report, side).draw for side in ("white_to_move", "black_to_move"))
+        == positions
+    )
+    assert sum(tier.positions for tier in report.tiers) == positions
+    for pair in counted.material:
+        tier = next(t for t in report.tiers if (t.attackers, t.defenders) == (pair.attackers, pair.defenders))
+        assert (tier.positions, tier.bound) == (pair.reached, pair.bound)
+    # The longest line is played out: it takes as long as it says, and every move keeps the value.
+    assert report.longest is not None
+    board = Board(name, Position.parse(report.longest.position, 5))
+    for number, move in enumerate(report.longest.line):
+        assert board.outcome() is None
+        assert solved.probe(board.position).dtm == deepest - number
+        board.push_text(move)
+    assert board.outcome() is not None
+
+
+def test_a_board_whose_start_has_fewer_symmetries() -> None:
+    report, _ = solve_report(load_variant("ashton-5-4v2"), threads=2)
+    assert (report.positions, report.classes, len(report.symmetries)) == (26_909_751, 6_731_251, 4)
+    assert (report.value, report.dtm, report.max_dtm) == ("white", 3, 28)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "positions", "classes", "value", "dtm", "deepest"),
+    [
+        ("brandubh-5-4v4", 418_208_182, 52_291_482, "white", 8, 22),
+        ("ashton-5-4v4", 493_832_775, 61_750_501, "white", 11, 42),
+    ],
+)
+def test_larger_boards(name: str, positions: int, classes: int, value: str, dtm: int, deepest: int) -> None:
+    report, _ = solve_report(load_variant(name), threads=2)
+    assert (report.positions, report.classes) == (positions, classes)
+    assert (report.value, report.dtm, report.max_dtm) == (value, dtm, deepest)
+
+
+def test_the_command_answers_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "-v", "brandubh-5-4v0", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["variant"] == "brandubh-5-4v0"
+    assert answer["white_to_move"] == {"win": 103_488, "draw": 104, "loss": 586, "unresolved": 0}
+    assert answer["by_class"]["black_to_move"] == {"win": 3_790, "draw": 69, "loss": 8_215, "unresolved": 0}
+    assert (answer["positions"], answer["classes"], answer["value"], answer["dtm"]) == (199_512, 25_265, "white", 6)
+    assert answer["provenance"]["parameters"]["variant"] == "brandubh-5-4v0"
+
+
+def test_the_command_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "-v", "ashton-5-4v0"]) == 0
+    shown = capsys.readouterr().out
+    assert "White wins in 3 plies: c3-b3" in shown
+    assert "139,097 positions are reached" in shown
+
+
+def test_a_board_that_is_too_large_is_refused_before_anything_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "-v", "ashton"]) == 2
+    assert "choose a smaller board" in capsys.readouterr().err
+    assert run(["solve", "-v", "ashton-5-4v2", "--memory", "1"]) == 2
+    assert memory_needed(load_variant("ashton-5-4v2")) > 1 << 20

@@ -1,0 +1,138 @@
+"""The solver against the plain one, on every placement of small tiers, under many rules."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrograde.plain import plain_solution
+from retrograde.solver import SolverError, TierSolver, codes_of
+from symmetry import dihedral
+from tablut.indexing import PlacementIndex
+from tablut.position import Position
+from tablut.testing import small_variants
+from tablut.variants import Variant, load_variant
+
+
+def values(variant: Variant, solver: TierSolver) -> dict[str, int]:
+    """Return the values of all positions of the tiers solved, by their texts."""
+    placements = PlacementIndex(variant)
+    found = {}
+    for material in solver.items:
+        index = solver.tier_index(material)
+        for number, side in enumerate("wb"):
+            codes = codes_of(solver.items[material][number]).tolist()
+            for rank in range(placements.tiers[material].size):
+                position = placements.unrank_in_tier(*material, rank, side)  # type: ignore[arg-type]
+                code = codes[index.rank(position)]
+                found[str(position)] = (-(code >> 1) - 1 if code & 1 else code >> 1) if code else 0
+    return found
+
+
+def solved(variant: Variant, materials: list[tuple[int, int]], **options: object) -> TierSolver:
+    solver = TierSolver(variant, materials, **options)  # type: ignore[arg-type]
+    for material in materials:
+        solver.solve(material)
+    return solver
+
+
+def assert_plain(variant: Variant, materials: list[tuple[int, int]]) -> None:
+    found = values(variant, solved(variant, materials))
+    plain = plain_solution(variant, list(found))
+    # What is reached lies in the same tiers: nothing is missing from either.
+    assert set(found) == plain.wins.keys() | plain.losses.keys() | plain.open
+    wrong = {text: (value, plain.value(text)) for text, value in found.items() if value != plain.value(text)}
+    assert not wrong
+
+
+def with_rules(name: str, **rules: object) -> Variant:
+    variant = load_variant(name)
+    return replace(variant, name="changed", rules=variant.rules.model_copy(update=rules))
+
+
+@pytest.mark.parametrize(
+    ("name", "materials"),
+    [
+        ("ashton-5-4v0", [(1, 0), (2, 0)]),
+        ("brandubh-5-4v0", [(1, 0), (2, 0)]),
+        ("ashton-5-4v2", [(1, 0), (1, 1)]),
+        ("brandubh-5-4v4", [(1, 0), (1, 1)]),
+    ],
+)
+def test_small_boards(name: str, materials: list[tuple[int, int]]) -> None:
+    assert_plain(load_variant(name), materials)
+
+
+@pytest.mark.parametrize("name", ["ashton", "mcgill", "leiden"])
+def test_full_boards_of_two_men(name: str) -> None:
+    assert_plain(load_variant(name), [(1, 0)])
+
+
+def test_a_ply_that_leaves_either_side_without_a_move_ends_the_game() -> None:
+    variant = with_rules("brandubh-5-4v4", no_moves="either_after_ply")
+    assert_plain(variant, [(1, 0), (2, 0), (1, 1)])
+
+
+@settings(max_examples=12, deadline=None)
+@given(small_variants(most_attackers=2, most_defenders=1))
+def test_rules_that_nobody_plays(variant: Variant) -> None:
+    materials = [(1, 0)] + [(1, 1)] * (variant.defenders > 0)
+    assert_plain(variant, materials)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "materials"),
+    [
+        ("ashton-5-4v0", [(1, 0), (2, 0), (3, 0), (4, 0)]),
+        ("brandubh-5-4v0", [(1, 0), (2, 0), (3, 0), (4, 0)]),
+        ("ashton-5-4v2", [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]),
+        ("brandubh-5-4v4", [(1, 0), (1, 1), (2, 0), (2, 1)]),
+    ],
+)
+def test_small_boards_with_more_men(name: str, materials: list[tuple[int, int]]) -> None:
+    assert_plain(load_variant(name), materials)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(small_variants(most_attackers=2, most_defenders=1), st.booleans())
+def test_rules_that_nobody_plays_at_length(variant: Variant, two: bool) -> None:
+    materials = [(1, 0)] + [(1, 1)] * (variant.defenders > 0) + [(2, 0)] * (two and variant.attackers > 1)
+    assert_plain(variant, materials)
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v2", "brandubh-5-4v4"])
+def test_symmetry_changes_no_value(name: str) -> None:
+    # Ties on the axes are where a reduction goes wrong: here there are none, with the trivial group.
+    variant = load_variant(name)
+    materials = [(1, 0), (2, 0), (1, 1)]
+    whole = values(variant, solved(variant, materials))
+    assert whole == values(variant, solved(variant, materials, group=dihedral(5)[:1]))
+    mirror = [symmetry for symmetry in dihedral(5) if symmetry.name in ("identity", "transpose")]
+    assert whole == values(variant, solved(variant, materials, group=mirror))
+
+
+def test_threads_change_nothing() -> None:
+    variant = load_variant("ashton-5-4v2")
+    materials = [(1, 0), (1, 1), (2, 0), (2, 1)]
+    alone, together = solved(variant, materials), solved(variant, materials, threads=3)
+    for material in materials:
+        for first, second in zip(alone.items[material], together.items[material], strict=True):
+            assert np.array_equal(first, second)
+
+
+def test_images_have_the_same_value() -> None:
+    variant = load_variant("brandubh-5-4v4")
+    found = values(variant, solved(variant, [(1, 0), (1, 1)]))
+    for text, value in list(found.items())[::7]:
+        position = Position.parse(text, 5)
+        assert all(found[str(position.transformed(symmetry))] == value for symmetry in variant.symmetries)
+
+
+def test_a_tier_needs_those_that_captures_lead_to() -> None:
+    solver = TierSolver(load_variant("ashton-5-4v2"), [(1, 0), (1, 1), (2, 0), (2, 1)])
+    with pytest.raises(SolverError, match=r"2v1: needs \[\(1, 1\), \(2, 0\)\] first"):
+        solver.solve((2, 1))
