@@ -70,7 +70,8 @@ class UnpackedTiers:
         if tier.entries != size:
             # Kernels trust the ranks that the tables give.
             raise TablebaseError(
-                f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index {size:,}; build it again"
+                f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index {size:,}; "
+                "build it again"
             )
         found = []
         for side in SIDES:

@@ -105,7 +105,7 @@ def test_values_equal_those_of_the_naive_rules(request, which: str, material: tu
         assert value_of(tablebase.probe(position)) == solution.value(str(position)), str(position)
 
 
-@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 8), ("deep", 25)])
+@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 8), ("deep", 20)])
 def test_many_at_once_equal_one_by_one(request, which: str, kinds: int) -> None:
     tablebase = request.getfixturevalue(which)
     positions = [
@@ -213,13 +213,14 @@ def test_a_move_that_repeats_is_worth_what_the_rule_says(tmp_path, deep_variant,
     open_position = next(
         position
         for position in every_position(deep_variant, (2, 0))
-        if tables["draw"].probe(position) == ("draw", None) and position.side == "b"
+        if tables["draw"].probe(position) == ("draw", None) and there_and_back(Board(deep_variant, position))
     )
     assert tables["loses"].probe(open_position) == ("unresolved", None)
     assert tables["loses"].probe_wdl(open_position) == "unresolved"
     for name, expected in {"draw": ("draw", None), "loses": ("loss", 1)}.items():
         board = Board(tables[name].variant, open_position)
         repeats = there_and_back(board)
+        assert repeats is not None
         rated = {found.move: (found.wdl, found.dtm) for found in tables[name].best_moves(board)}
         assert rated[repeats] == expected
         # Without the history, the same move has another value.
@@ -227,8 +228,8 @@ def test_a_move_that_repeats_is_worth_what_the_rule_says(tmp_path, deep_variant,
         assert {found.move: found.wdl for found in bare}[repeats] == ("draw" if name == "draw" else "unresolved")
 
 
-def there_and_back(board: Board) -> Move:
-    """Play three plies of both sides' going there and back, and return the move that completes it."""
+def there_and_back(board: Board) -> Move | None:
+    """Play three plies of both sides' going there and back, and return the move that completes it, if there is one."""
     start = board.position.cells
 
     def search(plies: int) -> Move | None:
@@ -242,9 +243,7 @@ def there_and_back(board: Board) -> Move:
             board.pop()
         return None
 
-    found = search(4)
-    assert found is not None
-    return found
+    return search(4)
 
 
 def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_codes, write_store) -> None:
