@@ -50,7 +50,7 @@ def positions(folder):
 def report(benchmark, name, amount, scale=1.0):
     if benchmark.enabled:
         benchmark.extra_info[name] = value = scale * benchmark.stats.stats.min / amount
-        print(f"\n{name}: {value:,.3f}")
+        print(f"\n{name}: {value:,.3f}")  # noqa: T201
 
 
 def test_wdl_of_one_position(benchmark, folder, positions):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from retrograde.build_cli import build_command
 from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, read_position
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from retrograde.tablebase.verification import Verification
     from tablut.variants import Variant
 
-__all__ = ["TierResult", "app", "probe_command", "tier_result"]
+__all__ = ["TablebaseInfo", "TierResult", "app", "info_of", "probe_command", "show_info", "tier_result"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
+app.command("build")(build_command)
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
 
@@ -44,7 +46,9 @@ class TierResult(Result):
     bytes: int
 
 
-class _Info(Result):
+class TablebaseInfo(Result):
+    """What a tablebase holds."""
+
     variant: str
     format_version: int
     max_men: int
@@ -112,13 +116,19 @@ def tier_result(record: TierRecord) -> TierResult:
 @command
 def info_command(store: StoreArgument) -> Reply:
     """Say what a tablebase holds: its game, its tiers, how they are won, and how large they are."""
+    info = info_of(store)
+    return Reply(info, lambda console: show_info(console, info))
+
+
+def info_of(store: Path) -> TablebaseInfo:
+    """Return what a tablebase holds."""
     from retrograde.tablebase.probing import open_tablebase
 
     tablebase = open_tablebase(store)
     files = tablebase.store
     tiers = [tier_result(files.tier(*material).record) for material in files.tiers()]
     classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
-    info = _Info(
+    return TablebaseInfo(
         variant=tablebase.variant.name,
         format_version=files.record.version,
         max_men=tablebase.max_men,
@@ -131,10 +141,10 @@ def info_command(store: StoreArgument) -> Reply:
         bytes=size,
         bytes_per_class=round(size / classes, 5) if classes else 0.0,
     )
-    return Reply(info, lambda console: _show_info(console, info))
 
 
-def _show_info(console: Console, info: _Info) -> None:
+def show_info(console: Console, info: TablebaseInfo) -> None:
+    """Print what a tablebase holds, as a table."""
     from rich.table import Table
 
     console.print(f"[bold]{info.variant}[/bold]  tablebase, every position of at most {info.max_men} men")
@@ -153,10 +163,8 @@ def _show_info(console: Console, info: _Info) -> None:
     # Numbers are shown whole, however narrow the terminal is.
     width = console.measure(table, options=console.options.update(width=999)).maximum
     console.print(table, width=max(width, console.width), crop=False)
-    console.print(
-        "[dim]Tier: attackers v defenders. Win, draw and loss are of the side to move, in classes.[/dim]",
-        soft_wrap=True,
-    )
+    note = "Tier: attackers v defenders. Win, draw and loss are of the side to move, in classes."
+    console.print(f"[dim]{note}[/dim]", soft_wrap=True)
     if info.classes:
         console.print(f"{info.bytes_per_class:.4f} bytes a class")
     if info.missing:

@@ -56,8 +56,8 @@ def test_probe_without_a_move(capsys, small_store: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["STORE", "-p", "K4/1b3/5/3b1/5 b"], "is decided (king escaped: white has won)"),
-        (["STORE", "-p", "5/1b3/2K2/3b1/b2b1 b"], "4v0"),
+        (["STORE", "-p", "5/1b3/5/3b1/K4 b"], "is decided (king escaped: white has won)"),
+        (["STORE", "-p", "5/1b3/2K2/1b1b1/3b1 b"], "4v0"),
         (["STORE", "-p", BARE, "-v", "brandubh-5-4v0"], "another game than 'brandubh-5-4v0'"),
         (["STORE", "-p", "nonsense w"], "nonsense"),
         (["nowhere", "-p", BARE], "no such folder"),
@@ -80,7 +80,7 @@ def test_probe_takes_what_ships(capsys, monkeypatch, deep_store: Path) -> None:
 
 def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
     found = answer(capsys, ["tablebase", "info", str(deep_store)])
-    assert (found["variant"], found["max_men"], found["missing"]) == ("lone-corner", 3, [])
+    assert (found["variant"], found["max_men"], found["missing"]) == ("lone-corner", 4, [])
     keys = ["attackers", "defenders", "positions", "classes", "win", "draw", "loss", "max_dtm", "bytes"]
     assert [list(tier) for tier in found["tiers"]] == [keys] * len(deep_codes)
     for tier in found["tiers"]:

@@ -236,7 +236,8 @@ def there_and_back(board: Board) -> Move | None:
         for move in list(board.legal_moves):
             board.push(move)
             if plies == 1:
-                if board.position.cells == start:
+                outcome = board.outcome()
+                if board.position.cells == start and outcome is not None and outcome.termination == "repetition":
                     return board.pop()
             elif board.outcome() is None and (found := search(plies - 1)) is not None:
                 return found

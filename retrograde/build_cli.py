@@ -1,0 +1,69 @@
+"""``tablut tablebase build``: from a rule set to a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.cli.options import VariantOption
+from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from retrograde.tablebase.cli import TablebaseInfo
+
+__all__ = ["build_command"]
+
+
+@command
+def build_command(
+    men: Annotated[int, typer.Option("--men", min=2, help="Most men, the king counted.")],
+    variant: VariantOption = "ashton",
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Where it goes. [default: ./tablebase-NAME]", show_default=False),
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Threads for each tier.")] = 1,
+    memory: Annotated[
+        int,
+        typer.Option("--memory", metavar="MIB", min=1, help="Most memory for a tier, in MiB; beyond it, a disk."),
+    ] = 4096,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
+    ] = None,
+) -> Reply:
+    """Solve all tiers of at most so many men, and store every value with its distance.
+
+    What the store has already is kept: a build that was interrupted goes on, and one of
+    more men adds to one of fewer.
+    """
+    from retrograde.build import build_tablebase
+    from retrograde.tablebase.cli import info_of, show_info
+
+    rules = load_variant(variant)
+    root = store if store is not None else Path(f"tablebase-{rules.name}")
+    with progress("build") as display:
+        task = display.add_task("", total=None)
+        interruptible(
+            lambda: build_tablebase(
+                root,
+                rules,
+                men,
+                threads=threads,
+                memory=memory << 20,
+                scheduler=scheduler,
+                advanced=lambda step: display.update(task, description=step),
+            )
+        )
+    info: TablebaseInfo = info_of(root)
+
+    def show(console: Console) -> None:
+        show_info(console, info)
+        console.print(f"stored in {root}", soft_wrap=True)
+
+    return Reply(info, show)
