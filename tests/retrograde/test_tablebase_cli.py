@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,11 @@ def test_probe_takes_what_ships(capsys, monkeypatch, deep_store: Path) -> None:
 def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
     found = answer(capsys, ["tablebase", "info", str(deep_store)])
     assert (found["variant"], found["max_men"], found["missing"]) == ("lone-corner", 4, [])
-    keys = ["attackers", "defenders", "positions", "classes", "win", "draw", "loss", "max_dtm", "bytes"]
+    keys = ["attackers", "defenders", "positions", "classes", "win", "draw", "unresolved", "loss", "max_dtm", "bytes"]
     assert [list(tier) for tier in found["tiers"]] == [keys] * len(deep_codes)
     for tier in found["tiers"]:
         assert tier["win"] + tier["draw"] + tier["loss"] == tier["classes"]
+        assert tier["unresolved"] == 0
         assert tier["classes"] < tier["positions"]
     assert found["bytes"] == sum(tier["bytes"] for tier in found["tiers"])
     assert found["classes"] == sum(tier["classes"] for tier in found["tiers"])
@@ -93,6 +95,17 @@ def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
     for tier in found["tiers"]:
         assert f"{tier['attackers']}v{tier['defenders']} " in shown
         assert f" {tier['classes']:,} " in shown
+
+
+def test_what_the_history_decides_is_not_called_a_draw(
+    capsys, tmp_path: Path, deep_variant, deep_codes, write_store
+) -> None:
+    rules = deep_variant.rules.model_copy(update={"repetition": "mover_loses"})
+    write_store(tmp_path / "s", replace(deep_variant, rules=rules), {key: deep_codes[key] for key in ((1, 0), (2, 0))})
+    tiers = answer(capsys, ["tablebase", "info", str(tmp_path / "s")])["tiers"]
+    assert all(tier["draw"] == 0 < tier["unresolved"] for tier in tiers)
+    assert run(["tablebase", "info", str(tmp_path / "s")]) == 0
+    assert "draw" not in capsys.readouterr().out
 
 
 def test_info_names_what_is_not_there_yet(capsys, tmp_path: Path, deep_store: Path) -> None:
