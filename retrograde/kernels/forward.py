@@ -302,20 +302,17 @@ def white_beside(t: Tables, board: NDArray[np.uint32], line: int) -> int:
 
 
 @inlined
-def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -> bool:
-    """Return whether an escape or a capture in the open position ends the game in favour of its side.
+def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int, lower: NDArray[np.int64]) -> bool:
+    """Return whether an escape or a capture in the open position wins within this ply.
 
-    Quiet moves that leave the other side without a move are not looked for: the positions
-    that they lead to tell their parents.
+    A capture also wins at once if it leaves the other side without a move. Quiet moves that
+    do are not looked for: the positions that they lead to tell their parents.
     """
     board, king = w.board, w.head[KING]
     if side == 0 and t.either_after_ply == 0:
         row, column = king_slide(t, board, king)
         if (row & w.escapes[I64(t.rank[king])]) | (column & w.escapes[t.size + I64(t.file[king])]) != 0:
             return True
-        if x.attackers[tier] > 3:
-            # No ply captures more than three soldiers.
-            return False
     men = x.attackers[tier] if side == 1 else x.defenders[tier] + 1
     for man in range(men):
         royal = False
@@ -340,8 +337,11 @@ def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -
                     and may_capture(t, board, side, target, target if royal else king)
                 ):
                     undo, outcome = make(t, board, start | (target << 7))
+                    stuck = False
+                    if outcome == UNDECIDED and undo >> 14 != 0:
+                        stuck = capture_code(t, x, w, side, start, target, lower) == DECIDED | 1
                     unmake(t, board, undo)
-                    if outcome != UNDECIDED and winner(outcome) == side:
+                    if stuck or (outcome != UNDECIDED and winner(outcome) == side):
                         return True
     return False
 
@@ -411,6 +411,6 @@ def forward_pass(
                 items[entry] = np.uint16(evaluate(t, x, w, tier, side, limit, children, addresses))
             elif not can_move(t, w.board, side):
                 items[entry] = np.uint16(DECIDED | 1)
-            elif mode == IMMEDIATE and wins_at_once(t, x, w, tier, side):
+            elif mode == IMMEDIATE and wins_at_once(t, x, w, tier, side, addresses):
                 items[entry] = np.uint16(DECIDED | 2)
     return w.head[ERRORS]

@@ -1,0 +1,142 @@
+"""Builds that are killed, divided, short of memory or spread over workers give the same files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from retrograde.build import build_tablebase, tiers_of
+from retrograde.tablebase.store import open_store
+from retrograde.tablebase.verification import verify
+from tablut.cli.shell import run
+from tablut.errors import InputError
+from tablut.variants import load_variant
+
+NAME = "brandubh-5-4v4"
+MEN = 5
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Return every file of a store but those that say when and by whom it was written."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "provenance" not in path.parts and path.name != "lock"
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    root = tmp_path_factory.mktemp("whole") / "store"
+    build_tablebase(root, load_variant(NAME), MEN)
+    assert not verify(root, sample=5, seed=1).failures
+    return contents(root)
+
+
+def test_the_order_puts_every_tier_after_those_that_captures_lead_to() -> None:
+    tiers = tiers_of(load_variant("mcgill"), 6)
+    assert len(tiers) == len(set(tiers)) == 15
+    for place, (attackers, defenders) in enumerate(tiers):
+        lower = {(a, defenders) for a in range(1, attackers)} | {(attackers, d) for d in range(defenders)}
+        assert lower <= set(tiers[:place])
+    assert max(attackers + defenders for attackers, defenders in tiers) == 5
+    # Material that a game does not have is no tier of it.
+    assert tiers_of(load_variant("ashton-5-4v0"), 9) == [(1, 0), (2, 0), (3, 0), (4, 0)]
+
+
+def test_one_man_is_no_tablebase() -> None:
+    with pytest.raises(InputError, match="--men 1"):
+        tiers_of(load_variant("ashton"), 1)
+
+
+@pytest.mark.parametrize("options", [{"threads": 3}, {"memory": 1}], ids=["threads", "mapped"])
+def test_threads_and_memory_change_no_byte(options: dict[str, int], tmp_path: Path, whole: dict[str, bytes]) -> None:
+    root = tmp_path / "store"
+    build_tablebase(root, load_variant(NAME), MEN, **options)  # type: ignore[arg-type]
+    assert contents(root) == whole
+    assert not list(root.glob(".*")), "nothing is left beside the tiers"
+
+
+def test_more_men_add_to_fewer(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    root = tmp_path / "store"
+    build_tablebase(root, load_variant(NAME), 3)
+    before = {name: (root / name).stat().st_mtime_ns for name in contents(root) if name != "zarr.json"}
+    build_tablebase(root, load_variant(NAME), MEN)
+    assert contents(root) == whole
+    assert all((root / name).stat().st_mtime_ns == stamp for name, stamp in before.items())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_a_build_that_is_killed_goes_on_to_the_same_files(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    root = tmp_path / "store"
+    command = [
+        sys.executable,
+        "-m",
+        "tablut",
+        "tablebase",
+        "build",
+        "--men",
+        str(MEN),
+        "-v",
+        NAME,
+        "--store",
+        str(root),
+    ]
+    built = []
+    for tiers in (2, 5):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len([path for path in root.glob("[0-9]*") if path.is_dir()]) < tiers:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        built.append(len(open_store(root).tiers()))
+    assert 0 < built[0] < len(tiers_of(load_variant(NAME), MEN))
+    assert subprocess.run(command, capture_output=True, check=True).returncode == 0
+    assert contents(root) == whole
+
+
+def test_two_workers_of_a_cluster_write_the_same_files(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    distributed = pytest.importorskip("distributed")
+    root = tmp_path / "store"
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        build_tablebase(root, load_variant(NAME), MEN, scheduler=cluster.scheduler_address)
+    assert contents(root) == whole
+
+
+def test_the_command_says_what_it_built(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "store"
+    assert run(["tablebase", "build", "--men", "3", "-v", "ashton-5-4v0", "--store", str(root), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    tier = answer["tiers"][1]
+    assert (tier["attackers"], tier["defenders"], tier["positions"]) == (2, 0, 4600)
+    assert tier["win"] + tier["draw"] + tier["loss"] == tier["classes"]
+    assert tier["bytes"] > 0
+    assert run(["tablebase", "build", "--men", "3", "-v", "mcgill", "--store", str(root)]) == 2
+    assert "another game" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["ashton", "mcgill"])
+def test_what_ships_is_what_a_build_gives(name: str, tmp_path: Path) -> None:
+    shipped = Path(str(resources.files("retrograde"))) / "data" / f"{name}-3"
+    build_tablebase(tmp_path / "store", load_variant(name), 3)
+    assert contents(tmp_path / "store") == contents(shipped)
+
+
+@pytest.mark.slow
+def test_five_men_of_the_full_game(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    store = build_tablebase(root, load_variant("ashton"), 5, threads=2)
+    records = [store.tier(*material).record for material in store.tiers()]
+    assert sum(2 * record.classes for record in records) == 174_130_748
+    assert sum(record.bytes for record in records) < 0.1 * 174_130_748
+    report = verify(root, threads=2, sample=20, seed=1)
+    assert report.positions_checked == 174_130_748
+    assert not report.failures
