@@ -276,6 +276,14 @@ def test_every_missing_file_is_detected_and_named(copied) -> None:
         path.write_bytes(content)
 
 
+def test_a_file_that_goes_while_it_is_open_is_missed(copied) -> None:
+    tablebase = open_tablebase(copied)
+    tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 b", 5))
+    (copied / "2v0" / "white" / "c" / "0").unlink()
+    with pytest.raises(DamagedTableError, match=r"white.*c.*0.*missing"):
+        tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 w", 5))
+
+
 def test_a_damage_of_the_same_length_is_not_probed(copied) -> None:
     shard = copied / "2v0" / "black" / "c" / "0"
     damaged = bytearray(shard.read_bytes())
