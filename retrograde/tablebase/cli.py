@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retrograde.build_cli import build_command
+from retrograde.tablebase.encoding import unforced
 from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, read_position
@@ -41,6 +42,7 @@ class TierResult(Result):
     classes: int
     win: int
     draw: int
+    unresolved: int
     loss: int
     max_dtm: int
     bytes: int
@@ -96,14 +98,14 @@ class _Probed(Result):
     moves: list[_RatedMove]
 
 
-def tier_result(record: TierRecord) -> TierResult:
-    """Return a tier as commands answer it."""
+def tier_result(record: TierRecord, variant: Variant) -> TierResult:
+    """Return a tier of a variant as commands answer it."""
     return TierResult(
         attackers=record.attackers,
         defenders=record.defenders,
         positions=2 * record.placements,
         classes=2 * record.classes,
-        **record.tally(),
+        **record.tally(unforced(variant.rules.repetition)),
         max_dtm=record.max_dtm,
         bytes=record.bytes,
     )
@@ -126,7 +128,7 @@ def info_of(store: Path) -> TablebaseInfo:
 
     tablebase = open_tablebase(store)
     files = tablebase.store
-    tiers = [tier_result(files.tier(*material).record) for material in files.tiers()]
+    tiers = [tier_result(files.tier(*material).record, tablebase.variant) for material in files.tiers()]
     classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
     return TablebaseInfo(
         variant=tablebase.variant.name,
@@ -149,12 +151,16 @@ def show_info(console: Console, info: TablebaseInfo) -> None:
 
     console.print(f"[bold]{info.variant}[/bold]  tablebase, every position of at most {info.max_men} men")
     table = Table(box=None, pad_edge=False)
-    for name in ("tier", "positions", "classes", "win", "draw", "loss", "longest", "bytes"):
+    neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
+    for name in ("tier", "positions", "classes", "win", neither, "loss", "longest", "bytes"):
         table.add_column(name, justify="left" if name == "tier" else "right")
     for tier in info.tiers:
         table.add_row(
             f"{tier.attackers}v{tier.defenders}",
-            *(f"{number:,}" for number in (tier.positions, tier.classes, tier.win, tier.draw, tier.loss)),
+            *(
+                f"{number:,}"
+                for number in (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
+            ),
             str(tier.max_dtm),
             f"{tier.bytes:,}",
         )
@@ -163,7 +169,7 @@ def show_info(console: Console, info: TablebaseInfo) -> None:
     # Numbers are shown whole, however narrow the terminal is.
     width = console.measure(table, options=console.options.update(width=999)).maximum
     console.print(table, width=max(width, console.width), crop=False)
-    note = "Tier: attackers v defenders. Win, draw and loss are of the side to move, in classes."
+    note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
     console.print(f"[dim]{note}[/dim]", soft_wrap=True)
     if info.classes:
         console.print(f"{info.bytes_per_class:.4f} bytes a class")

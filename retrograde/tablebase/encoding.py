@@ -2,9 +2,9 @@
 
 A code is an integer: 0 where neither side can force a win, ``2 d`` for a win in d plies
 of the side to move, ``2 d + 1`` for a loss in d. It is stored as it is, in one byte
-where all codes of an array fit, in the order of the index: reordering rows and
-columns, differences to neighbours, and predicting one side to move from the other were
-measured and gain less than larger chunks do (see ``docs/tablebases.md``).
+where all codes of an array fit, in the order of the index: other orders, differences to
+neighbours, and predicting one side to move from the other all pack worse
+(``docs/tablebases.md`` has the figures).
 
 Aliases, to which no position is ranked, repeat the code before them, which costs nothing.
 """

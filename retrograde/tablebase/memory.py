@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.kernels.lookup import ADDRESS, WIDE
 from retrograde.tablebase.store import SIDES
 from tablut.indexing.tier_kernels import TierTables, tier_tables
@@ -65,6 +66,13 @@ class UnpackedTiers:
         if material in self.arrays:
             return
         tier = self.store.tier(*material)
+        size = int(self.tables.size[self.number(material)])
+        if tier.entries != size:
+            # Kernels trust the ranks that the tables give.
+            raise TablebaseError(
+                f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index {size:,}; "
+                "build it again"
+            )
         found = []
         for side in SIDES:
             dtype = np.dtype(getattr(tier.record, side).dtype)

@@ -1,9 +1,15 @@
 """Asking a tablebase: one position, the moves of a board, or arrays of positions.
 
->>> from retrograde.tablebase import open_tablebase  # doctest: +SKIP
->>> tablebase = open_tablebase("ashton-5")  # doctest: +SKIP
->>> tablebase.probe_wdl(Position.parse("9/9/9/4w4/2K6/9/5b3/9/4b4 b", 9))  # doctest: +SKIP
-'loss'
+>>> from tablut.position import Position
+>>> from tablut.variants import load_variant
+>>> tablebase = prober_for(load_variant("ashton"))
+>>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)
+>>> tablebase.probe_wdl(position), tablebase.probe_dtm(position), tablebase.max_men
+('loss', 2, 3)
+>>> board = Board("ashton", position)
+>>> board.push(tablebase.best_moves(board)[0].move)
+>>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]
+[('c5-c1', 'win', 1)]
 
 Values are exact and without history: those of a position that is the first of its game.
 What is neither won nor lost is a draw, or unresolved where a repetition loses the

@@ -20,6 +20,8 @@ from tablut.variants.rules import Rules
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tablut.prober import Wdl
+
 __all__ = [
     "FORMAT_NAME",
     "FORMAT_VERSION",
@@ -160,12 +162,18 @@ class TierRecord(_Record):
         """The longest distance of a forced win, in plies."""
         return max((code >> 1 for side in (self.white, self.black) for code in side.classes), default=0)
 
-    def tally(self) -> dict[str, int]:
-        """Return the numbers of classes, both sides to move, that are won, neither and lost for the side to move."""
-        tally = {"win": 0, "draw": 0, "loss": 0}
+    def tally(self, unforced: Wdl = "draw") -> dict[Wdl, int]:
+        """Return how many classes, of both sides to move, are worth what to the side to move.
+
+        Parameters
+        ----------
+        unforced : {'draw', 'unresolved'}
+            What a position is from which neither side can force a win.
+        """
+        tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
-                tally["draw" if code == 0 else "loss" if code & 1 else "win"] += count
+                tally[unforced if code == 0 else "loss" if code & 1 else "win"] += count
         return tally
 
 

@@ -1,6 +1,7 @@
 """Small tablebases, solved and written once a session."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.store import Store, create, open_store, write_tier
 from tablut.variants import Variant, load_variant
 
+# One corner to escape to: many draws, and wins of up to 23 plies.
+LONE_CORNER = ("+...+", ".....", "..T..", ".....", "X...+")
+DEEP = ((1, 0), (1, 1), (2, 0), (2, 1), (3, 0))
 SMALL = ((1, 0), (1, 1), (2, 0), (1, 2), (2, 1), (3, 0))
 Codes = dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -63,4 +67,23 @@ def small_store(tmp_path_factory, write_store, small_variant, small_codes) -> Pa
     """All positions of at most four men of ashton-5-4v2; do not change it, copy it."""
     root = tmp_path_factory.mktemp("tablebase") / "small"
     write_store(root, small_variant, small_codes)
+    return root
+
+
+@pytest.fixture(scope="session")
+def deep_variant() -> Variant:
+    start = ("..b..", "..w..", "b.K..", "..b..", ".....")
+    return replace(load_variant("brandubh-5-4v4"), name="lone-corner", terrain=LONE_CORNER, start=start)
+
+
+@pytest.fixture(scope="session")
+def deep_codes(solve_codes, deep_variant) -> Codes:
+    return solve_codes(deep_variant, DEEP)
+
+
+@pytest.fixture(scope="session")
+def deep_store(tmp_path_factory, write_store, deep_variant, deep_codes) -> Path:
+    """Most positions of at most four men of a game with draws; do not change it, copy it."""
+    root = tmp_path_factory.mktemp("tablebase") / "deep"
+    write_store(root, deep_variant, deep_codes)
     return root

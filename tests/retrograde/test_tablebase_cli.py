@@ -1,0 +1,150 @@
+"""``tablut probe``, ``tablebase info`` and ``tablebase verify``."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from retrograde.tablebase import open_tablebase, probing
+from retrograde.tablebase.verification import Verification, Wrong
+from tablut.board import Board
+from tablut.cli.shell import run
+
+BARE = "5/1b3/2K2/3b1/5 b"
+Captured = pytest.CaptureFixture[str]
+
+
+def answer(capsys: Captured, arguments: list[str], code: int = 0) -> dict:
+    assert run([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_probe_answers_as_the_library(capsys, deep_store: Path) -> None:
+    table = open_tablebase(deep_store)
+    found = answer(capsys, ["probe", str(deep_store), "-p", BARE])
+    board = Board(table.variant, BARE)
+    verdict = table.probe(board)
+    assert (found["variant"], found["position"]) == ("lone-corner", BARE)
+    assert (found["wdl"], found["dtm"]) == verdict
+    expected = [{"move": str(rated.move), "wdl": rated.wdl, "dtm": rated.dtm} for rated in table.best_moves(board)]
+    assert found["moves"] == expected
+    assert found["provenance"]["version"]
+
+
+def test_probe_draws_the_board_and_lists_the_moves(capsys, deep_store: Path) -> None:
+    assert run(["probe", str(deep_store), "-p", BARE]) == 0
+    shown = capsys.readouterr().out
+    table = open_tablebase(deep_store)
+    best = table.best_moves(Board(table.variant, BARE))[0]
+    assert "♔" in shown
+    assert f"black to move: {best.wdl}" in shown
+    assert f"\n{best.move}  {best.wdl}" in shown
+
+
+def test_probe_without_a_move(capsys, small_store: Path) -> None:
+    table = open_tablebase(small_store)
+    tier = table.store.tier(2, 0)
+    index = tier.index
+    stuck = next(p for e in range(index.size) if table.probe(p := index.unrank(e, "w")).dtm == 0)
+    found = answer(capsys, ["probe", str(small_store), "-p", str(stuck)])
+    assert (found["wdl"], found["dtm"], found["moves"]) == ("loss", 0, [])
+    assert run(["probe", str(small_store), "-p", str(stuck)]) == 0
+    assert "white has no legal move" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["STORE", "-p", "5/1b3/5/3b1/K4 b"], "is decided (king escaped: white has won)"),
+        (["STORE", "-p", "5/1b3/2K2/1b1b1/3b1 b"], "4v0"),
+        (["STORE", "-p", BARE, "-v", "brandubh-5-4v0"], "another game than 'brandubh-5-4v0'"),
+        (["STORE", "-p", "nonsense w"], "nonsense"),
+        (["nowhere", "-p", BARE], "no such folder"),
+        (["-v", "brandubh-5-4v0", "-p", BARE], "no tablebase of it ships"),
+    ],
+)
+def test_probe_refuses_in_one_line(capsys, deep_store: Path, arguments: list[str], message: str) -> None:
+    assert run(["probe", *(str(deep_store) if word == "STORE" else word for word in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_probe_takes_what_ships(capsys, monkeypatch, deep_store: Path) -> None:
+    monkeypatch.setattr(probing, "shipped_store", lambda variant: deep_store if variant.name == "ashton" else None)
+    assert run(["probe", "-p", BARE]) == 2
+    assert "another game than 'ashton'" in capsys.readouterr().err
+
+
+def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
+    found = answer(capsys, ["tablebase", "info", str(deep_store)])
+    assert (found["variant"], found["max_men"], found["missing"]) == ("lone-corner", 4, [])
+    keys = ["attackers", "defenders", "positions", "classes", "win", "draw", "unresolved", "loss", "max_dtm", "bytes"]
+    assert [list(tier) for tier in found["tiers"]] == [keys] * len(deep_codes)
+    for tier in found["tiers"]:
+        assert tier["win"] + tier["draw"] + tier["loss"] == tier["classes"]
+        assert tier["unresolved"] == 0
+        assert tier["classes"] < tier["positions"]
+    assert found["bytes"] == sum(tier["bytes"] for tier in found["tiers"])
+    assert found["classes"] == sum(tier["classes"] for tier in found["tiers"])
+    assert run(["tablebase", "info", str(deep_store)]) == 0
+    shown = capsys.readouterr().out
+    for tier in found["tiers"]:
+        assert f"{tier['attackers']}v{tier['defenders']} " in shown
+        assert f" {tier['classes']:,} " in shown
+
+
+def test_what_the_history_decides_is_not_called_a_draw(
+    capsys, tmp_path: Path, deep_variant, deep_codes, write_store
+) -> None:
+    rules = deep_variant.rules.model_copy(update={"repetition": "mover_loses"})
+    write_store(tmp_path / "s", replace(deep_variant, rules=rules), {key: deep_codes[key] for key in ((1, 0), (2, 0))})
+    tiers = answer(capsys, ["tablebase", "info", str(tmp_path / "s")])["tiers"]
+    assert all(tier["draw"] == 0 < tier["unresolved"] for tier in tiers)
+    assert run(["tablebase", "info", str(tmp_path / "s")]) == 0
+    assert "draw" not in capsys.readouterr().out
+
+
+def test_info_names_what_is_not_there_yet(capsys, tmp_path: Path, deep_store: Path) -> None:
+    root = shutil.copytree(deep_store, tmp_path / "s")
+    shutil.rmtree(root / "1v1")
+    found = answer(capsys, ["tablebase", "info", str(root)])
+    assert (found["missing"], found["max_men"]) == (["1v1"], 2)
+    assert run(["tablebase", "info", str(root)]) == 0
+    assert "not there yet: 1v1" in capsys.readouterr().out
+
+
+def test_verify_passes_and_says_what_it_did(capsys, deep_store: Path) -> None:
+    found = answer(capsys, ["tablebase", "verify", str(deep_store), "--sample", "4", "--seed", "3", "--threads", "2"])
+    info = answer(capsys, ["tablebase", "info", str(deep_store)])
+    assert (found["failures"], found["failed"]) == (0, [])
+    assert found["positions_checked"] == info["classes"]
+    assert sum(found["samples"].values()) == 4
+    assert found["provenance"]["seed"] == 3
+    quick = answer(capsys, ["tablebase", "verify", str(deep_store), "--quick"])
+    assert (quick["failures"], quick["positions_checked"], quick["files_checked"]) == (0, 0, 30)
+    assert run(["tablebase", "verify", str(deep_store), "--quick", "--sample", "3"]) == 2
+    assert "choose one" in capsys.readouterr().err
+
+
+def test_verify_fails_with_a_list(capsys, tmp_path: Path, deep_store: Path) -> None:
+    root = shutil.copytree(deep_store, tmp_path / "s")
+    shard = root / "2v1" / "white" / "c" / "0"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    found = answer(capsys, ["tablebase", "verify", str(root), "--quick"], 1)
+    assert found["failures"] == 1
+    assert str(shard) in found["failed"][0]["what"]
+    assert run(["tablebase", "verify", str(root), "--quick"]) == 1
+    assert str(shard) in capsys.readouterr().out
+
+
+def test_verify_shows_positions_and_how_many_more(capsys, monkeypatch, deep_store: Path) -> None:
+    report = Verification(failures=7, wrong=[Wrong("2v1", "stored win in 3, proved loss in 2", BARE)])
+    monkeypatch.setattr("retrograde.tablebase.verification.verify", lambda *_, **__: report)
+    assert run(["tablebase", "verify", str(deep_store)]) == 1
+    shown = capsys.readouterr().out
+    assert f"stored win in 3, proved loss in 2  {BARE}" in shown
+    assert "and 6 more" in shown

@@ -1,0 +1,317 @@
+"""Probing against the naive rules, against itself under symmetry, and at its limits."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retrograde.plain import plain_solution
+from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, open_tablebase
+from retrograde.tablebase import probing as probing_module
+from retrograde.tablebase import store as store_module
+from retrograde.tablebase.encoding import pack_bits
+from retrograde.tablebase.probing import prober_for
+from retrograde.tablebase.ranking import Ranker
+from retrograde.tablebase.store import SIDES, open_store
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.indexing.tiers import tier_index
+from tablut.position import Move, Position
+from tablut.prober import MISSING, find_prober, value_of, verdict_of
+from tablut.variants import Variant, load_variant
+
+BARE = "5/1b3/2K2/3b1/5 b"
+
+
+@pytest.fixture(scope="module")
+def tablebase(small_store) -> Tablebase:
+    return open_tablebase(small_store)
+
+
+@pytest.fixture(scope="module")
+def deep(deep_store) -> Tablebase:
+    return open_tablebase(deep_store)
+
+
+def every_position(variant: Variant, material: tuple[int, int], step: int = 1) -> list[Position]:
+    """Every ``step``-th entry with both sides to move, each under another symmetry."""
+    index = tier_index(variant, *material)
+    found = []
+    for entry in range(0, index.size, step):
+        symmetry = variant.symmetries[entry % len(variant.symmetries)]
+        found += [index.unrank(entry, side).transformed(symmetry) for side in ("w", "b")]
+    return found
+
+
+def words_of(variant: Variant, positions: list[Position]) -> np.ndarray:
+    engine = engine_for(variant)
+    return engine.words(np.array([engine.board(position.cells, position.side) for position in positions]))
+
+
+# -- the rank ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "material", "step"),
+    [
+        ("ashton-5-4v2", (2, 1), 1),
+        ("ashton-5-4v2", (1, 2), 3),
+        ("brandubh-5-4v0", (3, 0), 1),
+        ("ashton", (2, 1), 5003),
+        ("ashton", (3, 0), 2003),
+        ("mcgill", (1, 2), 5003),
+        ("leiden", (2, 2), 500_009),
+    ],
+)
+def test_the_rank_equals_its_plain_twin(name: str, material: tuple[int, int], step: int) -> None:
+    variant = load_variant(name)
+    index = tier_index(variant, *material)
+    ranker = Ranker(variant, *material, pack_bits(index.representatives))
+    assert ranker.size == index.size
+    for entry in range(0, index.size, step):
+        position = index.unrank(entry, "w")
+        expected = index.rank(position)
+        for symmetry in variant.symmetries:
+            assert ranker.rank(position.transformed(symmetry).cells) == expected
+
+
+def test_what_is_no_undecided_placement_has_no_rank() -> None:
+    variant = load_variant("ashton-5-4v2")
+    for material, cells in {(1, 1): "K....", (1, 0): ".K...", (2, 1): "..w.."}.items():
+        index = tier_index(variant, *material)
+        ranker = Ranker(variant, *material, pack_bits(index.representatives))
+        position = Position.parse(str(index.unrank(0, "w")), 5)
+        # The last row of the diagram is the lowest rank: an escape, or a camp.
+        bottom = cells if "K" in cells else cells.replace("w", "w")
+        rest = position.cells[5:].replace("K", ".") if "K" in cells else position.cells[5:].replace("w", ".")
+        assert ranker.rank(bottom + rest) is None
+
+
+# -- values --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("material", [(1, 0), (2, 0), (1, 1)])
+@pytest.mark.parametrize("which", ["tablebase", "deep"])
+def test_values_equal_those_of_the_naive_rules(request, which: str, material: tuple[int, int]) -> None:
+    tablebase = request.getfixturevalue(which)
+    variant = tablebase.variant
+    # Of the smallest tiers everything, of the others about a thousand.
+    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 500))
+    solution = plain_solution(variant, [str(position) for position in positions])
+    for position in positions:
+        assert value_of(tablebase.probe(position)) == solution.value(str(position)), str(position)
+
+
+@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 8), ("deep", 20)])
+def test_many_at_once_equal_one_by_one(request, which: str, kinds: int) -> None:
+    tablebase = request.getfixturevalue(which)
+    positions = [
+        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 13)
+    ]
+    found = tablebase.probe_words(words_of(tablebase.variant, positions))
+    assert found.dtype == np.int16
+    assert [verdict_of(int(value)) for value in found] == [tablebase.probe(position) for position in positions]
+    assert len(set(found.tolist())) >= kinds
+
+
+def test_chunks_and_wide_codes_are_found(tmp_path, monkeypatch, small_variant, small_codes, write_store) -> None:
+    monkeypatch.setattr(store_module, "CHUNK", 100)
+    monkeypatch.setattr(store_module, "SHARD", 300)
+    white, black = (codes.copy() for codes in small_codes[1, 1])
+    # Wrong on purpose: another code for each entry, some beyond a byte.
+    real = white != 0xFFFF
+    white[real] = np.arange(len(white), dtype=np.uint16)[real]
+    write_store(tmp_path / "s", small_variant, {(1, 1): (white, black)})
+    assert open_store(tmp_path / "s").tier(1, 1).record.white.dtype == "uint16"
+    tablebase = open_tablebase(tmp_path / "s", cache_bytes=500)
+    index = tier_index(small_variant, 1, 1)
+    positions = every_position(small_variant, (1, 1), 11)
+    expected = [int((white if p.side == "w" else black)[index.rank(p)]) for p in positions]
+    values = [code >> 1 if code % 2 == 0 else -(code >> 1) - 1 for code in expected]
+    assert [value_of(tablebase.probe(position)) for position in positions] == values
+    assert tablebase.probe_words(words_of(small_variant, positions)).tolist() == values
+    # 100 codes of two bytes, or of one: what is kept stays below the bound.
+    assert 0 < sum(chunk.nbytes for chunk in tablebase._chunks.values()) == tablebase._cached <= 500
+    one = open_tablebase(tmp_path / "s", cache_bytes=0)
+    assert [value_of(one.probe(position)) for position in positions] == values
+    assert len(one._chunks) == 1
+
+
+def test_what_no_table_knows_is_missing_in_a_batch(tablebase) -> None:
+    texts = [BARE, "5/1b3/2K2/3b1/b2b1 b", "K4/1b3/5/3b1/5 b", "5/5/2K2/5/5 w"]
+    found = tablebase.probe_words(words_of(tablebase.variant, [Position.parse(text, 5) for text in texts]))
+    assert found[0] == value_of(tablebase.probe(Position.parse(BARE, 5)))
+    assert found[1:].tolist() == [MISSING] * 3
+    with pytest.raises(InputError, match="uint64"):
+        tablebase.probe_words(np.zeros((3, 2), dtype=np.uint64))
+    assert tablebase.probe_words(np.zeros((0, 1), dtype=np.uint64)).shape == (0,)
+
+
+def test_what_is_covered(tablebase) -> None:
+    assert tablebase.covers(2, 1)
+    assert not tablebase.covers(4, 0)
+    assert not tablebase.covers(0, 1)
+    assert tablebase.max_men == 4
+
+
+def test_what_cannot_be_probed_is_named(tablebase) -> None:
+    four = Position.parse("5/1b3/2K2/3b1/b2b1 b", 5)
+    for probe in (tablebase.probe, tablebase.probe_wdl, tablebase.probe_dtm):
+        with pytest.raises(MissingTableError, match="4v0"):
+            probe(four)
+    assert (tablebase.get_wdl(four), tablebase.get_dtm(four, -1)) == (None, -1)
+    bare = Position.parse(BARE, 5)
+    verdict = tablebase.probe(bare)
+    assert (tablebase.get_wdl(bare), tablebase.get_dtm(bare)) == tuple(verdict)
+    for text, message in {
+        "K4/1b3/5/3b1/5 b": "no undecided position",
+        "5/5/2K2/5/5 w": "no soldier left",
+        "5/1b3/5/3b1/5 b": "one king",
+        "1K3/1b3/2K2/5/5 b": "one king",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            tablebase.get_wdl(Position.parse(text, 5))
+    with pytest.raises(InputError, match="with one king"):
+        tablebase.probe(Position.parse("9/9/9/4w4/2K6/9/5b3/9/4b4 b", 9))
+    with pytest.raises(InputError, match=r"of brandubh-5-4v0.*ashton-5-4v2"):
+        tablebase.best_moves(Board("brandubh-5-4v0", BARE))
+
+
+# -- moves ---------------------------------------------------------------------------------
+
+
+def test_the_best_move_attains_the_value(deep) -> None:
+    seen, tablebase = set(), deep
+    for material in deep.store.tiers():
+        for position in every_position(tablebase.variant, material, 211):
+            board = Board(tablebase.variant, position)
+            verdict, moves = tablebase.probe(board), tablebase.best_moves(board)
+            assert board.position is position
+            assert {rated.move for rated in moves} == set(board.legal_moves)
+            merits = [{"win": 999, "draw": 0, "loss": -999}[rated.wdl] for rated in moves]
+            merits = [
+                merit - (rated.dtm or 0) * (1 if merit > 0 else -1) for merit, rated in zip(merits, moves, strict=True)
+            ]
+            assert merits == sorted(merits, reverse=True)
+            if moves:
+                assert (moves[0].wdl, moves[0].dtm) == verdict
+            else:
+                assert verdict == ("loss", 0)
+            seen.add(verdict.wdl)
+    assert seen == {"win", "draw", "loss"}
+
+
+def test_a_move_that_repeats_is_worth_what_the_rule_says(tmp_path, deep_variant, deep_codes, write_store) -> None:
+    loses = replace(deep_variant, rules=deep_variant.rules.model_copy(update={"repetition": "mover_loses"}))
+    tables = {}
+    for name, variant in {"draw": deep_variant, "loses": loses}.items():
+        write_store(tmp_path / name, variant, deep_codes)
+        tables[name] = open_tablebase(tmp_path / name)
+    open_position = next(
+        position
+        for position in every_position(deep_variant, (2, 0))
+        if tables["draw"].probe(position) == ("draw", None) and there_and_back(Board(deep_variant, position))
+    )
+    assert tables["loses"].probe(open_position) == ("unresolved", None)
+    assert tables["loses"].probe_wdl(open_position) == "unresolved"
+    for name, expected in {"draw": ("draw", None), "loses": ("loss", 1)}.items():
+        board = Board(tables[name].variant, open_position)
+        repeats = there_and_back(board)
+        assert repeats is not None
+        rated = {found.move: (found.wdl, found.dtm) for found in tables[name].best_moves(board)}
+        assert rated[repeats] == expected
+        # Without the history, the same move has another value.
+        bare = tables[name].best_moves(Board(board.variant, board.position))
+        assert {found.move: found.wdl for found in bare}[repeats] == ("draw" if name == "draw" else "unresolved")
+
+
+def there_and_back(board: Board) -> Move | None:
+    """Play three plies of both sides' going there and back, and return the move that completes it, if there is one."""
+    start = board.position.cells
+
+    def search(plies: int) -> Move | None:
+        for move in list(board.legal_moves):
+            board.push(move)
+            if plies == 1:
+                outcome = board.outcome()
+                if board.position.cells == start and outcome is not None and outcome.termination == "repetition":
+                    return board.pop()
+            elif board.outcome() is None and (found := search(plies - 1)) is not None:
+                return found
+            board.pop()
+        return None
+
+    return search(4)
+
+
+def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_codes, write_store) -> None:
+    limited = replace(deep_variant, rules=deep_variant.rules.model_copy(update={"move_limit": 4}))
+    write_store(tmp_path / "s", limited, {key: deep_codes[key] for key in ((1, 0), (2, 0))})
+    tablebase = open_tablebase(tmp_path / "s")
+    seen = set()
+    for position in every_position(limited, (2, 0)):
+        raw, board = tablebase.probe(position), Board(limited, position)
+        fits = raw.dtm is not None and raw.dtm <= 4
+        assert tablebase.probe(board) == (raw if fits else ("draw", None))
+        seen.add((raw.wdl, fits))
+        moves = list(board.legal_moves)
+        if moves and raw.dtm == 3:
+            best = tablebase.best_moves(board)[0]
+            assert (best.wdl, best.dtm) == raw
+            board.push(best.move)
+            left = tablebase.probe(board)
+            assert left.dtm == 2
+            board.push(tablebase.best_moves(board)[0].move)
+            assert tablebase.probe(board).dtm == 1
+    assert {("win", True), ("win", False), ("loss", True), ("loss", False)} <= seen
+
+
+# -- finding it ----------------------------------------------------------------------------
+
+
+def test_one_position_is_probed_without_numba(small_store) -> None:
+    code = (
+        "import sys\n"
+        "from retrograde.tablebase import open_tablebase\n"
+        "from tablut.position import Position\n"
+        f"table = open_tablebase({str(small_store)!r})\n"
+        f"print(table.probe(Position.parse({BARE!r}, 5)).wdl, 'numba' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["win", "False"] or result.stdout.split() == ["loss", "False"]
+
+
+def test_it_is_found_by_the_game(small_store, small_variant) -> None:
+    renamed = replace(small_variant, name="mine", title="My own", source="me")
+    for find in (prober_for, find_prober):
+        found = find(renamed, small_store)
+        assert found is not None
+        assert found.covers(2, 1)
+        with pytest.raises(TablebaseError, match=r"'ashton-5-4v2', another game than 'ashton-5-4v4'"):
+            find(load_variant("ashton-5-4v4"), small_store)
+        assert find(load_variant("ashton-5-4v4")) is None
+
+
+def test_what_ships_is_found_by_the_game(tmp_path, monkeypatch, small_store, small_variant) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "small").symlink_to(small_store, target_is_directory=True)
+    monkeypatch.setattr(probing_module.resources, "files", lambda package: tmp_path)
+    found = prober_for(replace(small_variant, name="mine"))
+    assert found is not None
+    assert found.store.root == Path(tmp_path / "data" / "small")
+    assert prober_for(load_variant("brandubh-5-4v0")) is None
+
+
+def test_the_sides_are_not_mixed_up(tablebase, small_codes) -> None:
+    index = tier_index(tablebase.variant, 2, 1)
+    for side, codes in zip(SIDES, small_codes[2, 1], strict=True):
+        for entry in range(0, index.size, 501):
+            if codes[entry] != 0xFFFF:
+                verdict = tablebase.probe(index.unrank(entry, "w" if side == "white" else "b"))
+                code = int(codes[entry])
+                assert verdict.dtm == (None if code == 0 else code >> 1)
+                assert verdict.wdl == ("draw" if code == 0 else "loss" if code % 2 else "win")
