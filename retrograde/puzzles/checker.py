@@ -13,6 +13,7 @@ Python too, as far as a number of plies made allows.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tablut.errors import InputError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tablut.rules.naive import NaiveMove, NaivePosition
     from tablut.variants import Variant
 
-__all__ = ["Checked", "check_strategy"]
+__all__ = ["Checked", "check_strategy", "wins_within"]
 
 
 class Checked(NamedTuple):
@@ -51,7 +52,7 @@ class Checked(NamedTuple):
     excluded: int
 
 
-class _Spent(Exception):
+class _SpentError(Exception):
     """The plies allowed for the lower bound are made."""
 
 
@@ -60,7 +61,6 @@ class _Checker:
         self, variant: Variant, winner: str, strategy: Mapping[str, tuple[int, str]], most_failures: int
     ) -> None:
         self.game = NaiveGame(variant)
-        self.either = variant.rules.no_moves == "either_after_ply"
         self.winner = winner
         self.strategy = strategy
         self.most_failures = most_failures
@@ -137,7 +137,7 @@ class _Checker:
         for move in moves:
             self.plies_made += 1
             if self.plies_made > self.most_plies:
-                raise _Spent
+                raise _SpentError
             result = self.game.apply(position, move)
             if result.outcome is not None:
                 won = result.outcome.winner == self.winner
@@ -146,6 +146,23 @@ class _Checker:
             if won == mine:
                 return won
         return not mine
+
+
+def wins_within(variant: Variant, position: str, winner: Literal["white", "black"], plies: int) -> bool:
+    """Return whether a side can force a win within so many plies, by trying everything in plain Python.
+
+    The naive twin of `retrograde.puzzles.win_search.WinSearch.within`.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton-5-4v0")
+    >>> [wins_within(variant, variant.start_position, "white", plies) for plies in range(4)]
+    [False, False, False, True]
+    """
+    checker = _Checker(variant, winner, {}, 0)
+    checker.most_plies = sys.maxsize
+    return checker.wins_within(checker.game.read(position), plies)
 
 
 def check_strategy(
@@ -207,7 +224,7 @@ def check_strategy(
             if checker.wins_within(root, fewer):
                 return Checked(checker.failures, positions, "at most", fewer, excluded)
             excluded = fewer
-    except _Spent:
+    except _SpentError:
         # Not an error: the lower bound is claimed only as far as it was tried.
         return Checked(checker.failures, positions, "at most", None, excluded)
     return Checked(checker.failures, positions, "exact", None, excluded)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver", "solve"]
 
-_LIST_AFTER = 400_000
+_LIST_AFTER = 100_000
 """Moves after which, without an answer, everything reachable is listed."""
 _LOOK_AHEAD_AFTER = 200_000
 """Moves after which a side's next bound may be preceded by a look further ahead."""
