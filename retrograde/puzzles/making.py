@@ -7,6 +7,7 @@ from one seed, and limits count nodes, so the same call makes the same puzzles.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ import numpy as np
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
 from retrograde.puzzles.selfplay import self_play
+from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.solver import Solver
+from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
@@ -24,7 +27,9 @@ from tablut.prober import MISSING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from retrograde.puzzles.solution import Limits, Solution
+    from numpy.typing import NDArray
+
+    from retrograde.puzzles.solution import Solution
     from tablut.position import Position, Side
     from tablut.prober import Prober
     from tablut.variants import Variant
@@ -85,11 +90,16 @@ def from_self_play(
         Is told after each game how many puzzles there are.
     """
     solver = Solver(variant, limits)
+    engine = engine_for(variant)
     known: set[Board] = set()
     puzzles: list[Puzzle] = []
     examined = 0
     for number in range(games):
         rng = np.random.default_rng([seed, number])
+        endless = Budget(Limits(nodes=sys.maxsize))
+        searches = {
+            letter: WinSearch(engine, side, limits.memory_bytes // 2, endless) for side, letter in enumerate("wb")
+        }
         best: tuple[Solution, Puzzle] | None = None
         for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
             if winner is not None and winner[0] != position.side:
@@ -97,6 +107,9 @@ def from_self_play(
             if not _fit(variant, position):
                 continue
             examined += 1
+            # Most positions are not won, or too easily; that is cheaper to see than to solve them.
+            if not _promising(searches[position.side], engine.board(position.cells, position.side), plies, limits.nodes):
+                continue
             solution = solver.solve(position)
             if not _is_puzzle(solution, plies) or (best is not None and best[0].dtm >= solution.dtm):  # type: ignore[operator]
                 continue
@@ -180,6 +193,16 @@ def _samples(
             side: Side = ("w", "b")[rng.integers(2)] if winner is None else ("w" if winner == "white" else "b")
             batch.append(index.unrank_in_tier(tier.attackers, tier.defenders, rank, side))
         yield [position for position in batch if Board(variant, position).outcome() is None]
+
+
+def _promising(search: WinSearch, board: NDArray[np.uint32], plies: tuple[int, int], nodes: int) -> bool:
+    """Return whether the side to move is seen to win within the longest distance, and not within less than the shortest."""
+    spent = search.budget.nodes
+    for bound in range(1, plies[1] + 1, 2):
+        answer = search.within(board, bound, nodes - (search.budget.nodes - spent))
+        if answer is not False:
+            return answer is True and bound >= plies[0]
+    return False
 
 
 def _fit(variant: Variant, position: Position) -> bool:

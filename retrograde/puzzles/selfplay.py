@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.variants import Variant
 
-__all__ = ["Style", "self_play"]
+__all__ = ["STYLES", "Style", "self_play"]
 
 _TABLE_BYTES = 1 << 20
 _LOOK = 3
@@ -41,13 +41,16 @@ class Style(NamedTuple):
         How often it captures if it can.
     care : int
         How many of its choices it may reject because the other side wins soon after.
+    roam : float
+        How often white moves its king if it can.
     """
 
     greed: float
     care: int
+    roam: float
 
 
-STYLES = (Style(0.0, 0), Style(0.6, 0), Style(0.5, 6), Style(0.9, 12))
+STYLES = (Style(0.0, 0, 0.0), Style(0.6, 0, 0.5), Style(0.5, 6, 0.4), Style(0.9, 12, 0.1))
 
 
 def self_play(
@@ -112,6 +115,9 @@ def _choose(
         return None
     captures = boards[:, 2 * size + 2 : 2 * size + 4].sum(axis=1) < board[2 * size + 2 : 2 * size + 4].sum()
     order = rng.permutation(len(boards))
+    if mover == 0 and rng.random() < style.roam:
+        king = boards[:, 2 * size] != board[2 * size]
+        order = np.concatenate([order[king[order]], order[~king[order]]])
     if rng.random() < style.greed:
         order = np.concatenate([order[captures[order]], order[~captures[order]]])
     enemy = searches[mover ^ 1]
