@@ -357,6 +357,9 @@ def make_command(
     nodes: Nodes = 1_000_000,
     memory: Memory = 64,
     games: Annotated[int, typer.Option("--games", min=1, help="Games after which to give up.")] = 1000,
+    deepen: Annotated[
+        int, typer.Option("--deepen", min=0, help="How often to try to put two plies in front of a puzzle.")
+    ] = 0,
     samples: Annotated[int, typer.Option("--samples", min=1, help="Positions drawn from a tablebase.")] = 100_000,
     tablebase: Store = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a puzzle file.")] = None,
@@ -386,7 +389,7 @@ def make_command(
             play = partial(from_self_play, rules, count=count, seed=seed, plies=plies, limits=limits)
             made = interruptible(
                 partial(
-                    play, games=games, winner=winner, tell=lambda found: display.update(task, completed=found)
+                    play, games=games, winner=winner, deepen=deepen, tell=lambda found: display.update(task, completed=found)
                 )
             )
     if out is not None:

@@ -8,10 +8,12 @@ from one seed, and limits count nodes, so the same call makes the same puzzles.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from retrograde.puzzles.backwards import lengthen
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
 from retrograde.puzzles.selfplay import self_play
@@ -66,6 +68,7 @@ def from_self_play(
     limits: Limits,
     games: int,
     winner: str | None = None,
+    deepen: int = 0,
     tell: Callable[[int], None] = lambda found: None,
 ) -> Made:
     """Return puzzles from self-play, at most one a game: the one that takes longest.
@@ -86,6 +89,8 @@ def from_self_play(
         Games after which to give up.
     winner : {'white', 'black'}, optional
         Only puzzles that this side wins.
+    deepen : int
+        How often to try to put two plies in front of a puzzle (`retrograde.puzzles.backwards`).
     tell : callable
         Is told after each game how many puzzles there are.
     """
@@ -100,7 +105,7 @@ def from_self_play(
         searches = {
             letter: WinSearch(engine, side, limits.memory_bytes // 2, endless) for side, letter in enumerate("wb")
         }
-        best: tuple[Solution, Puzzle] | None = None
+        best: Solution | None = None
         for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
             if winner is not None and winner[0] != position.side:
                 continue
@@ -111,15 +116,20 @@ def from_self_play(
             if not _promising(searches[position.side], engine.board(position.cells, position.side), plies, limits.nodes):
                 continue
             solution = solver.solve(position)
-            if not _is_puzzle(solution, plies) or (best is not None and best[0].dtm >= solution.dtm):  # type: ignore[operator]
+            if not _is_puzzle(solution, plies) or (best is not None and (best.dtm or 0) >= (solution.dtm or 0)):
                 continue
-            source = f"self-play, seed {seed}, game {number}"
-            best = solution, _puzzle(variant, solution, f"{variant.name}-{seed}-{number}", source)
+            best = solution
         if best is not None:
-            canonical = Board(variant, best[0].position).canonical()
+            source = f"self-play, seed {seed}, game {number}"
+            for added in range(1, deepen + 1):
+                longer = lengthen(solver, best, limits, rng, partial(_fit, variant))
+                if longer is None or (longer.dtm or 0) > plies[1]:
+                    break
+                best, source = longer, f"self-play, seed {seed}, game {number}, {2 * added} plies put in front"
+            canonical = Board(variant, best.position).canonical()
             if canonical not in known:
                 known.add(canonical)
-                puzzles.append(best[1])
+                puzzles.append(_puzzle(variant, best, f"{variant.name}-{seed}-{number}", source))
         tell(len(puzzles))
         if len(puzzles) == count:
             break
