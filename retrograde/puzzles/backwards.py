@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -18,6 +16,8 @@ from tablut.position import Move, Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
 
     from retrograde.puzzles.solution import Limits, Solution
     from retrograde.puzzles.solver import Solver

@@ -141,7 +141,7 @@ def build_certificate(engine: Engine, search: WinSearch, board: NDArray[Any], pl
             prove(position, left)
             left, code = search.distance, search.move
             if len(strategy) >= most:
-                raise TablutError(f"proof of '{text(board)}': has more than {most:,} positions; raise --proof-positions")
+                raise TablutError(f"proof of '{text(board)}': has over {most:,} positions; raise --proof-positions")
             strategy[name] = left, f"{square_name(code & 127, size)}-{square_name(code >> 7, size)}"
             position = position.copy()
             _, outcome = engine.make(position, code)

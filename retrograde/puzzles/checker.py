@@ -109,9 +109,7 @@ class _Checker:
         # Without a move the loser has lost: there is nothing to cover.
         return [entry for move in self.game.legal_moves(position) for entry in self._after(position, name, move, left)]
 
-    def _after(
-        self, position: NaivePosition, name: str, move: NaiveMove, left: int
-    ) -> list[tuple[NaivePosition, int]]:
+    def _after(self, position: NaivePosition, name: str, move: NaiveMove, left: int) -> list[tuple[NaivePosition, int]]:
         """Return what a ply leaves to be checked, with ``left`` plies including it."""
         result = self.game.apply(position, move)
         text = self.game.move_name(move)

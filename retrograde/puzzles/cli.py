@@ -33,7 +33,9 @@ Seconds = Annotated[float | None, typer.Option("--seconds", min=0.0, help="Wall 
 Memory = Annotated[int, typer.Option("--memory", metavar="MIB", min=1, help="Memory of the transposition tables.")]
 Positions = Annotated[
     int,
-    typer.Option("--positions", min=0, help="Most positions of an exhaustive listing, which can prove a draw; 0: none."),
+    typer.Option(
+        "--positions", min=0, help="Most positions of an exhaustive listing, which can prove a draw; 0: none."
+    ),
 ]
 Store = Annotated[
     Path | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase. [default: what ships, if anything]")
@@ -140,7 +142,9 @@ def solve_command(
     proof_positions: Annotated[
         int, typer.Option("--proof-positions", min=1, help="Most positions of a saved strategy.")
     ] = 2_000_000,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the line as a strip of boards.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the line as a strip of boards.")
+    ] = None,
 ) -> Reply:
     """Prove win, loss or draw of a position, or check the stipulations of a puzzle file.
 
@@ -296,7 +300,9 @@ def _solve_file(file: str, variant: str, limits: Limits, tablebase: Path | None,
                 PuzzleResult(id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=_result(solution))
             )
             display.advance(task)
-    counts = {name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")}
+    counts = {
+        name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")
+    }
     unsolved = any(result.verdict == "none" and result.solution.status == "unknown" for result in results)
     found = _File(
         file=file,
@@ -387,11 +393,11 @@ def make_command(
         with progress("puzzles") as display:
             task = display.add_task("", total=count)
             play = partial(from_self_play, rules, count=count, seed=seed, plies=plies, limits=limits)
-            made = interruptible(
-                partial(
-                    play, games=games, winner=winner, deepen=deepen, tell=lambda found: display.update(task, completed=found)
-                )
-            )
+
+            def tell(found: int) -> None:
+                display.update(task, completed=found)
+
+            made = interruptible(partial(play, games=games, winner=winner, deepen=deepen, tell=tell))
     if out is not None:
         write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
     result = _Made(

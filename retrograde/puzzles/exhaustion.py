@@ -61,7 +61,7 @@ class ReachableValues:
         self.values = values
         self._keys = _keys(words)
 
-    def covers(self, attackers: int, defenders: int) -> bool:
+    def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
         """Return whether positions of a material are known: those that are reachable, so no material as such."""
         return False
 

@@ -48,7 +48,9 @@ def threatens(variant: Variant, position: Position) -> bool:
     board = engine.board(position.cells, "w" if position.side == "b" else "b")
     children = engine.expand(engine.words(board))
     wins = "white" if position.side == "b" else "black"
-    return any(outcome is not None and outcome.winner == wins for outcome in map(OUTCOMES.__getitem__, children.outcomes))
+    return any(
+        outcome is not None and outcome.winner == wins for outcome in map(OUTCOMES.__getitem__, children.outcomes)
+    )
 
 
 def tempting_moves(variant: Variant, position: Position, winning: Collection[Move]) -> list[Move]:

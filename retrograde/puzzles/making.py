@@ -69,7 +69,7 @@ def from_self_play(
     games: int,
     winner: str | None = None,
     deepen: int = 0,
-    tell: Callable[[int], None] = lambda found: None,
+    tell: Callable[[int], None] | None = None,
 ) -> Made:
     """Return puzzles from self-play, at most one a game: the one that takes longest.
 
@@ -91,7 +91,7 @@ def from_self_play(
         Only puzzles that this side wins.
     deepen : int
         How often to try to put two plies in front of a puzzle (`retrograde.puzzles.backwards`).
-    tell : callable
+    tell : callable, optional
         Is told after each game how many puzzles there are.
     """
     solver = Solver(variant, limits)
@@ -113,7 +113,9 @@ def from_self_play(
                 continue
             examined += 1
             # Most positions are not won, or too easily; that is cheaper to see than to solve them.
-            if not _promising(searches[position.side], engine.board(position.cells, position.side), plies, limits.nodes):
+            if not _promising(
+                searches[position.side], engine.board(position.cells, position.side), plies, limits.nodes
+            ):
                 continue
             solution = solver.solve(position)
             if not _is_puzzle(solution, plies) or (best is not None and (best.dtm or 0) >= (solution.dtm or 0)):
@@ -130,7 +132,8 @@ def from_self_play(
             if canonical not in known:
                 known.add(canonical)
                 puzzles.append(_puzzle(variant, best, f"{variant.name}-{seed}-{number}", source))
-        tell(len(puzzles))
+        if tell is not None:
+            tell(len(puzzles))
         if len(puzzles) == count:
             break
     return Made(puzzles, examined)
@@ -206,7 +209,7 @@ def _samples(
 
 
 def _promising(search: WinSearch, board: NDArray[np.uint32], plies: tuple[int, int], nodes: int) -> bool:
-    """Return whether the side to move is seen to win within the longest distance, and not within less than the shortest."""
+    """Return whether the side to move is seen to win within the longest distance, but not before the shortest."""
     spent = search.budget.nodes
     for bound in range(1, plies[1] + 1, 2):
         answer = search.within(board, bound, nodes - (search.budget.nodes - spent))

@@ -194,7 +194,7 @@ def _parse(line: str, number: str, variant: str) -> Puzzle:
 
 
 def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
-    """Return the content of a puzzle file; the inverse of `parse_puzzles`.
+    r"""Return the content of a puzzle file; the inverse of `parse_puzzles`.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
     Examples
     --------
     >>> line = "2b2/5/b1K1b/5/2b2 w; id=one; variant=ashton-5-4v0; stipulation=white wins in 3; grade=1"
-    >>> format_puzzles(parse_puzzles("mine", line)) == line + "\\n"
+    >>> format_puzzles(parse_puzzles("mine", line)) == line + "\n"
     True
     """
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
@@ -233,7 +233,7 @@ def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "un
             verdicts.append("unknown")
     for verdict in ("refuted", "unknown", "holds"):
         if verdict in verdicts:
-            return verdict  # type: ignore[return-value]
+            return verdict
     return "none"
 
 

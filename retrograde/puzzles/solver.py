@@ -290,9 +290,7 @@ class _Question:
                 attaining.append(move)
         return attaining, unsettled
 
-    def _later_wins(
-        self, search: WinSearch, distance: int, settled: list[Move]
-    ) -> tuple[list[Move], list[Move]]:
+    def _later_wins(self, search: WinSearch, distance: int, settled: list[Move]) -> tuple[list[Move], list[Move]]:
         """Return the moves that win later than at best, and those of which it is not known."""
         later, unsettled = [], []
         rest = [entry for entry in self._children(self.board) if entry[0] not in settled]

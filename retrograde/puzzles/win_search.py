@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.puzzles.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
-from retrograde.puzzles.search.table import INFINITE, LONGEST, keep_values, new_table
+from retrograde.puzzles.search.table import LONGEST, keep_values, new_table
 from tablut.errors import InputError
 from tablut.prober import MISSING
 

@@ -263,9 +263,7 @@ def lost_at_once(
 
 
 @kernel
-def count_parries(
-    t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]
-) -> int:
+def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
     """Return after how many moves of the defender, to move, the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0

@@ -42,7 +42,7 @@ from retrograde.puzzles.search.immediate import (
     wins_soon,
 )
 from retrograde.puzzles.search.table import INFINITE, LONGEST, WAYS, find, keep_open, keep_settled
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer
+from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
 from tablut.engine.kernels import count_moves, flat, generate, make, neighbour, unmake
 from tablut.engine.packing import flip, king_width, pack
 

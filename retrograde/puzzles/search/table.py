@@ -79,10 +79,10 @@ def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
 @inlined
 def holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
     """Return whether an entry is of a position."""
+    differ = U64(0)
     for word in range(width):
-        if entry[word] != words[word]:
-            return False
-    return True
+        differ |= entry[word] ^ words[word]
+    return differ == U64(0)
 
 
 @kernel
@@ -179,7 +179,7 @@ def keep_settled(
     no_win: int,
     effort: int,
 ) -> None:
-    """Write that the prover wins within ``win`` plies (`LONGEST`: not known), and not within ``no_win`` (-1: not known).
+    """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
 
     ``left`` is the bound under which it was found.
     """

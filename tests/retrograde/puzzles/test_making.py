@@ -1,8 +1,11 @@
 """New puzzles: reproducible, what they claim, and one first move only."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+from retrograde.puzzles.backwards import earlier_positions
 from retrograde.puzzles.exhaustion import reachable_values
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
 from retrograde.puzzles.making import from_self_play, from_tablebase
@@ -40,7 +43,7 @@ def test_self_play_is_legal_and_the_same_for_a_seed() -> None:
     first, second = ([*self_play(variant, np.random.default_rng(seed), 30)] for seed in (1, 1))
     assert first == second
     assert first != [*self_play(variant, np.random.default_rng(2), 30)]
-    for before, after in zip(first, first[1:], strict=False):
+    for before, after in pairwise(first):
         board = Board(variant, before)
         replies = []
         for move in board.legal_moves:
@@ -52,9 +55,7 @@ def test_self_play_is_legal_and_the_same_for_a_seed() -> None:
 
 def test_puzzles_from_self_play() -> None:
     variant = load_variant("brandubh")
-    made, again = (
-        from_self_play(variant, count=3, seed=5, plies=(3, 5), limits=FEW, games=12) for _ in range(2)
-    )
+    made, again = (from_self_play(variant, count=3, seed=5, plies=(3, 5), limits=FEW, games=12) for _ in range(2))
     assert made == again
     assert_sound(made, variant, (3, 5))
 
@@ -132,3 +133,29 @@ def test_threats_are_those_of_the_side_that_moved() -> None:
 @pytest.mark.parametrize(("plies", "tempting", "expected"), [(1, 0, 1), (3, 7, 1), (3, 8, 2), (7, 0, 3), (21, 40, 5)])
 def test_grades(plies: int, tempting: int, expected: int) -> None:
     assert grade(plies, tempting) == expected
+
+
+@pytest.mark.parametrize("name", ["ashton", "mcgill", "brandubh", "berkeley"])
+def test_earlier_positions_are_those_that_a_quiet_move_leads_from(name: str) -> None:
+    variant = load_variant(name)
+    *_, before, after = self_play(variant, np.random.default_rng(4), 12)
+    earlier = earlier_positions(variant, after)
+    assert len({position.cells for position in earlier}) == len(earlier)
+    for position in earlier:
+        board = Board(variant, position)
+        assert not board.status()
+        reached = []
+        for move in board.legal_moves:
+            board.push(move)
+            reached.append((board.position.cells, board.captured()))
+            board.pop()
+        assert (after.cells, ()) in reached
+    if sum(before.material) == sum(after.material):
+        assert before in earlier
+
+
+def test_a_longer_puzzle_from_a_shorter_one() -> None:
+    variant = load_variant("brandubh")
+    made = from_self_play(variant, count=3, seed=5, plies=(3, 9), limits=FEW, games=30, winner="white", deepen=1)
+    assert_sound(made, variant, (3, 9))
+    assert any("put in front" in puzzle.tags["source"] for puzzle in made.puzzles)

@@ -144,7 +144,7 @@ def test_new_puzzles_are_a_file_that_solves(capsys: pytest.CaptureFixture[str], 
 def test_a_strip_shows_every_ply() -> None:
     variant = load_variant("brandubh")
     position = Position.parse("7/7/2bb3/b2Kw1w/6w/7/1b1b3 w", 7)
-    line = [Move.parse(move, 7) for move in "e4-e1 b1-c1 d4-f4".split()]
+    line = [Move.parse(move, 7) for move in ["e4-e1", "b1-c1", "d4-f4"]]
     drawing = draw_strip(variant, position, line, title="a <title>", columns=3)
     assert drawing == draw_strip(variant, position, line, title="a <title>", columns=3)
     assert drawing.count('class="king"') == 4
