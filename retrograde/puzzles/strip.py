@@ -1,4 +1,4 @@
-"""A solution as a picture: the position, then the line, one board after each move, in rows."""
+"""A solution as a picture: the position, then the line, one board after each move, in rows; sheets of boards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tablut.position import Move, Position
     from tablut.variants import Variant
 
-__all__ = ["draw_strip"]
+__all__ = ["draw_sheet", "draw_strip"]
 
 _GAP = 14
 
@@ -90,11 +90,28 @@ def draw_strip(
                 pixels=pixels,
             )
         )
-    return _grid(boards, columns, pixels)
+    return draw_sheet(boards, columns, pixels)
 
 
-def _grid(drawings: Sequence[str], columns: int, pixels: int) -> str:
-    """Return drawings of one width side by side, in rows."""
+def draw_sheet(drawings: Sequence[str], columns: int, pixels: int) -> str:
+    """Return drawings of one width side by side, in rows.
+
+    Parameters
+    ----------
+    drawings : sequence of str
+        SVG documents, such as `tablut.svg.board` gives them.
+    columns : int
+        Drawings a row, at most.
+    pixels : int
+        Width of each.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> boards = [svg.board(load_variant(name), pixels=100) for name in ("ashton", "brandubh")]
+    >>> draw_sheet(boards, 2, 100).count("<svg ")
+    3
+    """
     heights = [float(_attribute(drawing, "height")) for drawing in drawings]
     columns = min(columns, len(drawings))
     rows = [list(range(start, min(start + columns, len(drawings)))) for start in range(0, len(drawings), columns)]

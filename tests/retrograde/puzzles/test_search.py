@@ -1,6 +1,7 @@
 """The proof search against the plain-Python twin, and against complete solutions of small boards."""
 
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -26,14 +27,18 @@ SMALL = ["ashton-5-4v0", "brandubh-5-4v0"]
 WINNERS = ("white", "black")
 
 
-@pytest.fixture(scope="module", params=SMALL)
-def solved(request):
+@cache
+def complete(name):
     """All reachable positions of a small board with their values."""
-    variant = load_variant(request.param)
-    engine = engine_for(variant)
-    values = reachable_values(variant, engine.words(engine.start()), 250_000)
+    engine = engine_for(load_variant(name))
+    values = reachable_values(engine.variant, engine.words(engine.start()), 250_000)
     assert values is not None
     return engine, values
+
+
+@pytest.fixture(params=SMALL)
+def solved(request):
+    return complete(request.param)
 
 
 def playable(variant, game, position):
@@ -240,10 +245,8 @@ def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
 
 
 def test_draws_and_unresolved_positions() -> None:
-    variant = load_variant("brandubh-5-4v0")
-    engine = engine_for(variant)
-    values = reachable_values(variant, engine.words(engine.start()), 250_000)
-    assert values is not None
+    engine, values = complete("brandubh-5-4v0")
+    variant = engine.variant
     cells, side = engine.cells(engine.boards(values.words[values.values == 0][:1])[0])
     position = Position(cells, side)
     drawn = solve(variant, position, limits=Limits(nodes=1_500_000, memory_bytes=1 << 22))
@@ -262,8 +265,7 @@ def test_the_move_limit_turns_a_late_win_into_a_draw() -> None:
     assert (late.status, late.wdl, late.dtm) == ("proved", "draw", None)
     assert solve(variant, position, plies_left=0).wdl == "draw"
     # The same by known values.
-    engine = engine_for(variant)
-    values = FewMen(reachable_values(variant, engine.words(engine.start()), 250_000), 4)
+    values = FewMen(complete("brandubh-5-4v0")[1], 4)
     assert Solver(variant, prober=values).solve(position, plies_left=5).wdl == "draw"
     assert Solver(variant, prober=values).solve(position, plies_left=6).dtm == 6
 
@@ -347,10 +349,8 @@ def test_a_tablebase_is_asked(solved) -> None:
 
 def test_a_tablebase_cuts_the_search_off() -> None:
     """Asked for all children, many at once, the search has nothing left to do."""
-    variant = load_variant("brandubh-5-4v0")
-    engine = engine_for(variant)
-    values = reachable_values(variant, engine.words(engine.start()), 250_000)
-    assert values is not None
+    engine, values = complete("brandubh-5-4v0")
+    variant = engine.variant
     deep = np.flatnonzero(np.abs(values.values) >= 8)
     for board, value in zip(engine.boards(values.words[deep]), values.values[deep].tolist(), strict=True):
         mover = int(board[2 * variant.size + 1])
@@ -382,8 +382,7 @@ def test_what_may_be_listed() -> None:
     variant = load_variant("ashton-5-4v0")
     engine = engine_for(variant)
     assert reachable_values(variant, engine.words(engine.start()), 1000) is None
-    listed = reachable_values(variant, engine.words(engine.start()), 250_000)
-    assert listed is not None
+    listed = complete("ashton-5-4v0")[1]
     assert listed.probe_words(~engine.words(engine.start())).tolist() == [MISSING]
     with pytest.raises(InputError, match="not among"):
         listed.probe(Position.parse("5/5/b1K1w/5/2b2 w", 5))
