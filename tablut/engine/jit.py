@@ -3,7 +3,7 @@
 Kernels are compiled with bounds checks off, release the GIL, and are cached on
 disk. numba keys its cache by the file of a function alone, so that a kernel would
 survive a change of another module that it calls; the cache here is keyed by the
-digest of every engine source as well.
+digest of every source that kernels share, and of the kernel's own folder, as well.
 
 numba counts references to an array whenever it passes one on, by a call that nothing
 moves out of a loop; a tuple of thirty arrays made one ply cost 200 ns. So a kernel
@@ -33,7 +33,20 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["I64", "U64", "advance", "inlined", "keep", "kernel", "pointer", "popcount", "trailing_zeros"]
+__all__ = [
+    "I64",
+    "U64",
+    "address_of",
+    "advance",
+    "called",
+    "fetch_subtract",
+    "inlined",
+    "keep",
+    "kernel",
+    "pointer",
+    "popcount",
+    "trailing_zeros",
+]
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -45,20 +58,28 @@ _intrinsic: Any = intrinsic
 
 
 @cache
-def _source_digest() -> str:
-    """Return the digest of the sources that kernels are made of: the engine's, and the outcome codes."""
+def _source_digest(folder: Path) -> str:
+    """Return the digest of the sources that kernels of a folder are made of.
+
+    These are the engine's, the outcome codes, the compiled indices, and the folder's own.
+    """
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in [*sorted(here.glob("*.py")), here.parent / "rules" / "outcome.py"]:
+    shared = {*here.glob("*.py"), here.parent / "rules" / "outcome.py", *(here.parent / "indexing").glob("*.py")}
+    for path in sorted(shared | set(folder.glob("*.py"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 class _EngineCache(FunctionCache):
-    """numba's cache on disk, with all engine sources in the key."""
+    """numba's cache on disk, with all sources of a kernel in the key."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._folder = Path(function.__code__.co_filename).parent
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return (*super()._index_key(sig, codegen), _source_digest())
+        return (*super()._index_key(sig, codegen), _source_digest(self._folder))
 
 
 class _Announcement(event.Listener):
@@ -102,6 +123,11 @@ def kernel(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Compile a function that kernels call, into each of them: LLVM must inline it."""
     return cast("Function", numba.njit(nogil=True, boundscheck=False, forceinline=True)(function))
+
+
+def called(function: Function) -> Function:
+    """Compile a function that kernels call, as a function of its own: for what is too large to repeat."""
+    return cast("Function", numba.njit(nogil=True, boundscheck=False)(function))
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
@@ -152,3 +178,25 @@ def keep(_typing_context: Any, array: Any) -> Any:
         return context.get_constant(types.int64, 0)
 
     return types.int64(array), code
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
+    """Return an address, an int64, as a pointer of the type of another; what lies there must be kept alive."""
+
+    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(like))
+
+    return like(types.int64, like), code
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
+    """Subtract from what a pointer shows, as one indivisible step, and return what was there; int64."""
+
+    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        item = context.get_value_type(address.dtype)
+        old = builder.atomic_rmw("sub", args[0], builder.trunc(args[1], item), "monotonic")
+        return builder.zext(old, context.get_value_type(types.int64))
+
+    return types.int64(address, types.int64), code
