@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["EVALUATION_LIMIT", "MATE", "MAX_PLY", "PROVEN", "REPETITION", "mate_in"]
+__all__ = ["EVALUATION_LIMIT", "MATE", "MAX_PLY", "PROVEN", "REPETITION", "TABLEBASE", "mate_in"]
 
 MATE: Final = 30000
 PROVEN: Final = 29000
 """Scores at least this far from 0 are proven."""
+TABLEBASE: Final = 25000
+"""Less the plies: a tablebase calls it won, yet a position of the game before may still recur on the way."""
 REPETITION: Final = 20000
 """Less the plies to it: a position that recurs where that loses for the mover. It is no
 proof, since it holds for one way to get there."""

@@ -28,6 +28,7 @@ __all__ = [
     "REPETITION_RULE",
     "ROOT_DEPTH",
     "ROOT_MOVE",
+    "ROOT_MOVES",
     "ROOT_SCORE",
     "SELECTIVE",
     "SELECTIVE_DEPTH",
@@ -56,7 +57,9 @@ ROOT_DEPTH: Final = 9
 ROOT_MOVE: Final = 10
 ROOT_SCORE: Final = 11
 TABLE_MASK: Final = 12
-COUNTERS: Final = 13
+ROOT_MOVES: Final = 13
+"""Number of moves to choose from."""
+COUNTERS: Final = 14
 
 # Bits of the flags.
 TRANSPOSITIONS: Final = 1
@@ -77,6 +80,8 @@ class State(NamedTuple):
     ----------
     board : ndarray of uint32, shape (2N + 4,)
         The position at the current ply.
+    root_moves : ndarray of int32, shape (4C,)
+        The moves to choose from.
     moves, ranks : ndarray of int32, shape (P * 4C,)
         The moves of each ply, and by what they are ordered.
     threats : ndarray of uint32, shape (P * 4N,)
@@ -106,6 +111,7 @@ class State(NamedTuple):
     """
 
     board: NDArray[np.uint32]
+    root_moves: NDArray[np.int32]
     moves: NDArray[np.int32]
     ranks: NDArray[np.int32]
     threats: NDArray[np.uint32]
@@ -130,6 +136,7 @@ def new_state(size: int, table: NDArray[np.uint64]) -> State:
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return State(
         board=np.zeros(2 * size + 4, dtype=np.uint32),
+        root_moves=np.zeros(4 * cells, dtype=np.int32),
         moves=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
         ranks=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
         threats=np.zeros(MAX_PLY * 4 * size, dtype=np.uint32),
@@ -152,6 +159,7 @@ def flat_state(s: State) -> State:
     """Return the state with flat pointers for arrays."""
     return State(
         pointer(s.board),
+        pointer(s.root_moves),
         pointer(s.moves),
         pointer(s.ranks),
         pointer(s.threats),

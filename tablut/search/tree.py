@@ -45,6 +45,7 @@ from tablut.search.state import (
     QUIESCENCE,
     ROOT_DEPTH,
     ROOT_MOVE,
+    ROOT_MOVES,
     ROOT_SCORE,
     SELECTIVE,
     SELECTIVE_DEPTH,
@@ -226,7 +227,12 @@ def negamax(
     threats = advance(s.threats, I64(ply * 4 * t.size))
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
     mark_targets(t, board, side, threats)
-    count, hopeless = parries(t, s, ply, key, row, column, moves)
+    if at_root:
+        count, hopeless = I64(counters[ROOT_MOVES]), I64(0)
+        for index in range(count):
+            moves[index] = s.root_moves[index]
+    else:
+        count, hopeless = parries(t, s, ply, key, row, column, moves)
     if count + hopeless == 0:
         return I64(ply - MATE)
     best = I64(ply + 2 - MATE) if hopeless != 0 else I64(-_INFINITE)
@@ -335,8 +341,8 @@ def search_root(tables: Tables, evaluation: EvaluationTables, state: State, dept
     evaluation : EvaluationTables
         Its evaluation.
     state : State
-        The board, undecided and with a legal move, the path before it, limits and
-        memory; the counters receive the results, see `tablut.search.state`.
+        The board, undecided, the moves to choose from, at least one, the path before
+        it, limits and memory; the counters receive the results, see `tablut.search.state`.
     depth : int
         Plies, 1 to 255.
     alpha, beta : int
