@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.jit import I64, advance, inlined, trailing_zeros
+from tablut.engine.kernels import king_slide
 from tablut.engine.perft import mark_threats
 from tablut.search.state import HISTORY, State
 
@@ -15,8 +16,22 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["capturing_moves", "is_legal", "is_threatened", "mark_targets", "pick", "rank_moves", "reward"]
+__all__ = [
+    "capturing_moves",
+    "is_legal",
+    "is_threatened",
+    "killer_moves",
+    "king_moves",
+    "mark_targets",
+    "pick",
+    "rank_by_history",
+    "rank_moves",
+    "reward",
+    "without_move",
+    "without_tried",
+]
 
+_REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
 _HISTORY_LIMIT = 1 << 20
@@ -117,8 +132,81 @@ def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.ui
 
 
 @inlined
+def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+    """Write the moves of the king; return how many there are."""
+    king = I64(board[2 * t.size])
+    rank, file = I64(t.rank[king]), I64(t.file[king])
+    row, column = king_slide(t, board, king)
+    count = 0
+    while row:
+        moves[count] = np.int32(king | ((rank * t.size + trailing_zeros(row)) << 7))
+        row &= row - 1
+        count += 1
+    while column:
+        moves[count] = np.int32(king | ((trailing_zeros(column) * t.size + file) << 7))
+        column &= column - 1
+        count += 1
+    return count
+
+
+@inlined
+def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
+    """Remove a move, if it is there, from moves without an order; return how many are left."""
+    for index in range(count):
+        if I64(moves[index]) == unwanted:
+            moves[index] = moves[count - 1]
+            return count - 1
+    return count
+
+
+@inlined
+def killer_moves(
+    t: Tables,
+    s: State,
+    board: NDArray[np.uint32],
+    ply: int,
+    threats: NDArray[np.uint32],
+    remembered: int,
+    moves: NDArray[np.int32],
+) -> int:
+    """Write the killers of a ply that are legal here and capture nothing; return how many there are."""
+    count = 0
+    for number in range(2):
+        move = I64(s.killers[2 * ply + number])
+        if move == 0 or move == remembered or is_threatened(t, threats, move >> 7):
+            continue
+        if is_legal(t, board, move):
+            moves[count] = np.int32(move)
+            count += 1
+    return count
+
+
+@inlined
+def without_tried(
+    t: Tables, s: State, ply: int, threats: NDArray[np.uint32], remembered: int, count: int, moves: NDArray[np.int32]
+) -> int:
+    """Remove what the stages before the quiet moves have tried from the moves of a ply; return how many are left."""
+    first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
+    kept = 0
+    for index in range(count):
+        move = I64(moves[index])
+        tried = move == remembered or move == first or move == second
+        if not tried and not is_threatened(t, threats, move >> 7):
+            moves[kept] = np.int32(move)
+            kept += 1
+    return kept
+
+
+@inlined
 def rank_moves(
-    t: Tables, s: State, side: int, ply: int, count: int, moves: NDArray[np.int32], threats: NDArray[np.uint32]
+    t: Tables,
+    s: State,
+    side: int,
+    ply: int,
+    remembered: int,
+    count: int,
+    moves: NDArray[np.int32],
+    threats: NDArray[np.uint32],
 ) -> None:
     """Write by what the moves of a ply are ordered, the best highest."""
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
@@ -126,13 +214,25 @@ def rank_moves(
     for index in range(count):
         move = I64(moves[index])
         rank = I64(s.history[side * HISTORY + move])
-        if is_threatened(t, threats, move >> 7):
+        if move == remembered:
+            rank = _REMEMBERED
+        elif is_threatened(t, threats, move >> 7):
             rank += _CAPTURE
         elif move == first:
             rank += _KILLER + 1
         elif move == second:
             rank += _KILLER
         ranks[index] = np.int32(rank)
+
+
+@inlined
+def rank_by_history(
+    t: Tables, s: State, side: int, ply: int, count: int, moves: NDArray[np.int32]
+) -> None:
+    """Write by what moves of one kind are ordered: how often they refuted."""
+    ranks = advance(s.ranks, I64(ply * 4 * t.cells))
+    for index in range(count):
+        ranks[index] = s.history[side * HISTORY + I64(moves[index])]
 
 
 @inlined

@@ -20,8 +20,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tablut.engine.jit import I64, U64, advance, called, kernel
-from tablut.engine.kernels import flat, make, position_key, unmake
+from tablut.engine.kernels import flat, generate, make, position_key, unmake
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.search import transposition
 from tablut.search.entering import arrive, estimate, extend_line, leave, moves_at, out_of_limits, parries, settle
@@ -30,10 +32,15 @@ from tablut.search.ordering import (
     capturing_moves,
     is_legal,
     is_threatened,
+    killer_moves,
+    king_moves,
     mark_targets,
     pick,
+    rank_by_history,
     rank_moves,
     reward,
+    without_move,
+    without_tried,
 )
 from tablut.search.scores import MATE, MAX_PLY, PROVEN
 from tablut.search.state import (
@@ -58,8 +65,6 @@ from tablut.search.state import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tablut.engine.tables import Tables
     from tablut.search.terms import EvaluationTables
 
@@ -69,6 +74,7 @@ _INFINITE = MATE + 1
 _EVASIONS = 4
 """Plies of quiescence in which a side that is about to lose may try every move."""
 _NULL_DEPTH = 3
+_REMEMBERED, _CAPTURES, _KILLERS, _QUIET, _ALL, _DONE = range(6)
 _MARGIN_DEPTH = 3
 _MARGIN = 70
 """Centi-logits a ply by which an estimate may be off where it is trusted to end a branch."""
@@ -226,37 +232,72 @@ def negamax(
     moves = moves_at(t, s, ply)
     threats = advance(s.threats, I64(ply * 4 * t.size))
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
-    mark_targets(t, board, side, threats)
-    if at_root:
-        count, hopeless = I64(counters[ROOT_MOVES]), I64(0)
-        for index in range(count):
-            moves[index] = s.root_moves[index]
-    else:
-        count, hopeless = parries(t, s, ply, key, row, column, moves)
-    if count + hopeless == 0:
-        return I64(ply - MATE)
-    best = I64(ply + 2 - MATE) if hopeless != 0 else I64(-_INFINITE)
-    best_move = I64(0)
-    rank_moves(t, s, side, ply, count, moves, threats)
-    for index in range(count):
-        if remembered != 0 and I64(moves[index]) == remembered:
-            ranks[index] = 1 << 30
-    searched = 0
-    for index in range(count):
-        move = pick(moves, ranks, index, count)
+    best, best_move = I64(-_INFINITE), I64(0)
+    legal, searched = I64(0), I64(0)
+    # Moves are generated in stages, since most positions are done with after the first few.
+    stage, index, count = I64(_REMEMBERED if remembered != 0 else _CAPTURES), I64(0), I64(0)
+    if at_root or endangered:
+        stage = I64(_ALL)
+    while True:
+        if index == count:
+            index = I64(0)
+            if stage == _REMEMBERED:
+                count = I64(0)
+                if is_legal(t, board, remembered):
+                    moves[0], count = np.int32(remembered), I64(1)
+                stage = I64(_CAPTURES)
+            elif stage == _CAPTURES:
+                count = I64(0)
+                if mark_targets(t, board, side, threats) != 0:
+                    count = without_move(moves, capturing_moves(t, board, threats, moves), remembered)
+                    rank_by_history(t, s, side, ply, count, moves)
+                stage = I64(_KILLERS)
+            elif stage == _KILLERS:
+                count = killer_moves(t, s, board, ply, threats, remembered, moves)
+                stage = I64(_QUIET)
+            elif stage == _QUIET:
+                futile = selective and not principal and searched > 0 and best > -PROVEN and depth <= _MARGIN_DEPTH
+                if futile and alpha < PROVEN and stand + _MARGIN * depth <= alpha:
+                    # Only a king may still change much; a soldier's quiet move will not.
+                    count = king_moves(t, board, moves) if side == 0 else I64(0)
+                else:
+                    count = generate(t, board, moves)
+                count = without_tried(t, s, ply, threats, remembered, count, moves)
+                rank_by_history(t, s, side, ply, count, moves)
+                stage = I64(_DONE)
+            elif stage == _ALL:
+                mark_targets(t, board, side, threats)
+                if at_root:
+                    count = I64(counters[ROOT_MOVES])
+                    for number in range(count):
+                        moves[number] = s.root_moves[number]
+                else:
+                    count, hopeless = parries(t, s, ply, key, row, column, moves)
+                    if hopeless != 0:
+                        best = I64(ply + 2 - MATE)
+                        legal += hopeless
+                rank_moves(t, s, side, ply, remembered, count, moves, threats)
+                stage = I64(_DONE)
+            else:
+                break
+            legal += count
+            continue
+        # `stage` is the next one. The one or two moves of some stages have no ranks.
+        ranked = count > 1 and (stage == _KILLERS or stage == _DONE)
+        move = pick(moves, ranks, index, count) if ranked else I64(moves[index])
+        index += 1
         is_king = side == 0 and (move & 127) == king
-        quiet = not is_threatened(t, threats, move >> 7)
+        late_stage = stage == _DONE and not is_threatened(t, threats, move >> 7)
         if (
             selective
-            and quiet
+            and late_stage
             and not is_king
             and not endangered
             and not at_root
+            and not principal
             and best > -PROVEN
-            and searched > 0
             and depth <= _MARGIN_DEPTH
-            and alpha < PROVEN
-            and (stand + _MARGIN * depth <= alpha or (not principal and searched > 6 + 6 * depth * depth))
+            and searched > 6 + 6 * depth * depth
         ):
             continue
         counters[NODES] += 1
@@ -276,7 +317,7 @@ def negamax(
                     value = -quiesce(t, e, s, -beta, -alpha, ply + 1, child, I64(0))
             else:
                 late = I64(0)
-                if selective and quiet and not endangered and depth >= 3 and searched >= 3:
+                if selective and late_stage and not endangered and depth >= 3 and searched >= 3:
                     late = min(I64(s.reductions[min(depth, 63) * 64 + min(searched, 63)]), left)
                     if principal or is_king:
                         late = max(late - 1, 0)
@@ -305,8 +346,10 @@ def negamax(
                 if at_root:
                     counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
                 if alpha >= beta:
-                    reward(s, side, ply, move, depth, quiet)
+                    reward(s, side, ply, move, depth, (undo >> 14) == 0)
                     break
+    if legal == 0:
+        return I64(ply - MATE)
     if (flags & TRANSPOSITIONS) != 0:
         bound = transposition.EXACT
         if best >= beta:
