@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, advance, inlined
+from tablut.engine.jit import I64, U64, advance, called, inlined
 from tablut.engine.kernels import can_move, generate, key_change
 from tablut.search.evaluation import evaluate
 from tablut.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, REPETITION
@@ -47,7 +47,7 @@ def out_of_limits(s: State) -> bool:
     return False
 
 
-@inlined
+@called
 def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
     """Return the evaluation for the side to move."""
     score = evaluate(t, e, board)
@@ -104,7 +104,7 @@ def moves_at(t: Tables, s: State, ply: int) -> NDArray[np.int32]:
     return advance(s.moves, I64(ply * 4 * t.cells))
 
 
-@inlined
+@called
 def parries(
     t: Tables, s: State, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
 ) -> tuple[int, int]:

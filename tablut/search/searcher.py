@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from tablut.search.transposition import empty_table
 from tablut.search.tree import search_root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
     from tablut.variants import Variant
 
-__all__ = ["ALL", "PLAIN", "Searcher", "time_margin"]
+__all__ = ["ALL", "PLAIN", "Root", "Searcher", "Thought", "time_margin"]
 
 PLAIN: Final = 0
 """Alpha-beta alone, to a fixed depth: its value is that of minimax."""
@@ -63,6 +63,38 @@ def time_margin(movetime: float) -> float:
     (0.11, 0.005)
     """
     return min(0.01 + movetime / 20, movetime / 2)
+
+
+class Root(NamedTuple):
+    """A position to search from, in the engine's terms; N is the size of the board.
+
+    Attributes
+    ----------
+    array : ndarray of uint32, shape (2N + 4,)
+        Undecided.
+    moves : list of int
+        The moves to choose from, ``from | to << 7``; at least one.
+    past : list of int
+        Zobrist keys of the positions of the game before that may recur, the first one first.
+    plies : int
+        How many plies the game has lasted.
+    """
+
+    array: NDArray[np.uint32]
+    moves: list[int]
+    past: list[int]
+    plies: int
+
+
+class Thought(NamedTuple):
+    """What a search found out, in the engine's terms; see `tablut.search.limits.SearchResult`."""
+
+    move: int
+    score: int
+    depth: int
+    selective_depth: int
+    nodes: int
+    line: list[int]
 
 
 class Searcher:
@@ -102,9 +134,7 @@ class Searcher:
     def _warm_up(self) -> None:
         """Load or compile the kernels, so that no search pays for it."""
         start = self._engine.start()
-        self._prepare(start, self._engine.legal_moves(start).tolist(), [], plies=0)
-        self._state.counters[at.NODE_LIMIT] = 1
-        self._iterate(1, -_INFINITE, _INFINITE)
+        self.think(Root(start, self._engine.legal_moves(start).tolist(), [], plies=0), Limits(nodes=1))
         self.forget()
 
     def forget(self) -> None:
@@ -152,22 +182,45 @@ class Searcher:
                     spent = time.perf_counter() - started
                     return SearchResult(best.move, best.score, 0, 0, 0, (best.move,), spent, "tablebase")
                 moves = [found.move for found in probed if found.score == 0]
-            return self._deepen(board, moves, limits, started)
+            thought = self.think(self.root(board, moves), limits, started)
+            line = self._line_to_the_end(board, thought)
+        return SearchResult(
+            move=line[0],
+            score=thought.score,
+            depth=thought.depth,
+            selective_depth=thought.selective_depth,
+            nodes=thought.nodes,
+            pv=tuple(line),
+            seconds=time.perf_counter() - started,
+            source="search",
+        )
 
     def value(self, board: Board, depth: int) -> int:
         """Return the value of a position at a fixed depth with the full window, for comparison with the twin."""
-        self._set_up(board, list(board.legal_moves))
+        self._prepare(self.root(board))
         self._state.counters[at.NODE_LIMIT] = _UNLIMITED
         self._state.stop[0] = 0
         return self._iterate(depth, -_INFINITE, _INFINITE)
 
-    def evaluation(self, board: Board) -> int:
-        """Return the evaluation of a position for the side to move, nothing searched."""
-        array = self._engine.board(board.position.cells, board.position.side)
-        scores = np.zeros(1, dtype=np.int64)
-        evaluate_boards(self._engine.tables, self._evaluation, array[None], scores)
-        score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
-        return score if board.turn == "white" else -score
+    def _line_to_the_end(self, board: Board, thought: Thought) -> list[Move]:
+        """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
+        line = [Move(code & 127, code >> 7, self.variant.size) for code in thought.line]
+        if abs(thought.score) < PROVEN or len(line) + 2 != MATE - abs(thought.score):
+            return line
+        walk = board.copy()
+        for move in line:
+            walk.push(move)
+        for reply in list(walk.legal_moves):
+            walk.push(reply)
+            winner = walk.turn
+            for move in list(walk.legal_moves):
+                walk.push(move)
+                outcome = walk.outcome()
+                walk.pop()
+                if outcome is not None and outcome.winner == winner:
+                    return [*line, reply, move]
+            walk.pop()
+        return line
 
     @contextmanager
     def _watchdog(self, started: float, movetime: float | None) -> Iterator[None]:
@@ -185,13 +238,25 @@ class Searcher:
         finally:
             timer.cancel()
 
-    def _deepen(self, board: Board, moves: list[Move], limits: Limits, started: float) -> SearchResult:
-        self._set_up(board, moves)
+    def think(self, root: Root, limits: Limits, started: float | None = None) -> Thought:
+        """Return the best move found within limits, in the engine's terms; `search` is this for a `Board`.
+
+        Parameters
+        ----------
+        root : Root
+            Undecided, with a move to choose.
+        limits : Limits
+            At least one; ``movetime`` is looked at between iterations only, and the
+            stop flag at every node.
+        started : float, optional
+            When the time began, by `time.perf_counter`.
+        """
+        started = time.perf_counter() if started is None else started
+        self._prepare(root)
         counters = self._state.counters
         counters[at.NODE_LIMIT] = limits.nodes or _UNLIMITED
         best, score, depth = 0, 0, 0
         line: list[int] = []
-        alone = len(moves) == 1
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             value = self._aspire(wanted, score if depth else None)
             if counters[at.ROOT_MOVE] != 0:
@@ -201,25 +266,16 @@ class Searcher:
                 break
             depth, score = wanted, value
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
-                break  # every line that is shorter has been searched
+                break  # nothing shorter is left to find
             if limits.movetime is not None:
-                spent = time.perf_counter() - started
-                if spent > _WORTHWHILE * limits.movetime or (alone and limits.depth is None):
+                alone = len(root.moves) == 1 and limits.depth is None
+                if alone or time.perf_counter() - started > _WORTHWHILE * limits.movetime:
                     break
         if best == 0:
             # Not even the first move was searched to its end.
-            best, score, line = self._code(moves[0]), self.evaluation(board), []
-        pv = [self._move(code) for code in line] if line[:1] == [best] else [self._move(best)]
-        return SearchResult(
-            move=self._move(best),
-            score=score,
-            depth=depth,
-            selective_depth=max(int(counters[at.SELECTIVE_DEPTH]), depth),
-            nodes=int(counters[at.NODES]),
-            pv=tuple(pv),
-            seconds=time.perf_counter() - started,
-            source="search",
-        )
+            best, score, line = root.moves[0], self._estimate(root.array), [root.moves[0]]
+        selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
+        return Thought(best, score, depth, selective, int(counters[at.NODES]), line)
 
     def _aspire(self, depth: int, expected: int | None) -> int:
         """Search to a depth within a window around the expected value, widened until the value lies in it."""
@@ -242,47 +298,56 @@ class Searcher:
 
     # -- the state ---------------------------------------------------------------------
 
-    def _set_up(self, board: Board, moves: list[Move]) -> None:
-        rule = self.variant.rules.repetition
-        # Before the last capture there were more pieces: nothing from there recurs.
-        past = _reversible_keys(board) if rule != "none" else []
-        array = self._engine.board(board.position.cells, board.position.side)
-        self._prepare(array, [self._code(move) for move in moves], past, plies=board.ply)
+    def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
+        """Return a board as the root of a search, with the moves to choose from, by default all legal ones."""
+        # Without a rule on repetition, nothing before the root matters.
+        past = [] if self.variant.rules.repetition == "none" else _reversible_keys(board)
+        return Root(
+            array=self._engine.board(board.position.cells, board.position.side),
+            moves=[move.start | move.target << 7 for move in (board.legal_moves if moves is None else moves)],
+            past=past,
+            plies=board.ply,
+        )
 
-    def _prepare(self, array: NDArray[np.uint32], moves: list[int], past: list[int], plies: int) -> None:
+    def _prepare(self, root: Root) -> None:
         state, rules = self._state, self.variant.rules
-        state.board[:] = array
-        if len(state.keys) < len(past) + MAX_PLY + 1:
-            self._state = state = state._replace(keys=np.zeros(2 * len(past) + MAX_PLY + 1, dtype=np.uint64))
-        keys = [*past, self._engine.key(array)]
+        if len(state.keys) < len(root.past) + MAX_PLY + 1:
+            self._state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
+        state.board[:] = root.array
+        keys = [*root.past, self._engine.key(root.array)]
         state.keys[: len(keys)] = np.array(keys, dtype=np.uint64)
-        state.reversible[0] = len(past)
+        state.reversible[0] = len(root.past)
         state.seen[:] = 0
         for key in keys:
             state.seen[key & (at.SEEN - 1)] += 1
+        state.root_moves[: len(root.moves)] = root.moves
         state.killers[:] = 0
         state.history[:] //= 8
         if self._generation == 255:
             self.forget()  # generations are told apart by eight bits
         self._generation += 1
-        state.counters[:] = 0
-        state.counters[at.LIMIT_PLY] = _UNLIMITED if rules.move_limit is None else rules.move_limit - plies
-        state.counters[at.REPETITION_RULE] = _RULES[rules.repetition]
-        state.counters[at.FLAGS] = self._flags
-        state.counters[at.GENERATION] = self._generation
-        state.counters[at.BASE] = len(past)
-        state.counters[at.TABLE_MASK] = len(state.table) - 8
-        state.counters[at.ROOT_MOVES] = len(moves)
-        state.root_moves[: len(moves)] = moves
+        counters = state.counters
+        counters[:] = 0
+        counters[at.LIMIT_PLY] = _UNLIMITED if rules.move_limit is None else rules.move_limit - root.plies
+        counters[at.REPETITION_RULE] = _RULES[rules.repetition]
+        counters[at.FLAGS] = self._flags
+        counters[at.GENERATION] = self._generation
+        counters[at.BASE] = len(root.past)
+        counters[at.TABLE_MASK] = len(state.table) - 8
+        counters[at.ROOT_MOVES] = len(root.moves)
+
+    def _estimate(self, array: NDArray[np.uint32]) -> int:
+        """Return the evaluation of a board array for the side to move, nothing searched."""
+        scores = np.zeros(1, dtype=np.int64)
+        evaluate_boards(self._engine.tables, self._evaluation, array[None], scores)
+        score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
+        return -score if array[2 * self.variant.size + 1] else score
 
     def _line(self) -> list[int]:
         return self._state.line[: self._state.line_length[0]].tolist()
 
     def _move(self, code: int) -> Move:
         return Move(code & 127, code >> 7, self.variant.size)
-
-    def _code(self, move: Move) -> int:
-        return move.start | move.target << 7
 
 
 def _reversible_keys(board: Board) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.jit import I64, inlined, trailing_zeros
+from tablut.engine.jit import I64, called, inlined, trailing_zeros
 from tablut.engine.kernels import king_slide, make, neighbour, neighbouring_attackers, unmake
 from tablut.rules.outcome import KING_ESCAPED
 
@@ -32,7 +32,7 @@ def escape_targets(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) ->
     return row & I64(e.escapes_on[I64(t.rank[king])]), column & I64(e.escapes_on[t.size + I64(t.file[king])])
 
 
-@inlined
+@called
 def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) -> int:
     """Return a move by which the king, white being to move, wins at once, or NO_MOVE.
 

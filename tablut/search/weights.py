@@ -3,8 +3,8 @@
 A term is a number that describes a position from white's side; the evaluation is the
 sum of the terms, each times its weight. Weights are in centi-logits: 100 more mean
 that the odds of white winning are e times as high. They come from self-play
-(`tablut.search.tuning`) and stand in ``data/weights.json``, one set for boards whose
-escapes are corners and one for all others.
+(`tablut.search.tuning`) and stand in ``data/weights.json``, one set for each family of
+boards: escapes in the corners, escapes on the edge, and the same with camps.
 """
 
 from __future__ import annotations
@@ -87,21 +87,25 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 }
 """A guess, from which tuning starts and against which its result is measured."""
 
-Family = Literal["corner", "edge"]
+Family = Literal["corner", "edge", "camps"]
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return which set of weights a variant uses: ``corner`` where only corners are escapes.
+    """Return which set of weights a variant uses, by where its king escapes.
 
     Examples
     --------
     >>> from tablut.variants import load_variant
     >>> weights_family(load_variant("brandubh")), weights_family(load_variant("leiden"))
     ('corner', 'edge')
+    >>> weights_family(load_variant("ashton"))
+    'camps'
     """
     last = variant.size - 1
     corners = {0, last, variant.size * last, variant.size * variant.size - 1}
-    return "corner" if variant.regions.escapes <= corners else "edge"
+    if variant.regions.escapes <= corners:
+        return "corner"
+    return "camps" if variant.regions.camps else "edge"
 
 
 @cache
