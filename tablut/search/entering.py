@@ -16,10 +16,12 @@ from tablut.search.evaluation import evaluate
 from tablut.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, REPETITION
 from tablut.search.state import (
     BASE,
+    FLAGS,
     LIMIT_PLY,
     NODE_LIMIT,
     NODES,
     REPETITION_RULE,
+    SELECTIVE,
     STOPPED,
     State,
     recurs,
@@ -112,15 +114,17 @@ def parries(
 
     Where black has to stop the king, only moves that stand in its way are written, and
     those that may recreate an earlier position, which may end the game. Every other one
-    loses in exactly two plies. Elsewhere, all legal moves are written.
+    loses in two plies: in exactly two, or, where a ply may leave either side without a
+    move, in two at most. Elsewhere, all legal moves are written.
     """
     board = s.board
     count = generate(t, board, moves)
-    side = I64(board[2 * t.size + 1])
-    # Where a ply may leave either side without a move, or the move limit comes first, the king need not get there.
-    if side == 0 or (row | column) == 0 or t.either_after_ply != 0 or ply + 1 >= s.counters[LIMIT_PLY]:
+    side, king = I64(board[2 * t.size + 1]), I64(board[2 * t.size])
+    if side == 0 or (row | column) == 0 or ply + 1 >= s.counters[LIMIT_PLY]:
         return count, I64(0)
-    king = I64(board[2 * t.size])
+    # A king that has escaped must be able to move where that counts; off the castle, it can move back.
+    if t.either_after_ply != 0 and (king == t.castle or (s.counters[FLAGS] & SELECTIVE) == 0):
+        return count, I64(0)
     king_rank, king_file = I64(t.rank[king]), I64(t.file[king])
     block_row, block_column = blocking_masks(t, board, row, column)
     rule = I64(s.counters[REPETITION_RULE])

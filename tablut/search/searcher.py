@@ -259,10 +259,12 @@ class Searcher:
         line: list[int] = []
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             value = self._aspire(wanted, score if depth else None)
-            if counters[at.ROOT_MOVE] != 0:
-                # Of an interrupted iteration, too: its best move so far replaced the last one on merit.
+            interrupted = counters[at.STOPPED] != 0
+            if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
+                # Of an interrupted iteration, too: its best move so far replaced the last one on merit,
+                # unless it only loses; then the moves not yet searched may not.
                 best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), self._line()
-            if counters[at.STOPPED] != 0:
+            if interrupted:
                 break
             depth, score = wanted, value
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:

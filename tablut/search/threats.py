@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tablut.engine.jit import I64, called, inlined, trailing_zeros
 from tablut.engine.kernels import king_slide, make, neighbour, neighbouring_attackers, unmake
 from tablut.rules.outcome import KING_ESCAPED
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
     from tablut.search.terms import EvaluationTables
 
-__all__ = ["NO_MOVE", "blocking_masks", "capture_of_king", "escape_of_king", "escape_targets", "slides_to"]
+__all__ = ["NO_MOVE", "blocking_masks", "capture_of_king", "escape_of_king", "escape_targets", "slides_to", "threatening_moves"]
 
 NO_MOVE = -1
 
@@ -127,3 +128,27 @@ def blocking_masks(t: Tables, board: NDArray[np.uint32], row: int, column: int) 
     if row != 0:
         return ray_block(row, I64(t.file[king])), I64(0)
     return I64(0), ray_block(column, I64(t.rank[king]))
+
+
+@inlined
+def threatening_moves(
+    t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]
+) -> int:
+    """Write the king's moves to cells from which the way across to an escape is open; return how many there are."""
+    size = t.size
+    king = I64(board[2 * size])
+    rank, file = I64(t.rank[king]), I64(t.file[king])
+    row, column = king_slide(t, board, king)
+    count = 0
+    for along in range(2):
+        targets, across, place = (row, size, rank) if along == 0 else (column, I64(0), file)
+        while targets:
+            end = trailing_zeros(targets)
+            targets &= targets - 1
+            content = I64(board[across + end])
+            open_places = I64(e.way_open[I64(e.way_open_at[across + end]) + ((content | (content >> 16)) & 0xFFFF)])
+            if (open_places >> place) & 1:
+                target = rank * size + end if along == 0 else end * size + file
+                moves[count] = np.int32(king | (target << 7))
+                count += 1
+    return count

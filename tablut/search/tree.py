@@ -9,6 +9,9 @@ recurs depends on the game before its root.
 
 A node is a move made on the board and judged, in quiescence as anywhere else.
 
+The arguments of a recursive call must have exactly the types of the first one. Else numba
+compiles a second version, and calls it through a symbol that its cache on disk loses.
+
 References
 ----------
 T. A. Marsland, M. Campbell, Parallel search of strongly ordered game trees, ACM
@@ -43,6 +46,7 @@ from tablut.search.ordering import (
     without_tried,
 )
 from tablut.search.scores import MATE, MAX_PLY, PROVEN
+from tablut.search.threats import threatening_moves
 from tablut.search.state import (
     BASE,
     FLAGS,
@@ -73,6 +77,8 @@ __all__ = ["search_root"]
 _INFINITE = MATE + 1
 _EVASIONS = 4
 """Plies of quiescence in which a side that is about to lose may try every move."""
+_THREATS = 1
+"""Plies of quiescence in which a king may threaten to escape."""
 _NULL_DEPTH = 3
 _REMEMBERED, _CAPTURES, _KILLERS, _QUIET, _ALL, _DONE = range(6)
 _MARGIN_DEPTH = 3
@@ -104,14 +110,18 @@ def quiesce(
         if count + hopeless == 0:
             return I64(ply - MATE)
         best = I64(ply + 2 - MATE) if hopeless != 0 else I64(-_INFINITE)
+        captures = I64(0)
     else:
         if stand >= beta or endangered:
             return stand
         best = stand
         threats = advance(s.threats, I64(ply * 4 * t.size))
-        if mark_targets(t, board, side, threats) == 0:
-            return stand
-        count = capturing_moves(t, board, threats, moves)
+        captures = I64(0)
+        if mark_targets(t, board, side, threats) != 0:
+            captures = capturing_moves(t, board, threats, moves)
+        count = captures
+        if side == 0 and deep < _THREATS:
+            count += threatening_moves(t, e, board, advance(moves, captures))
     alpha = max(alpha, best)
     for index in range(count):
         if alpha >= beta:
@@ -125,7 +135,7 @@ def quiesce(
             black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
             value = I64(MATE - ply - 1) if black_won == (side == 1) else I64(ply + 1 - MATE)
             s.line_length[ply + 1] = 0
-        elif every or (undo >> 14) != 0:
+        elif index >= captures or (undo >> 14) != 0:
             s.counters[NODES] += 1
             child = arrive(t, s, ply, key, is_king, undo)
             value = -quiesce(t, e, s, -beta, -alpha, ply + 1, child, deep + 1)
@@ -154,7 +164,7 @@ def negamax(
     beta: int,
     ply: int,
     key: np.uint64,
-    after_null: bool,
+    after_null: int,
 ) -> int:
     """Return the value of a position, searched to a depth of at least 1 ply."""
     if out_of_limits(s):
@@ -196,7 +206,8 @@ def negamax(
             usable = transposition.depth_of(data) >= depth if selective else transposition.depth_of(data) == depth
             if proven:
                 # The same proof may run into other positions of another game, or into the move limit.
-                usable = transposition.generation_of(data) == (counters[GENERATION] & 0xFF)
+                usable = usable or selective
+                usable = usable and transposition.generation_of(data) == (counters[GENERATION] & 0xFF)
                 usable = usable and ply + MATE - abs(stored) <= counters[LIMIT_PLY]
                 stored += -ply if stored > 0 else ply
             if usable and not principal:
@@ -210,7 +221,7 @@ def negamax(
     if selective and not principal and not endangered and not at_root and abs(beta) < PROVEN:
         if depth <= _MARGIN_DEPTH and stand - _MARGIN * depth >= beta:
             return stand
-        if depth >= _NULL_DEPTH and not after_null and stand >= beta and ply + 1 < counters[LIMIT_PLY]:
+        if depth >= _NULL_DEPTH and after_null == 0 and stand >= beta and ply + 1 < counters[LIMIT_PLY]:
             board[2 * t.size + 1] ^= 1
             child = U64(key ^ t.side_key[0])
             s.keys[I64(counters[BASE]) + ply + 1] = child
@@ -218,7 +229,7 @@ def negamax(
             s.seen[seen_place(child)] += 1
             left = depth - 3 - depth // 4
             if left > 0:
-                value = -negamax(t, e, s, left, -beta, 1 - beta, ply + 1, child, True)
+                value = -negamax(t, e, s, left, -beta, 1 - beta, ply + 1, child, I64(1))
             else:
                 value = -quiesce(t, e, s, -beta, 1 - beta, ply + 1, child, I64(0))
             leave(s, child)
@@ -312,7 +323,7 @@ def negamax(
             left = depth - 1
             if searched == 0:
                 if left > 0:
-                    value = -negamax(t, e, s, left, -beta, -alpha, ply + 1, child, False)
+                    value = -negamax(t, e, s, left, -beta, -alpha, ply + 1, child, I64(0))
                 else:
                     value = -quiesce(t, e, s, -beta, -alpha, ply + 1, child, I64(0))
             else:
@@ -322,14 +333,14 @@ def negamax(
                     if principal or is_king:
                         late = max(late - 1, 0)
                 if left - late > 0:
-                    value = -negamax(t, e, s, left - late, -alpha - 1, -alpha, ply + 1, child, False)
+                    value = -negamax(t, e, s, left - late, -alpha - 1, -alpha, ply + 1, child, I64(0))
                 else:
                     value = -quiesce(t, e, s, -alpha - 1, -alpha, ply + 1, child, I64(0))
                 if value > alpha and late > 0 and counters[STOPPED] == 0:
-                    value = -negamax(t, e, s, left, -alpha - 1, -alpha, ply + 1, child, False)
+                    value = -negamax(t, e, s, left, -alpha - 1, -alpha, ply + 1, child, I64(0))
                 if value > alpha and value < beta and counters[STOPPED] == 0:
                     if left > 0:
-                        value = -negamax(t, e, s, left, -beta, -alpha, ply + 1, child, False)
+                        value = -negamax(t, e, s, left, -beta, -alpha, ply + 1, child, I64(0))
                     else:
                         value = -quiesce(t, e, s, -beta, -alpha, ply + 1, child, I64(0))
             leave(s, child)
@@ -394,4 +405,4 @@ def search_root(tables: Tables, evaluation: EvaluationTables, state: State, dept
     t, e, s = flat(tables), flat_evaluation(evaluation), flat_state(state)
     s.counters[ROOT_DEPTH] = depth
     s.counters[ROOT_MOVE] = 0
-    return negamax(t, e, s, depth, alpha, beta, I64(0), position_key(t, s.board), False)
+    return negamax(t, e, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))
