@@ -12,15 +12,23 @@ import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, called, inlined
 from tablut.engine.kernels import can_move, generate, key_change
+from tablut.search.clock import read_clock
 from tablut.search.evaluation import evaluate
 from tablut.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, REPETITION
 from tablut.search.state import (
     BASE,
+    CLOCK_ADDRESS,
+    CLOCK_NUMBER,
+    DEADLINE,
     FLAGS,
+    LAST_LOOK,
     LIMIT_PLY,
+    LONGEST_GAP,
+    NEXT_LOOK,
     NODE_LIMIT,
     NODES,
     REPETITION_RULE,
+    SECONDS,
     SELECTIVE,
     STOPPED,
     State,
@@ -37,16 +45,41 @@ if TYPE_CHECKING:
 
 __all__ = ["arrive", "estimate", "extend_line", "leave", "moves_at", "out_of_limits", "parries", "settle"]
 
+_LOOK_EVERY = 1000
+"""Nodes between two looks at the clock: a quarter of a millisecond."""
+_GAPS = 3
+"""Waits to expect before the answer is out: to be woken, to be given the interpreter's lock, and one more."""
+
+
+@called
+def look_at_clock(s: State) -> None:
+    """Read the clock, and end the search if the time is up.
+
+    A thread that is made to wait is late, and so will be whoever waits for its answer.
+    The longest wait so far is what the search keeps ready for each of the next ones.
+    """
+    counters = s.counters
+    counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
+    read_clock(I64(counters[CLOCK_ADDRESS]), I64(counters[CLOCK_NUMBER]), advance(counters, I64(SECONDS)))
+    now = counters[SECONDS] * 1_000_000_000 + counters[SECONDS + 1]
+    if counters[LAST_LOOK] != 0:
+        counters[LONGEST_GAP] = max(counters[LONGEST_GAP], now - counters[LAST_LOOK])
+    counters[LAST_LOOK] = now
+    if now + _GAPS * counters[LONGEST_GAP] >= counters[DEADLINE]:
+        counters[STOPPED] = 1
+
 
 @inlined
 def out_of_limits(s: State) -> bool:
     """Return whether the search has to end, and remember it."""
-    if s.counters[STOPPED] != 0:
+    counters = s.counters
+    if counters[STOPPED] != 0:
         return True
-    if s.stop[0] != 0 or s.counters[NODES] >= s.counters[NODE_LIMIT]:
-        s.counters[STOPPED] = 1
-        return True
-    return False
+    if s.stop[0] != 0 or counters[NODES] >= counters[NODE_LIMIT]:
+        counters[STOPPED] = 1
+    elif counters[NODES] >= counters[NEXT_LOOK]:
+        look_at_clock(s)
+    return counters[STOPPED] != 0
 
 
 @called

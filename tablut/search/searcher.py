@@ -1,8 +1,9 @@
 """`Searcher`: iterative deepening within strict limits, around the compiled search.
 
-The kernel runs without the interpreter's lock and looks at a stop flag at every node. A
-watchdog thread raises the flag a margin before the time is up, so that what follows,
-waking up and reading the result, ends in time too.
+The kernel runs without the interpreter's lock, reads the clock itself every thousand
+nodes, and looks at a stop flag at every node. It ends a margin before the time is up, so
+that what follows, taking the lock and reading the result, ends in time too. Where there
+is no clock that it can read, a thread raises the flag.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.position import Move
 from tablut.search import state as at
+from tablut.search.clock import CLOCK, clock_address, monotonic_ns
 from tablut.search.evaluation import evaluate_boards
 from tablut.search.limits import Limits, SearchResult
 from tablut.search.root_probe import probe_moves
@@ -53,16 +55,17 @@ _WORTHWHILE: Final = 0.6
 def time_margin(movetime: float) -> float:
     """Return how many seconds before its time is up a search is told to stop.
 
-    Ten milliseconds and a twentieth of the time, yet never more than half of it: waking
-    up and handing over takes well below a millisecond on an idle machine and some
-    periods of the scheduler, of a few milliseconds each, on a crowded one.
+    Thirty milliseconds and a twentieth of the time, at most a quarter of a second, and
+    never more than half of the time: handing over takes well below a millisecond on an
+    idle machine, and some periods of the scheduler and of the interpreter's lock, of a
+    few milliseconds each, on a crowded one.
 
     Examples
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
-    (0.11, 0.005)
+    (0.13, 0.005)
     """
-    return min(0.01 + movetime / 20, movetime / 2)
+    return min(0.03 + movetime / 20, 0.25, movetime / 2)
 
 
 class Root(NamedTuple):
@@ -129,6 +132,7 @@ class Searcher:
         self._state = at.new_state(variant.size, empty_table(hash_mib))
         self._flags = flags
         self._generation = 0
+        self._ends: int | None = None
         self._warm_up()
 
     def _warm_up(self) -> None:
@@ -174,7 +178,7 @@ class Searcher:
         moves = list(board.legal_moves)
         if board.outcome() is not None or not moves:
             raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
-        with self._watchdog(started, limits.movetime):
+        with self._deadline(started, limits.movetime):
             probed = None if prober is None else probe_moves(board.copy(), prober)
             if probed is not None:
                 best = probed[0]
@@ -223,14 +227,20 @@ class Searcher:
         return line
 
     @contextmanager
-    def _watchdog(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Raise the stop flag when the time, less a margin, is up."""
+    def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
+        """Have the search end when the time, less a margin, is up."""
         self._state.stop[0] = 0
+        self._ends = None
         if movetime is None:
             yield
             return
-        left = started + movetime - time_margin(movetime) - time.perf_counter()
-        timer = threading.Timer(max(left, 0.0), self.stop)
+        left = max(started + movetime - time_margin(movetime) - time.perf_counter(), 0.0)
+        if clock_address():
+            self._ends = monotonic_ns() + int(left * 1e9)
+            yield
+            self._ends = None
+            return
+        timer = threading.Timer(left, self.stop)
         timer.daemon = True
         timer.start()
         try:
@@ -246,8 +256,7 @@ class Searcher:
         root : Root
             Undecided, with a move to choose.
         limits : Limits
-            At least one; ``movetime`` is looked at between iterations only, and the
-            stop flag at every node.
+            At least one; ``movetime`` is looked at between iterations only.
         started : float, optional
             When the time began, by `time.perf_counter`.
         """
@@ -337,6 +346,10 @@ class Searcher:
         counters[at.BASE] = len(root.past)
         counters[at.TABLE_MASK] = len(state.table) - 8
         counters[at.ROOT_MOVES] = len(root.moves)
+        counters[at.NEXT_LOOK] = _UNLIMITED if self._ends is None else 0
+        counters[at.DEADLINE] = self._ends or 0
+        counters[at.CLOCK_ADDRESS] = clock_address()
+        counters[at.CLOCK_NUMBER] = CLOCK
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, nothing searched."""

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASE",
+    "CLOCK_ADDRESS",
+    "CLOCK_NUMBER",
     "COUNTERS",
+    "DEADLINE",
     "FLAGS",
     "GENERATION",
+    "LAST_LOOK",
     "LIMIT_PLY",
+    "LONGEST_GAP",
+    "NEXT_LOOK",
     "NODES",
     "NODE_LIMIT",
     "QUIESCENCE",
@@ -30,6 +36,7 @@ __all__ = [
     "ROOT_MOVE",
     "ROOT_MOVES",
     "ROOT_SCORE",
+    "SECONDS",
     "SELECTIVE",
     "SELECTIVE_DEPTH",
     "STOPPED",
@@ -59,7 +66,20 @@ ROOT_SCORE: Final = 11
 TABLE_MASK: Final = 12
 ROOT_MOVES: Final = 13
 """Number of moves to choose from."""
-COUNTERS: Final = 14
+CLOCK_ADDRESS: Final = 14
+"""Where the clock is read, 0 for nowhere; see `tablut.search.clock`."""
+CLOCK_NUMBER: Final = 15
+DEADLINE: Final = 16
+"""Nanoseconds on that clock."""
+NEXT_LOOK: Final = 17
+"""Nodes at which the clock is read next."""
+SECONDS: Final = 18
+"""Here, and in the next one, the clock writes."""
+LAST_LOOK: Final = 20
+"""When the clock was last read."""
+LONGEST_GAP: Final = 21
+"""The longest time between two looks: how long the system makes a thread wait."""
+COUNTERS: Final = 22
 
 # Bits of the flags.
 TRANSPOSITIONS: Final = 1
