@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import reports.bounds
 import reports.census
 import reports.puzzles
+import reports.solutions
 import reports.variants
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
     "census": reports.census.artefacts,
     "puzzles": reports.puzzles.artefacts,
+    "solutions": reports.solutions.artefacts,
     "variants": reports.variants.artefacts,
 }
 """One generator a page: the page itself, its data and its figures."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,6 +25,10 @@ __all__ = ["solve_command"]
 @command
 def solve_command(
     variant: VariantOption = "ashton",
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Also keep every value, as a tablebase.", show_default=False),
+    ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
     memory: Annotated[
         int | None,
@@ -37,6 +42,7 @@ def solve_command(
     """
     from retrograde.report import solve_report
     from retrograde.solution import memory_needed
+    from retrograde.tablebase.store import create
 
     rules = load_variant(variant)
     needed = memory_needed(rules)
@@ -46,11 +52,17 @@ def solve_command(
             f"variant {rules.name}: its solution needs about {needed / 2**20:,.0f} MiB of memory and "
             f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
         )
+    if store is not None:
+        # A folder that will not do is found out now, not after the work.
+        create(store, rules, [])
     with progress("solve") as display:
         task = display.add_task("", total=None)
-        report, _ = interruptible(
+        report, solved = interruptible(
             lambda: solve_report(rules, threads=threads, advanced=lambda step: display.update(task, description=step))
         )
+        if store is not None:
+            display.update(task, description="stores")
+            solved.store(store)
     return Reply(report, lambda console: _show(console, rules, report))
 
 

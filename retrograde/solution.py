@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from retrograde.export import store_solution
 from retrograde.kernels.codes import ALIAS, DECIDED
 from retrograde.kernels.reach import CODES, NEW, count_values, mark_children
 from retrograde.kernels.workspace import new_workspace
@@ -29,10 +30,12 @@ from tablut.prober import Verdict, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from retrograde.kernels.workspace import Workspace
+    from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.indexing.tiers import TierIndex
     from tablut.position import Move
@@ -171,35 +174,28 @@ class SolvedGame:
 
     def line(self, position: Position) -> tuple[Move, ...]:
         """Return best play from a position to the end of the game; nothing if neither side can force it."""
-        board = Board(self.variant, position)
         moves: list[Move] = []
         verdict = self.probe(position)
         while verdict.dtm:
-            best = None
-            for move in board.legal_moves:
-                board.push(move)
-                outcome = board.outcome()
-                after = None if outcome else self.probe(board.position)
-                mover_won = outcome is not None and outcome.winner != board.turn
-                board.pop()
-                if (verdict.dtm == 1 and mover_won) or (
-                    after is not None
-                    and after.dtm == verdict.dtm - 1
-                    and after.wdl == ("loss" if verdict.wdl == "win" else "win")
-                ):
-                    best = move, after
-                    break
-                if outcome is not None and not mover_won and verdict == ("loss", 1):
-                    best = move, None
-                    break
-            if best is None:
-                raise SolverError(f"position '{board.position}': no move leads on from {verdict}")
-            moves.append(best[0])
-            board.push(best[0])
-            if best[1] is None:
-                break
-            verdict = best[1]
+            move, verdict, position = self._best(position, verdict)
+            moves.append(move)
         return tuple(moves)
+
+    def _best(self, position: Position, verdict: Verdict) -> tuple[Move, Verdict, Position]:
+        """Return the first of the best moves of a position that is won or lost, and what follows it."""
+        for move in Board(self.variant, position).legal_moves:
+            # A board of its own for every move: values are those of positions without history.
+            board = Board(self.variant, position)
+            side = board.turn
+            board.push(move)
+            outcome = board.outcome()
+            if outcome is None:
+                after = self.probe(board.position)
+            else:
+                after = Verdict("loss" if outcome.winner == side else "win", 0)
+            if after.wdl == ("loss" if verdict.wdl == "win" else "win") and after.dtm == (verdict.dtm or 0) - 1:
+                return move, after, board.position
+        raise SolverError(f"position '{position}': no move leads on from {verdict}")
 
     def deepest(self) -> Deepest | None:
         """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has."""
@@ -214,6 +210,10 @@ class SolvedGame:
         index = self._solver.tier_index((attackers, defenders))
         position = index.unrank(entry, "w" if side == "white" else "b")
         return Deepest(position, self.probe(position), self.line(position))
+
+    def store(self, root: Path | str) -> Store:
+        """Keep every value of the board in a tablebase; see `retrograde.export.store_solution`."""
+        return store_solution(self._solver, root)
 
     def _find_zugzwangs(self) -> dict[str, int]:
         full = half = 0

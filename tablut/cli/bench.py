@@ -95,3 +95,5 @@ def _show(console: Console, result: _Bench) -> None:
         console.print(f"search             {result.search_nps / 1e6:>10,.1f} million nodes a CPU second")
     if result.census_pps is not None:
         console.print(f"census             {result.census_pps / 1e6:>10,.1f} million children a CPU second")
+    if result.solve_pps is not None:
+        console.print(f"solver             {result.solve_pps / 1e6:>10,.1f} million positions a CPU second")

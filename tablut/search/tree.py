@@ -46,7 +46,6 @@ from tablut.search.ordering import (
     without_tried,
 )
 from tablut.search.scores import MATE, MAX_PLY, PROVEN
-from tablut.search.threats import threatening_moves
 from tablut.search.state import (
     BASE,
     FLAGS,
@@ -67,6 +66,7 @@ from tablut.search.state import (
     flat_state,
     seen_place,
 )
+from tablut.search.threats import threatening_moves
 
 if TYPE_CHECKING:
     from tablut.engine.tables import Tables

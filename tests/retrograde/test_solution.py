@@ -1,12 +1,16 @@
 """Complete solutions of reduced boards, against independent figures and against the census."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from counting.census import census
+from reports.solutions import results
 from retrograde.report import solve_report
 from retrograde.solution import memory_needed
+from retrograde.tablebase.probing import open_tablebase
+from retrograde.tablebase.verification import verify
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.position import Position
@@ -57,13 +61,50 @@ def test_independent_figures(
         assert board.outcome() is None
         assert solved.probe(board.position).dtm == deepest - number
         board.push_text(move)
-    assert board.outcome() is not None
+    outcome = board.outcome()
+    assert outcome is not None
+    loser = "black" if report.longest.position.endswith("b") == (report.longest.wdl == "loss") else "white"
+    assert outcome.winner not in (None, loser)
 
 
-def test_a_board_whose_start_has_fewer_symmetries() -> None:
-    report, _ = solve_report(load_variant("ashton-5-4v2"), threads=2)
+def test_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -> None:
+    report, solved = solve_report(load_variant("ashton-5-4v2"), threads=2)
     assert (report.positions, report.classes, len(report.symmetries)) == (26_909_751, 6_731_251, 4)
     assert (report.value, report.dtm, report.max_dtm) == ("white", 3, 28)
+    # The other side of the stored index: every value proved once more, from its moves.
+    root = tmp_path / "store"
+    solved.store(root)
+    checked = verify(root, sample=5, seed=1, threads=2)
+    assert not checked.failures
+    assert checked.positions_checked == 3_443_920
+    prober = open_tablebase(root)
+    for line in (report.start, report.longest):
+        assert line is not None
+        position = Position.parse(line.position, 5)
+        assert prober.probe(position) == solved.probe(position) == (line.wdl, line.dtm)
+
+
+@pytest.mark.parametrize("name", list(results()))
+def test_stored_lines_end_the_game_for_the_winner(name: str) -> None:
+    variant, stored = load_variant(name), results()[name]
+    for which in ("start", "longest"):
+        line = stored[which]
+        assert len(line["line"]) == line["dtm"]
+        board = Board(variant, Position.parse(line["position"], variant.size))
+        winner = board.turn if line["wdl"] == "win" else {"white": "black", "black": "white"}[board.turn]
+        for move in line["line"]:
+            assert board.outcome() is None
+            board.push_text(move)
+        outcome = board.outcome()
+        assert outcome is not None
+        assert outcome.winner == winner
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+def test_stored_solutions_are_found_again(name: str) -> None:
+    report, _ = solve_report(load_variant(name))
+    stored = {key: value for key, value in results()[name].items() if key != "provenance"}
+    assert report.model_dump(mode="json") == stored
 
 
 @pytest.mark.slow

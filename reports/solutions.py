@@ -1,0 +1,128 @@
+"""The pages on solved boards: who wins, how far the end is, and how it is reached.
+
+Rendered from results that `tablut solve --json` gave, kept in ``reports/data/solutions``
+with the command, time and memory of each; the small ones are solved again by tests.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from reports.rendering import Artefact, drawing, figure, page
+from retrograde.puzzles.strip import draw_strip
+from retrograde.tiers import generations, tier_graph
+from tablut.position import Move, Position
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["artefacts", "results"]
+
+_BOARDS = (
+    "ashton-5-4v0",
+    "ashton-5-4v2",
+    "ashton-5-4v4",
+    "brandubh-5-4v0",
+    "brandubh-5-4v4",
+    "ashton-7-4v1",
+    "brandubh-7-4v1",
+)
+
+
+def results() -> dict[str, dict[str, Any]]:
+    """Return the stored solutions by variant, in the order of the pages; those that are there."""
+    folder = resources.files("reports") / "data" / "solutions"
+    found = {}
+    for name in _BOARDS:
+        entry = folder / f"{name}.json"
+        if entry.is_file():
+            found[name] = json.loads(entry.read_text(encoding="utf-8"))
+    return found
+
+
+def artefacts() -> list[Artefact]:
+    """Return the files of the pages on solved boards."""
+    found = results()
+    files = [page("solutions.md", "solutions.md.j2", boards=list(found.values()))]
+    files.append(figure("figures/tiers.svg", draw_tiers, _tiers("ashton", 5)))
+    for name, result in found.items():
+        files.append(page(f"solutions/{name}.md", "solution.md.j2", board=result))
+        files.append(figure(f"figures/solution-{name}.svg", draw_distances, _distances(result)))
+        variant = load_variant(name)
+        for which in ("start", "longest"):
+            line = result[which]
+            strip = draw_strip(
+                variant,
+                Position.parse(line["position"], variant.size),
+                [Move.parse(move, variant.size) for move in line["line"]],
+                columns=6,
+                pixels=150,
+            )
+            files.append(drawing(f"figures/solution-{name}-{which}.svg", strip))
+    return files
+
+
+def _distances(result: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{side} to move, {wdl}": [
+            [count["dtm"], count["classes"]]
+            for count in result["distances"]
+            if (count["side"], count["wdl"]) == (side, wdl)
+        ]
+        for side in ("white", "black")
+        for wdl in ("win", "loss")
+    }
+
+
+def draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
+    """Draw how many classes are how far from the end, on a logarithmic scale."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 3.4))
+    axes = figure.subplots()
+    for (name, counts), colour in zip(curves.items(), ["#54803c", "#c0392b", "#2f6f8f", "#c08a1e"], strict=True):
+        if counts:
+            axes.plot(*zip(*counts, strict=True), "o-", color=colour, markersize=3.5, linewidth=1, label=name)
+    axes.set_yscale("log")
+    axes.set_xlabel("plies to the end")
+    axes.set_ylabel("classes")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    return figure
+
+
+def _tiers(name: str, men: int) -> dict[str, Any]:
+    graph = tier_graph(load_variant(name), men)
+    return {
+        "generations": [[list(material) for material in tiers] for tiers in generations(graph)],
+        "edges": [[list(upper), list(lower)] for upper, lower in graph.edges],
+        "positions": [[list(material), graph.nodes[material]["positions"]] for material in graph],
+    }
+
+
+def draw_tiers(data: dict[str, Any]) -> Figure:
+    """Draw the tiers of few men, each with its number of positions, and what captures lead to."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 4.6))
+    axes = figure.subplots()
+    sizes = {tuple(material): size for material, size in data["positions"]}
+    places = {}
+    for height, tiers in enumerate(data["generations"]):
+        for number, material in enumerate(tiers):
+            places[tuple(material)] = (number - (len(tiers) - 1) / 2, height)
+    for upper, lower in data["edges"]:
+        start, end = places[tuple(upper)], places[tuple(lower)]
+        arrow = {"arrowstyle": "-|>", "color": "#b5a887", "lw": 0.8, "shrinkA": 22, "shrinkB": 22}
+        axes.annotate("", xy=end, xytext=start, arrowprops=arrow)
+    for material, (x, y) in places.items():
+        text = f"{material[0]} v {material[1]}\n{sizes[material]:,}"
+        box = {"boxstyle": "round,pad=0.4", "facecolor": "#f4ecd8", "edgecolor": "#7a6a45"}
+        axes.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box)
+    axes.set_xlim(min(x for x, _ in places.values()) - 0.6, max(x for x, _ in places.values()) + 0.6)
+    axes.set_ylim(-0.5, len(data["generations"]) - 0.5)
+    axes.axis("off")
+    return figure
