@@ -30,6 +30,7 @@ import numpy as np
 
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, slices, unpack_bits
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError
+from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.schema import (
     FileRecord,
     GameRecord,
@@ -269,6 +270,23 @@ class Tier:
     @cached_property
     def _plain_index(self) -> TierIndex:
         return TierIndex(self.variant, self.record.attackers, self.record.defenders)
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """What finds the entry of a single position.
+
+        Raises
+        ------
+        DamagedTableError
+            If the representatives do not make the entries that the record says.
+        """
+        ranker = Ranker(self.variant, self.record.attackers, self.record.defenders, self.packed_representatives())
+        if ranker.size != self.entries:
+            raise DamagedTableError(
+                f"tablebase folder {str(self.folder)!r}: has {self.entries} entries, its representatives make "
+                f"{ranker.size}; build the tier again"
+            )
+        return ranker
 
     @cached_property
     def index(self) -> TierIndex:
