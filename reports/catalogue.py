@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import reports.bounds
 import reports.census
+import reports.puzzles
 import reports.variants
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["GENERATORS", "default_folder"]
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
     "census": reports.census.artefacts,
+    "puzzles": reports.puzzles.artefacts,
     "variants": reports.variants.artefacts,
 }
 """One generator a page: the page itself, its data and its figures."""

@@ -19,8 +19,8 @@ from retrograde.kernels.codes import ALIAS, DECIDED
 from retrograde.solver import TierSolver
 from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.store import SIDES, create, open_store, write_tier, writing
+from retrograde.tiers import generations, tier_graph
 from tablut import __version__
-from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
 from tablut.scheduling import open_scheduler
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
     from tablut.variants import Variant
 
-__all__ = ["TierTask", "build_tablebase", "build_tier", "tiers_of"]
+__all__ = ["TierTask", "build_tablebase", "build_tier"]
 
 _BYTES = 4
 """Bytes of memory for an entry of a tier: two items."""
@@ -58,30 +58,6 @@ class TierTask(NamedTuple):
     defenders: int
     threads: int
     memory: int
-
-
-def tiers_of(variant: Variant, men: int) -> list[tuple[int, int]]:
-    """Return the tiers of at most so many men, the king counted, in an order in which they can be built.
-
-    Raises
-    ------
-    InputError
-        If the game has no tier of so few men.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> tiers_of(load_variant("ashton"), 3)
-    [(1, 0), (1, 1), (2, 0)]
-    """
-    if men < 2:
-        raise InputError(f"--men {men}: an undecided position has two men or more, a king and an attacker")
-    found = [
-        (attackers, defenders)
-        for attackers in range(1, min(variant.attackers, men - 1) + 1)
-        for defenders in range(min(variant.defenders, men - 1 - attackers) + 1)
-    ]
-    return sorted(found, key=lambda material: (sum(material), material))
 
 
 def build_tablebase(
@@ -110,7 +86,7 @@ def build_tablebase(
         Bytes for the arrays of one tier and those below it.
     scheduler : str, optional
         Address of a running Dask cluster whose workers see the store under the same
-        name. They build the tiers of one number of men side by side, each with one thread.
+        name. They build tiers that do not need each other side by side, each with one thread.
     advanced : callable, optional
         Told what is being done.
 
@@ -132,13 +108,13 @@ def build_tablebase(
     ...     build_tablebase(folder + "/base", load_variant("brandubh-5-4v0"), men=3).tiers()
     [(1, 0), (2, 0)]
     """
-    tiers = tiers_of(variant, men)
-    store = create(root, variant, tiers)
+    order = generations(tier_graph(variant, men))
+    store = create(root, variant, [material for tiers in order for material in tiers])
     tell = advanced or (lambda _: None)
     with writing(root), open_scheduler(threads=1, address=scheduler) as cluster:
         share = threads if scheduler is None else 1
-        for count in sorted({sum(material) for material in tiers}):
-            missing = [material for material in tiers if sum(material) == count and not store.has(*material)]
+        for tiers in order:
+            missing = [material for material in tiers if not store.has(*material)]
             tasks = [TierTask(str(Path(root).resolve()), *material, share, memory) for material in missing]
             if scheduler is None:
                 # In this process, so that every step of a tier can be told.
@@ -161,8 +137,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     material = (task.attackers, task.defenders)
     name = f"{task.attackers}v{task.defenders}"
     store = open_store(task.root)
-    lower = [(a, task.defenders) for a in range(1, task.attackers)]
-    lower += [(task.attackers, d) for d in range(task.defenders)]
+    lower = list(tier_graph(store.variant).successors(material))
     started, cpu = time.perf_counter(), time.process_time()
     tell(f"{name}: index")
     solver = TierSolver(store.variant, [*lower, material], threads=task.threads)

@@ -18,6 +18,7 @@ from retrograde.kernels.codes import ALIAS, DECIDED
 from retrograde.kernels.reach import CODES, NEW, count_values, mark_children
 from retrograde.kernels.workspace import new_workspace
 from retrograde.solver import SolverError, TierSolver
+from retrograde.tiers import generations, tier_graph
 from symmetry import stabiliser
 from tablut.board import Board
 from tablut.errors import InputError
@@ -232,11 +233,6 @@ def _scores(items: NDArray[np.uint16]) -> NDArray[np.int8]:
     return np.where(items & DECIDED == 0, 0, np.where(items & 1, -1, 1)).astype(np.int8)
 
 
-def _materials(variant: Variant) -> list[tuple[int, int]]:
-    found = [(a, d) for a in range(1, variant.attackers + 1) for d in range(variant.defenders + 1)]
-    return sorted(found, key=lambda material: (sum(material), material))
-
-
 def memory_needed(variant: Variant) -> int:
     """Return about how many bytes the solution of a variant takes.
 
@@ -271,7 +267,8 @@ def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], 
     """
     tell = advanced or (lambda _: None)
     group = stabiliser(variant.symmetries, diagram_cells(variant.start))
-    solver = TierSolver(variant, _materials(variant), group, threads)
+    materials = [material for tiers in generations(tier_graph(variant)) for material in tiers]
+    solver = TierSolver(variant, materials, group, threads)
     for attackers, defenders in solver.materials:
         name = f"{attackers}v{defenders}"
         solver.solve((attackers, defenders), advanced=lambda step, name=name: tell(f"{name}: {step}"))  # type: ignore[misc]

@@ -31,6 +31,7 @@ from retrograde.kernels.codes import DECIDED
 from retrograde.kernels.forward import FULL, IMMEDIATE, STUCK, forward_pass
 from retrograde.kernels.reverse import reverse_slides
 from retrograde.kernels.workspace import new_workspace
+from retrograde.tiers import tier_graph
 from tablut.engine.tables import build_tables
 from tablut.indexing.tier_kernels import tier_tables
 from tablut.indexing.tiers import TierIndex
@@ -182,8 +183,8 @@ class _Tier:
             number = solver.materials.index(material)
             self.lower[2 * number], self.lower[2 * number + 1] = white.ctypes.data, black.ctypes.data
         attackers, defenders = solver.materials[tier]
-        needed = [(a, defenders) for a in range(1, attackers)] + [(attackers, d) for d in range(defenders)]
-        missing = [material for material in needed if material not in solver.items]
+        needed = tier_graph(solver.variant).successors((attackers, defenders))
+        missing = sorted(material for material in needed if material not in solver.items)
         if missing:
             raise SolverError(f"tier {attackers}v{defenders}: needs {missing} first")
 

@@ -16,5 +16,6 @@ COMMANDS = (
     CommandSpec("unrank", "tablut.cli.indexing:unrank_command", "The undecided placement of a number.", 28),
     CommandSpec("perft", "tablut.cli.perft:perft_command", "Count move sequences; check a corpus of known counts.", 30),
     CommandSpec("symmetry", "tablut.cli.symmetry:app", "Verify the symmetry reduction, or draw an orbit.", 40),
+    CommandSpec("bestmove", "tablut.cli.bestmove:bestmove_command", "One move by a player, with score and line.", 60),
     CommandSpec("bench", "tablut.cli.bench:bench_command", "The behaviour fingerprint, and this machine's speeds.", 80),
 )

@@ -91,5 +91,7 @@ def _show(console: Console, result: _Bench) -> None:
     console.print(f"perft, counted     {result.perft_nps.counted / 1e6:>10,.1f} million moves a CPU second")
     console.print(f"expand             {result.expand_cps / 1e6:>10,.1f} million children a CPU second")
     console.print(f"canonical form     {result.canonical_ns:>10,.1f} ns a position")
+    if result.search_nps is not None:
+        console.print(f"search             {result.search_nps / 1e6:>10,.1f} million nodes a CPU second")
     if result.census_pps is not None:
         console.print(f"census             {result.census_pps / 1e6:>10,.1f} million children a CPU second")

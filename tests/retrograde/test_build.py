@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.build import build_tablebase, tiers_of
+from retrograde.build import build_tablebase
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.verification import verify
+from retrograde.tiers import generations, tier_graph
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant
@@ -40,19 +41,24 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def test_the_order_puts_every_tier_after_those_that_captures_lead_to() -> None:
-    tiers = tiers_of(load_variant("mcgill"), 6)
-    assert len(tiers) == len(set(tiers)) == 15
-    for place, (attackers, defenders) in enumerate(tiers):
-        lower = {(a, defenders) for a in range(1, attackers)} | {(attackers, d) for d in range(defenders)}
-        assert lower <= set(tiers[:place])
-    assert max(attackers + defenders for attackers, defenders in tiers) == 5
+    graph = tier_graph(load_variant("mcgill"), 6)
+    order = generations(graph)
+    assert sum(len(tiers) for tiers in order) == len(graph) == 15
+    done: set[tuple[int, int]] = set()
+    for tiers in order:
+        for attackers, defenders in tiers:
+            captures = {(attackers - n, defenders) for n in (1, 2, 3)} | {(attackers, defenders - n) for n in (1, 2, 3)}
+            lower = {(a, d) for a, d in captures if a > 0 and d >= 0}
+            assert set(graph.successors((attackers, defenders))) == lower <= done
+        done |= set(tiers)
+    assert max(attackers + defenders for attackers, defenders in graph) == 5
     # Material that a game does not have is no tier of it.
-    assert tiers_of(load_variant("ashton-5-4v0"), 9) == [(1, 0), (2, 0), (3, 0), (4, 0)]
+    assert generations(tier_graph(load_variant("ashton-5-4v0"), 9)) == [[(1, 0)], [(2, 0)], [(3, 0)], [(4, 0)]]
 
 
 def test_one_man_is_no_tablebase() -> None:
     with pytest.raises(InputError, match="--men 1"):
-        tiers_of(load_variant("ashton"), 1)
+        tier_graph(load_variant("ashton"), 1)
 
 
 @pytest.mark.parametrize("options", [{"threads": 3}, {"memory": 1}], ids=["threads", "mapped"])
@@ -96,7 +102,7 @@ def test_a_build_that_is_killed_goes_on_to_the_same_files(tmp_path: Path, whole:
         process.send_signal(signal.SIGKILL)
         process.wait()
         built.append(len(open_store(root).tiers()))
-    assert 0 < built[0] < len(tiers_of(load_variant(NAME), MEN))
+    assert 0 < built[0] < len(tier_graph(load_variant(NAME), MEN))
     assert subprocess.run(command, capture_output=True, check=True).returncode == 0
     assert contents(root) == whole
 

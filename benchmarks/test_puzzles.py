@@ -1,0 +1,60 @@
+"""Speed of the proof search, one thread: ``pytest benchmarks/test_puzzles.py --benchmark-enable --benchmark-only``.
+
+Nodes are moves made on the board. Timed in CPU seconds of the process; `docs/puzzles.md`
+says what was tried.
+"""
+
+import time
+
+import pytest
+
+from retrograde.puzzles.solution import Limits
+from retrograde.puzzles.solver import Solver
+from retrograde.puzzles.win_search import Budget, WinSearch
+from tablut.engine import engine_for
+from tablut.position import Position
+from tablut.variants import load_variant
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time)
+
+# Name, position (the start if empty), prover, bound with the benchmark on, and off: no win, so all is searched.
+EXCLUDED = [
+    ("ashton", "", 0, 7, 5),
+    ("mcgill", "9/2b6/4w4/b1b1w3b/3wK2wb/b3w3b/2b6/4b4/3b5 b", 1, 7, 5),
+    ("brandubh", "", 0, 8, 4),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "prover", "bound", "shallow"), EXCLUDED, ids=[case[0] for case in EXCLUDED])
+def test_exclude_a_win(benchmark, name, text, prover, bound, shallow):
+    variant = load_variant(name)
+    engine = engine_for(variant)
+    position = Position.parse(text or variant.start_position, variant.size)
+    board = engine.board(position.cells, position.side)
+    WinSearch(engine, prover, 1 << 20, Budget(Limits())).within(board, 3)
+    nodes = []
+
+    def run():
+        search = WinSearch(engine, prover, 256 << 20, Budget(Limits(nodes=1 << 62)))
+        assert search.within(board, bound if benchmark.enabled else shallow) is False
+        nodes.append(search.budget.nodes)
+
+    benchmark.pedantic(run, rounds=3)
+    report(benchmark, f"excluded on {name}", nodes[-1])
+
+
+def test_solve_a_long_win(benchmark):
+    variant = load_variant("brandubh")
+    position = Position.parse("7/7/2bb3/b2Kw1w/6w/7/1b1b3 w", 7)
+    solver = Solver(variant, Limits(positions=0))
+    solver.solve(position)
+    found = benchmark.pedantic(solver.solve, (position,), rounds=3)
+    assert found.dtm == 7
+    report(benchmark, "white wins in 7", found.nodes)
+
+
+def report(benchmark, name, nodes):
+    if benchmark.enabled:
+        seconds = benchmark.stats.stats.min
+        benchmark.extra_info[name] = nodes / seconds
+        print(f"\n{name}: {nodes:,} nodes, {nodes / seconds / 1e6:.1f} M/s")  # noqa: T201

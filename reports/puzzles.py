@@ -1,0 +1,89 @@
+"""The page on the puzzles that ship: every position drawn, every solution as it was proved.
+
+Proving all of them takes a minute, so the page is rendered from what ``tablut puzzle
+solve collection --json`` gave, kept in ``reports/data/puzzles``. A test compares that
+with the puzzle files, a slow one proves all of them again.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from reports.rendering import Artefact, drawing, page
+from retrograde.puzzles.puzzle_file import Puzzle, collection_names, parse_puzzles, read_puzzle_text
+from retrograde.puzzles.strip import draw_sheet, draw_strip
+from tablut import svg
+from tablut.position import Move
+from tablut.variants import load_variant
+
+__all__ = ["artefacts", "results"]
+
+_PIXELS = 200
+_STRIPS = ("clear-edge", "safe-edge", "corner-capture")
+"""Puzzles whose line is drawn, beside the longest of each file."""
+
+
+def results() -> dict[str, Any]:
+    """Return the stored solutions: what ``tablut puzzle solve collection --json`` printed."""
+    entry = resources.files("reports") / "data" / "puzzles" / "collection.json"
+    found: dict[str, Any] = json.loads(entry.read_text(encoding="utf-8"))
+    return found
+
+
+def artefacts() -> list[Artefact]:
+    """Return the files of the page on puzzles."""
+    stored = results()
+    solutions = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
+    files = {name: parse_puzzles(name, read_puzzle_text(name)) for name in collection_names()}
+    strips = [puzzle for puzzles in files.values() for puzzle in puzzles if puzzle.id in _STRIPS]
+    strips += [_longest(puzzles, solutions) for name, puzzles in files.items() if name != "patterns"]
+    return [
+        page(
+            "puzzles.md",
+            "puzzles.md.j2",
+            files=[(name, [(puzzle, solutions[puzzle.id]) for puzzle in puzzles]) for name, puzzles in files.items()],
+            strips=strips,
+            stored=stored,
+            depths=_depths(files, solutions),
+        ),
+        *(drawing(f"figures/puzzles-{name}.svg", _sheet(puzzles)) for name, puzzles in files.items()),
+        *(drawing(f"figures/puzzle-{puzzle.id}.svg", _strip(puzzle, solutions[puzzle.id])) for puzzle in strips),
+    ]
+
+
+def _longest(puzzles: list[Puzzle], solutions: dict[str, Any]) -> Puzzle:
+    return max(puzzles, key=lambda puzzle: solutions[puzzle.id]["dtm"])
+
+
+def _depths(files: dict[str, list[Puzzle]], solutions: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return by distance how many puzzles of each file white and black win."""
+    found = sorted({solutions[puzzle.id]["dtm"] for puzzles in files.values() for puzzle in puzzles})
+    rows = []
+    for plies in found:
+        counts = []
+        for puzzles in files.values():
+            winners = [solutions[puzzle.id]["winner"] for puzzle in puzzles if solutions[puzzle.id]["dtm"] == plies]
+            counts.append((winners.count("white"), winners.count("black")))
+        rows.append({"plies": plies, "counts": counts})
+    return rows
+
+
+def _sheet(puzzles: list[Puzzle]) -> str:
+    boards = [
+        svg.board(
+            load_variant(puzzle.variant),
+            puzzle.position,
+            caption=f"{puzzle.id}: {puzzle.stipulation}",
+            pixels=_PIXELS,
+        )
+        for puzzle in puzzles
+    ]
+    return draw_sheet(boards, 4, _PIXELS)
+
+
+def _strip(puzzle: Puzzle, solution: dict[str, Any]) -> str:
+    variant = load_variant(puzzle.variant)
+    line = [Move.parse(move, variant.size) for move in solution["line"]]
+    return draw_strip(variant, puzzle.position, line, title=str(puzzle.stipulation), pixels=_PIXELS)

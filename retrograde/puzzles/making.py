@@ -1,0 +1,246 @@
+"""New puzzles: from self-play, each position proved; from tablebases, the deepest of many.
+
+A puzzle is a position that the side to move wins, by one first move only, that no symmetry
+maps to itself and that `tablut.status` has nothing against. Everything random comes
+from one seed, and limits count nodes, so the same call makes the same puzzles.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from retrograde.puzzles.backwards import lengthen
+from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
+from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
+from retrograde.puzzles.selfplay import self_play
+from retrograde.puzzles.solution import Limits
+from retrograde.puzzles.solver import Solver
+from retrograde.puzzles.win_search import Budget, WinSearch
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
+from tablut.prober import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from retrograde.puzzles.solution import Solution
+    from tablut.position import Position, Side
+    from tablut.prober import Prober
+    from tablut.variants import Variant
+
+__all__ = ["Made", "from_self_play", "from_tablebase"]
+
+_OPENING = 8
+"""Plies of a game of which no puzzle is made."""
+_GAME = 80
+_BATCH = 4096
+
+
+class Made(NamedTuple):
+    """New puzzles.
+
+    Attributes
+    ----------
+    puzzles : list of Puzzle
+        At most as many as were asked for.
+    examined : int
+        Positions looked at.
+    """
+
+    puzzles: list[Puzzle]
+    examined: int
+
+
+def from_self_play(
+    variant: Variant,
+    *,
+    count: int,
+    seed: int,
+    plies: tuple[int, int],
+    limits: Limits,
+    games: int,
+    winner: str | None = None,
+    deepen: int = 0,
+    tell: Callable[[int], None] | None = None,
+) -> Made:
+    """Return puzzles from self-play, at most one a game: the one that takes longest.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    count : int
+        How many to make.
+    seed : int
+        Of the games.
+    plies : tuple of int
+        Shortest and longest win.
+    limits : Limits
+        For each position; ``seconds`` would make the result depend on the machine.
+    games : int
+        Games after which to give up.
+    winner : {'white', 'black'}, optional
+        Only puzzles that this side wins.
+    deepen : int
+        How often to try to put two plies in front of a puzzle (`retrograde.puzzles.backwards`).
+    tell : callable, optional
+        Is told after each game how many puzzles there are.
+    """
+    solver = Solver(variant, limits)
+    engine = engine_for(variant)
+    known: set[Board] = set()
+    puzzles: list[Puzzle] = []
+    examined = 0
+    for number in range(games):
+        rng = np.random.default_rng([seed, number])
+        endless = Budget(Limits(nodes=sys.maxsize))
+        searches = {
+            letter: WinSearch(engine, side, limits.memory_bytes // 2, endless) for side, letter in enumerate("wb")
+        }
+        best: Solution | None = None
+        for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
+            if winner is not None and winner[0] != position.side:
+                continue
+            if not _fit(variant, position):
+                continue
+            examined += 1
+            # Most positions are not won, or too easily; that is cheaper to see than to solve them.
+            if not _promising(
+                searches[position.side], engine.board(position.cells, position.side), plies, limits.nodes
+            ):
+                continue
+            solution = solver.solve(position)
+            if not _is_puzzle(solution, plies) or (best is not None and (best.dtm or 0) >= (solution.dtm or 0)):
+                continue
+            best = solution
+        if best is not None:
+            source = f"self-play, seed {seed}, game {number}"
+            for added in range(1, deepen + 1):
+                longer = lengthen(solver, best, limits, rng, partial(_fit, variant))
+                if longer is None or (longer.dtm or 0) > plies[1]:
+                    break
+                best, source = longer, f"self-play, seed {seed}, game {number}, {2 * added} plies put in front"
+            canonical = Board(variant, best.position).canonical()
+            if canonical not in known:
+                known.add(canonical)
+                puzzles.append(_puzzle(variant, best, f"{variant.name}-{seed}-{number}", source))
+        if tell is not None:
+            tell(len(puzzles))
+        if len(puzzles) == count:
+            break
+    return Made(puzzles, examined)
+
+
+def from_tablebase(
+    variant: Variant,
+    prober: Prober,
+    *,
+    count: int,
+    seed: int,
+    plies: tuple[int, int],
+    limits: Limits,
+    samples: int,
+    winner: str | None = None,
+) -> Made:
+    """Return the deepest puzzles among random positions of the material that a tablebase covers.
+
+    Parameters are those of `from_self_play`; ``samples`` positions are looked at.
+
+    Raises
+    ------
+    InputError
+        If the tablebase covers nothing of the variant.
+    """
+    engine = engine_for(variant)
+    solver = Solver(variant, limits, prober)
+    rng = np.random.default_rng(seed)
+    candidates: list[tuple[int, int, Position]] = []
+    examined = 0
+    for batch in _samples(variant, prober, rng, samples, winner):
+        examined += len(batch)
+        words = np.concatenate([engine.words(engine.board(position.cells, position.side)) for position in batch])
+        values = prober.probe_words(words)
+        candidates += [
+            (-int(value), len(candidates) + number, position)
+            for number, (value, position) in enumerate(zip(values, batch, strict=True))
+            if value != MISSING and plies[0] <= value <= plies[1]
+        ]
+    known: set[Board] = set()
+    puzzles: list[Puzzle] = []
+    for _, _, position in sorted(candidates, key=lambda candidate: candidate[:2]):
+        if len(puzzles) == count:
+            break
+        canonical = Board(variant, position).canonical()
+        if canonical in known or not _fit(variant, position):
+            continue
+        known.add(canonical)
+        solution = solver.solve(position)
+        if _is_puzzle(solution, plies):
+            name = f"{variant.name}-{seed}-t{len(puzzles)}"
+            puzzles.append(_puzzle(variant, solution, name, f"tablebase, seed {seed}"))
+    return Made(puzzles, examined)
+
+
+def _samples(
+    variant: Variant, prober: Prober, rng: np.random.Generator, samples: int, winner: str | None
+) -> Iterator[list[Position]]:
+    """Yield random placements of covered material in batches; each material is as likely as any other."""
+    index = PlacementIndex(variant)
+    tiers = [tier for tier in index.tiers.values() if prober.covers(tier.attackers, tier.defenders)]
+    if not tiers:
+        raise InputError(f"tablebase of {variant.name}: covers no material; build it with more men")
+    for start in range(0, samples, _BATCH):
+        batch = []
+        for _ in range(min(_BATCH, samples - start)):
+            tier = tiers[rng.integers(len(tiers))]
+            # Uniform even where a tier has more than 2**63 placements.
+            rank = int.from_bytes(rng.bytes(24), "little") % tier.size
+            side: Side = ("w", "b")[rng.integers(2)] if winner is None else ("w" if winner == "white" else "b")
+            batch.append(index.unrank_in_tier(tier.attackers, tier.defenders, rank, side))
+        yield [position for position in batch if Board(variant, position).outcome() is None]
+
+
+def _promising(search: WinSearch, board: NDArray[np.uint32], plies: tuple[int, int], nodes: int) -> bool:
+    """Return whether the side to move is seen to win within the longest distance, but not before the shortest."""
+    spent = search.budget.nodes
+    for bound in range(1, plies[1] + 1, 2):
+        answer = search.within(board, bound, nodes - (search.budget.nodes - spent))
+        if answer is not False:
+            return answer is True and bound >= plies[0]
+    return False
+
+
+def _fit(variant: Variant, position: Position) -> bool:
+    """Return whether a position may become a puzzle, whatever its value."""
+    return not Board(variant, position).status() and not is_symmetrical(variant, position)
+
+
+def _is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
+    return (
+        solution.status == "proved"
+        and solution.wdl == "win"
+        and solution.dtm is not None
+        and plies[0] <= solution.dtm <= plies[1]
+        and len(solution.winning_moves) == 1
+    )
+
+
+def _puzzle(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
+    assert solution.dtm is not None
+    temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
+    return Puzzle(
+        position=solution.position,
+        variant=variant.name,
+        stipulation=Stipulation(solution.winner, solution.dtm),
+        id=name,
+        first=solution.winning_moves,
+        tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source},
+    )

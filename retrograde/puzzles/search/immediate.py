@@ -1,0 +1,309 @@
+"""What is decided within three plies, found without a table: the leaves of the proof search.
+
+A win in one ply is looked for where it can be: a king's slide to an escape, an
+attacker's slide to a free cell beside the king on which it would capture it. What is
+found is made on the board and judged there, so a candidate too many costs time and
+nothing else. Two kinds of win have no such place, a capture of the last attackers and
+a ply that leaves the other side without a move; every move is tried for them, unless
+it is plain that no single ply can do that:
+
+* a ply captures at most three soldiers, so not the last of four;
+* a ply adds a piece to two lines and takes victims from at most three more, so a side
+  that can move on six lines can still move after it;
+* a ply closes at most one of the directions in which the king can go.
+
+`tests/retrograde/puzzles` holds all of it equal to trying every move.
+
+Naming: the *prover* is the side that is to win, the *defender* the other. A distance
+is in plies; -1 says that there is none within the bound.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tablut.engine.jit import I64, advance, inlined, kernel, trailing_zeros
+from tablut.engine.kernels import (
+    can_move,
+    generate,
+    king_slide,
+    line_content,
+    make,
+    neighbour,
+    neighbouring_attackers,
+    unmake,
+)
+from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = ["count_parries", "lost_at_once", "winner_after", "winning_move", "wins_soon"]
+
+_SAFE_LINES = 6
+"""A side that can move on so many lines can move after any ply of the other."""
+
+
+@inlined
+def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
+    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it."""
+    if outcome != UNDECIDED:
+        return 1 if outcome in (KING_CAPTURED, NO_MOVES_WHITE) else 0
+    side = I64(board[2 * t.size + 1])
+    # Under `either_after_ply` the outcome has said it already.
+    if t.either_after_ply == 0 and not can_move(t, board, side):
+        return side ^ 1
+    return -1
+
+
+@kernel
+def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
+    """Return whether a legal move of the side to move wins with this ply."""
+    undo, outcome = make(t, board, move)
+    won = winner_after(t, board, outcome) == side
+    unmake(t, board, undo)
+    return won
+
+
+@kernel
+def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+    """Return on how many lines soldiers of a side can move, the king taken for one; stops at `_SAFE_LINES`."""
+    counts_at = t.attacker_counts if side == 1 else t.defender_counts
+    found = 0
+    for line in range(2 * t.size):
+        if t.counts[I64(counts_at[line]) + line_content(t, I64(board[line]))] != 0:
+            found += 1
+            if found == _SAFE_LINES:
+                return found
+    return found
+
+
+@inlined
+def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+    """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
+    size = t.size
+    if side == 0 and I64(board[2 * size + 2]) <= 3:
+        return True
+    if side == 1:
+        king = I64(board[2 * size])
+        rank, file = I64(t.rank[king]), I64(t.file[king])
+        row, column = king_slide(t, board, king)
+        ways = 1 if row & ((1 << file) - 1) else 0
+        ways += 1 if row >> file else 0
+        ways += 1 if column & ((1 << rank) - 1) else 0
+        ways += 1 if column >> rank else 0
+        if ways >= 2:
+            return False
+    return mobile_lines(t, board, side ^ 1) < _SAFE_LINES
+
+
+@inlined
+def slide_onto(t: Tables, board: NDArray[np.uint32], line: int, place: int, way: int) -> int:
+    """Return the place on a line from which an attacker slides to an empty place, looking one way; -1 if none."""
+    content = I64(board[line])
+    occupied = (content | (content >> 16)) & 0xFFFF
+    start = place + way
+    while 0 <= start < t.size and not (occupied >> start) & 1:
+        start += way
+    if not 0 <= start < t.size or not (content >> start) & 1:
+        return -1
+    targets = I64(t.slides[I64(t.attacker_slides[line]) + (start << t.size) + occupied])
+    return start if (targets >> place) & 1 else -1
+
+
+@inlined
+def capturing_move(t: Tables, board: NDArray[np.uint32]) -> int:
+    """Return a move of black, to move, that captures the king; -1 if there is none."""
+    size = t.size
+    king = I64(board[2 * size])
+    around = neighbouring_attackers(t, board, king)
+    rank, file = I64(t.rank[king]), I64(t.file[king])
+    for index in range(4):
+        direction = 1 << index
+        if around & direction:
+            continue
+        if (
+            (direction == 1 and file == 0)
+            or (direction == 2 and rank == 0)
+            or (direction == 4 and file == size - 1)
+            or (direction == 8 and rank == size - 1)
+        ):
+            continue
+        cell = neighbour(t, king, direction)
+        to_rank, to_file = I64(t.rank[cell]), I64(t.file[cell])
+        if (I64(board[to_rank]) >> (16 + to_file)) & 1:
+            continue
+        facing = I64(t.facing[king * t.cells + cell])
+        if not I64(t.king_falls[king * 16 + (around | direction)]) & facing:
+            continue
+        for way in range(-1, 2, 2):
+            start = slide_onto(t, board, to_rank, to_file, way)
+            if start >= 0:
+                move = (to_rank * size + start) | (cell << 7)
+                # The attacker may have left a cell beside the king, and the king not fall.
+                if is_win(t, board, move, 1):
+                    return move
+            start = slide_onto(t, board, size + to_file, to_rank, way)
+            if start >= 0:
+                move = (start * size + to_file) | (cell << 7)
+                if is_win(t, board, move, 1):
+                    return move
+    return -1
+
+
+@inlined
+def escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
+    """Return a move of white, to move, by which the king escapes and wins; -1 if there is none."""
+    size = t.size
+    king = I64(board[2 * size])
+    rank, file = I64(t.rank[king]), I64(t.file[king])
+    row, column = king_slide(t, board, king)
+    while row:
+        cell = rank * size + trailing_zeros(row)
+        row &= row - 1
+        if t.escapes[cell] != 0 and is_win(t, board, king | (cell << 7), 0):
+            return king | (cell << 7)
+    while column:
+        cell = trailing_zeros(column) * size + file
+        column &= column - 1
+        if t.escapes[cell] != 0 and is_win(t, board, king | (cell << 7), 0):
+            return king | (cell << 7)
+    return -1
+
+
+@kernel
+def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32]) -> int:
+    """Return a move by which the side to move wins with this ply; -1 if there is none.
+
+    ``scratch`` has room for 4C moves.
+    """
+    side = I64(board[2 * t.size + 1])
+    move = escaping_move(t, board) if side == 0 else capturing_move(t, board)
+    if move >= 0:
+        return move
+    if ply_may_decide_otherwise(t, board, side):
+        count = generate(t, board, scratch)
+        for index in range(count):
+            if is_win(t, board, I64(scratch[index]), side):
+                return I64(scratch[index])
+    return -1
+
+
+@inlined
+def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
+    """Return whether a move, legal in some other position, is legal here."""
+    size = t.size
+    side, king = I64(board[2 * size + 1]), I64(board[2 * size])
+    start, target = move & 127, move >> 7
+    rank, file = I64(t.rank[start]), I64(t.file[start])
+    if not (I64(board[rank]) >> (16 - (side << 4) + file)) & 1:
+        return False
+    slides_at = t.attacker_slides if side == 1 else (t.king_slides if start == king else t.defender_slides)
+    if I64(t.rank[target]) == rank:
+        line, place, end = rank, file, I64(t.file[target])
+    else:
+        line, place, end = size + file, rank, I64(t.rank[target])
+    content = I64(board[line])
+    targets = I64(t.slides[I64(slides_at[line]) + (place << size) + ((content | (content >> 16)) & 0xFFFF)])
+    return ((targets >> end) & 1) == 1
+
+
+@kernel
+def distance_after(
+    t: Tables, board: NDArray[np.uint32], move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
+) -> int:
+    """Return in how many plies the defender, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
+    defender = I64(board[2 * t.size + 1])
+    undo, outcome = make(t, board, move)
+    counters[0] += 1
+    winner = winner_after(t, board, outcome)
+    distance = -1
+    if winner == defender ^ 1:
+        distance = 1
+    elif winner < 0 and left > 1 and winning_move(t, board, scratch) >= 0:
+        distance = 2
+    unmake(t, board, undo)
+    return distance
+
+
+@kernel
+def lost_at_once(
+    t: Tables,
+    board: NDArray[np.uint32],
+    left: int,
+    scratch: NDArray[np.int32],
+    killer: NDArray[np.int64],
+    counters: NDArray[np.int64],
+) -> int:
+    """Return in how many plies the defender, to move, has lost; -1 if not within ``left`` plies, 0 to 2.
+
+    ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
+    one that held. ``counters[0]`` counts the moves made.
+    """
+    if not can_move(t, board, I64(board[2 * t.size + 1])):
+        return 0
+    if left == 0:
+        return -1
+    below = advance(scratch, 4 * t.cells)
+    if is_legal(t, board, killer[0]) and distance_after(t, board, killer[0], left, below, counters) < 0:
+        return -1
+    worst = 0
+    count = generate(t, board, scratch)
+    for index in range(count):
+        move = I64(scratch[index])
+        distance = distance_after(t, board, move, left, below, counters)
+        if distance < 0:
+            killer[0] = move
+            return -1
+        worst = max(worst, distance)
+    return worst
+
+
+@kernel
+def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
+    """Return after how many moves of the defender, to move, the prover does not win within two plies."""
+    below = advance(scratch, 4 * t.cells)
+    parries = 0
+    count = generate(t, board, scratch)
+    for index in range(count):
+        if distance_after(t, board, I64(scratch[index]), 2, below, counters) < 0:
+            parries += 1
+    return parries
+
+
+@kernel
+def wins_soon(
+    t: Tables,
+    board: NDArray[np.uint32],
+    left: int,
+    scratch: NDArray[np.int32],
+    killer: NDArray[np.int64],
+    counters: NDArray[np.int64],
+) -> int:
+    """Return a number of plies within which the prover, to move, wins; -1 if not within ``left``, 0 to 3.
+
+    The number is 1 if it can be, otherwise that of the first win found. ``scratch`` has
+    room for 12C moves.
+    """
+    if left == 0:
+        return -1
+    if winning_move(t, board, scratch) >= 0:
+        return 1
+    if left == 1:
+        return -1
+    below = advance(scratch, 4 * t.cells)
+    count = generate(t, board, scratch)
+    for index in range(count):
+        undo, outcome = make(t, board, I64(scratch[index]))
+        counters[0] += 1
+        distance = -1
+        # Nothing wins at once, so what is decided here is lost.
+        if winner_after(t, board, outcome) < 0:
+            distance = lost_at_once(t, board, left - 1, below, killer, counters)
+        unmake(t, board, undo)
+        if distance >= 0:
+            return distance + 1
+    return -1

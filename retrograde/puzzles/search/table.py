@@ -1,0 +1,211 @@
+"""The transposition table of the proof search: exact positions, what is proved of them, and estimates.
+
+Entries stand in buckets of four; a hash of the packed position chooses the bucket, and
+an entry holds the position itself, so that two positions are never taken for one
+another. Whatever the hash, what the table says of a position was found for it.
+
+There are two kinds of entries. A *settled* one keeps what has been proved once and for
+all: the prover wins within so many plies, or does not win within so many. Both
+hold for every bound on the other side of them, whatever path led to the position,
+because "wins within n plies" says nothing of the past. An *open* one keeps the proof
+numbers of a position under one bound; a position may have several.
+
+A table belongs to one prover. An entry is ``W + 2`` words: the position, then ``pn | dn
+<< 32``, then ``kind | bound or win << 2 | no_win << 14 | effort << 32``. A full bucket loses
+its entry of least effort.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["INFINITE", "LONGEST", "WAYS", "find", "keep_open", "keep_settled", "keep_values", "new_table"]
+
+INFINITE: Final = 1 << 30
+"""The proof number of what is disproved, and the other way round."""
+LONGEST: Final = 4095
+"""More plies than any bound; as a win it says that none is known, as no win that there is none ever."""
+WAYS: Final = 4
+
+_OPEN: Final = 1
+_SETTLED: Final = 2
+_MOST_EFFORT: Final = (1 << 31) - 1
+
+
+def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
+    """Return an empty table.
+
+    Parameters
+    ----------
+    size_bytes : int
+        Memory to use, at most; at least one bucket's worth is used.
+    words : int
+        W, the words of a packed position.
+
+    Returns
+    -------
+    ndarray of uint64, shape (4 * buckets, W + 2)
+        The system hands out the memory as it is filled.
+
+    Examples
+    --------
+    >>> new_table(1 << 20, 3).shape
+    (26212, 5)
+    """
+    buckets = max(1, size_bytes // (8 * (words + 2) * WAYS))
+    return np.zeros((buckets * WAYS, words + 2), dtype=np.uint64)
+
+
+@inlined
+def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
+    """Return the bucket of a packed position."""
+    # The finaliser of splitmix64, word by word: every bit of every word moves every bit of the hash.
+    value = U64(0)
+    for word in range(width):
+        value ^= words[word]
+        value = (value ^ (value >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> U64(27))) * U64(0x94D049BB133111EB)
+        value ^= value >> U64(31)
+    return I64(value % U64(buckets))
+
+
+@inlined
+def holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
+    """Return whether an entry is of a position."""
+    differ = U64(0)
+    for word in range(width):
+        differ |= entry[word] ^ words[word]
+    return differ == U64(0)
+
+
+@kernel
+def find(
+    table: NDArray[np.uint64],
+    buckets: int,
+    words: NDArray[np.uint64],
+    width: int,
+    left: int,
+) -> tuple[int, int, int]:
+    """Return the proof number, the disproof number and, if proved, the distance of a position under a bound.
+
+    (-1, -1, -1) if nothing is known.
+    """
+    first = bucket_of(words, width, buckets) * WAYS
+    pn, dn = I64(-1), I64(-1)
+    for way in range(WAYS):
+        entry = advance(table, (first + way) * (width + 2))
+        state = I64(entry[width + 1] & U64(0xFFFFFFFF))
+        if state & 3 == 0 or not holds(entry, words, width):
+            continue
+        bound = (state >> 2) & 0xFFF
+        if state & 3 == _SETTLED:
+            if bound <= left:
+                return I64(0), I64(INFINITE), bound
+            # One more than the plies without a win, so that 0 says nothing.
+            if (state >> 14) & 0xFFF > left:
+                return I64(INFINITE), I64(0), I64(-1)
+        elif bound == left:
+            pn, dn = I64(entry[width] & U64(0xFFFFFFFF)), I64(entry[width] >> U64(32))
+    return pn, dn, I64(-1)
+
+
+@inlined
+def victim(
+    table: NDArray[np.uint64],
+    first: int,
+    words: NDArray[np.uint64],
+    width: int,
+    kind: int,
+    left: int,
+) -> tuple[int, bool]:
+    """Return the entry of a bucket to be written, and whether it is of the same position and kind already."""
+    chosen, least = I64(0), I64(1) << 40
+    for way in range(WAYS):
+        entry = advance(table, (first + way) * (width + 2))
+        state = I64(entry[width + 1] & U64(0xFFFFFFFF))
+        effort = I64(entry[width + 1] >> U64(32))
+        if state & 3 == 0:
+            effort = I64(-1)
+        elif holds(entry, words, width):
+            same = state & 3 == kind and (kind == _SETTLED or (state >> 2) & 0xFFF == left)
+            if same:
+                return first + way, True
+            if kind == _SETTLED and state & 3 == _OPEN and (state >> 2) & 0xFFF == left:
+                # What was open under this bound is settled now.
+                effort = I64(-2)
+        if effort < least:
+            chosen, least = first + way, effort
+    return chosen, False
+
+
+@kernel
+def keep_open(
+    table: NDArray[np.uint64],
+    buckets: int,
+    words: NDArray[np.uint64],
+    width: int,
+    left: int,
+    pn: int,
+    dn: int,
+    effort: int,
+) -> None:
+    """Write the proof numbers of a position under a bound."""
+    first = bucket_of(words, width, buckets) * WAYS
+    place, same = victim(table, first, words, width, _OPEN, left)
+    entry = advance(table, place * (width + 2))
+    if same:
+        effort += I64(entry[width + 1] >> U64(32))
+    for word in range(width):
+        entry[word] = words[word]
+    entry[width] = U64(pn) | (U64(dn) << U64(32))
+    entry[width + 1] = U64(_OPEN | (left << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
+
+
+@kernel
+def keep_settled(
+    table: NDArray[np.uint64],
+    buckets: int,
+    words: NDArray[np.uint64],
+    width: int,
+    left: int,
+    win: int,
+    no_win: int,
+    effort: int,
+) -> None:
+    """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
+
+    ``left`` is the bound under which it was found.
+    """
+    first = bucket_of(words, width, buckets) * WAYS
+    place, same = victim(table, first, words, width, _SETTLED, left)
+    entry = advance(table, place * (width + 2))
+    beyond = min(no_win + 1, LONGEST)
+    if same:
+        state = I64(entry[width + 1] & U64(0xFFFFFFFF))
+        win = min(win, (state >> 2) & 0xFFF)
+        beyond = max(beyond, (state >> 14) & 0xFFF)
+        effort += I64(entry[width + 1] >> U64(32))
+    for word in range(width):
+        entry[word] = words[word]
+    entry[width] = U64(0)
+    entry[width + 1] = U64(_SETTLED | (win << 2) | (beyond << 14)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
+
+
+@kernel
+def keep_values(
+    table: NDArray[np.uint64], words: NDArray[np.uint64], wins: NDArray[np.int64], no_wins: NDArray[np.int64]
+) -> None:
+    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies."""
+    width = words.shape[1]
+    buckets = len(table) // WAYS
+    for index in range(len(words)):
+        own = advance(pointer(words), index * width)
+        # Asked of a tablebase once, hence to be kept before what a search of a few plies finds again.
+        keep_settled(pointer(table), buckets, own, width, LONGEST, wins[index], no_wins[index], 1 << 20)

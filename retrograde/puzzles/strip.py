@@ -1,0 +1,134 @@
+"""A solution as a picture: the position, then the line, one board after each move, in rows; sheets of boards."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tablut import svg
+from tablut.board import Board
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tablut.position import Move, Position
+    from tablut.variants import Variant
+
+__all__ = ["draw_sheet", "draw_strip"]
+
+_GAP = 14
+
+
+def draw_strip(
+    variant: Variant,
+    position: Position,
+    line: Sequence[Move],
+    *,
+    title: str = "",
+    columns: int = 4,
+    pixels: int = 220,
+) -> str:
+    """Return a drawing of a line of play.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        The first board.
+    line : sequence of Move
+        The moves; each is shown by an arrow on the board before it and by tinted squares
+        on the one after it.
+    title : str
+        Caption of the first board.
+    columns : int
+        Boards a row, at most.
+    pixels : int
+        Width of a board.
+
+    Returns
+    -------
+    str
+        An SVG document, the same to the byte every time.
+
+    Raises
+    ------
+    IllegalMoveError
+        If the line is no play from the position.
+
+    Examples
+    --------
+    >>> from tablut.position import Move, Position
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton-5-4v0")
+    >>> drawing = draw_strip(variant, Position.parse("5/5/b1K1b/5/2b2 w", 5), [Move.parse("c3-c5", 5)])
+    Traceback (most recent call last):
+    ...
+    tablut.errors.IllegalMoveError: move c3-c5: is not legal in '5/5/b1K1b/5/2b2 w' (ashton-5-4v0): ...
+    >>> drawing = draw_strip(variant, Position.parse("5/5/b1K1b/5/2b2 w", 5), [Move.parse("c3-c4", 5)])
+    >>> drawing.count('class="king"'), drawing.count('class="arrow"')
+    (2, 1)
+    """
+    board = Board(variant, position)
+    boards = []
+    for number in range(len(line) + 1):
+        caption = title
+        if number:
+            move = line[number - 1]
+            mover = "white" if board.turn == "white" else "black"
+            board.push(move)
+            captured = "" if not board.captured() else " x" + str(len(board.captured()))
+            caption = f"{number}. {mover} {move}{captured}"
+        arrows = [(line[number].start, line[number].target)] if number < len(line) else []
+        boards.append(
+            svg.board(
+                variant,
+                board.position,
+                last_move=line[number - 1] if number else None,
+                arrows=arrows,
+                caption=caption,
+                pixels=pixels,
+            )
+        )
+    return draw_sheet(boards, columns, pixels)
+
+
+def draw_sheet(drawings: Sequence[str], columns: int, pixels: int) -> str:
+    """Return drawings of one width side by side, in rows.
+
+    Parameters
+    ----------
+    drawings : sequence of str
+        SVG documents, such as `tablut.svg.board` gives them.
+    columns : int
+        Drawings a row, at most.
+    pixels : int
+        Width of each.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> boards = [svg.board(load_variant(name), pixels=100) for name in ("ashton", "brandubh")]
+    >>> draw_sheet(boards, 2, 100).count("<svg ")
+    3
+    """
+    heights = [float(_attribute(drawing, "height")) for drawing in drawings]
+    columns = min(columns, len(drawings))
+    rows = [list(range(start, min(start + columns, len(drawings)))) for start in range(0, len(drawings), columns)]
+    width = columns * pixels + (columns + 1) * _GAP
+    parts, top = [], float(_GAP)
+    for row in rows:
+        for column, number in enumerate(row):
+            left = _GAP + column * (pixels + _GAP)
+            placed = drawings[number].rstrip().replace("<svg ", f'<svg x="{left}" y="{top:g}" ', 1)
+            parts.append(placed)
+        top += max(heights[number] for number in row) + _GAP
+    header = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top:g}" viewBox="0 0 {width} {top:g}">'
+    background = f'<rect width="{width}" height="{top:g}" fill="#ffffff"/>'
+    return "\n".join([header, background, *parts, "</svg>\n"])
+
+
+def _attribute(drawing: str, name: str) -> str:
+    found = re.search(rf'\b{name}="([\d.]+)"', drawing)
+    assert found is not None, "a drawing begins with its size"
+    return found[1]

@@ -1,0 +1,79 @@
+"""The tiers of a game as a graph: captures lead strictly downwards, so it has no circles."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
+
+if TYPE_CHECKING:
+    from tablut.variants import Variant
+
+__all__ = ["Material", "generations", "tier_graph"]
+
+Material = tuple[int, int]
+"""Attackers and defenders."""
+
+_MOST_CAPTURED = 3
+"""Soldiers that a ply captures at most: one on each side of its target but that it came from."""
+
+
+@lru_cache(maxsize=64)
+def tier_graph(variant: Variant, men: int | None = None) -> nx.DiGraph[Material]:
+    """Return the tiers and what a capture leads from each to.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    men : int, optional
+        Most men, the king counted; by default all that the game starts with.
+
+    Returns
+    -------
+    networkx.DiGraph
+        Nodes are (attackers, defenders) with an attribute ``positions``: undecided placements,
+        twice for the side to move. Edges lead downwards.
+
+    Raises
+    ------
+    InputError
+        If the game has no tier of so few men.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> graph = tier_graph(load_variant("ashton"), 4)
+    >>> sorted(graph.successors((2, 1))), graph.nodes[2, 1]["positions"]
+    ([(1, 1), (2, 0)], 17043000)
+    """
+    most = 1 + variant.attackers + variant.defenders if men is None else men
+    if most < 2:
+        raise InputError(f"--men {most}: an undecided position has two men or more, a king and an attacker")
+    graph: nx.DiGraph[Material] = nx.DiGraph()
+    sizes = PlacementIndex(variant).tiers
+    for material, tier in sizes.items():
+        if sum(material) < most:
+            graph.add_node(material, positions=2 * tier.size)
+    for attackers, defenders in list(graph):
+        for captured in range(1, _MOST_CAPTURED + 1):
+            for below in ((attackers - captured, defenders), (attackers, defenders - captured)):
+                if below in graph:
+                    graph.add_edge((attackers, defenders), below)
+    return graph
+
+
+def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
+    """Return the tiers in an order in which they can be solved; those of one list do not need each other.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> generations(tier_graph(load_variant("ashton"), 4))
+    [[(1, 0)], [(1, 1), (2, 0)], [(1, 2), (2, 1), (3, 0)]]
+    """
+    return [sorted(tiers) for tiers in nx.topological_generations(graph.reverse(copy=False))]

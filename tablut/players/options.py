@@ -1,0 +1,25 @@
+"""What a player may be told when it is made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["PlayerOptions"]
+
+
+class PlayerOptions(NamedTuple):
+    """Settings that a player takes as far as they concern it.
+
+    Attributes
+    ----------
+    seed : int
+        Of everything random in it.
+    hash_mib : int
+        Memory for transpositions.
+    tablebase : str or None
+        A store to probe; by default what ships with the installed packages.
+    """
+
+    seed: int = 0
+    hash_mib: int = 64
+    tablebase: str | None = None

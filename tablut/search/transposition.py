@@ -1,0 +1,148 @@
+"""The transposition table: what was found out about a position, by its Zobrist key.
+
+Buckets of four entries of two words, the whole key and the data. A bucket is one cache
+line, the table a power of two of them. The whole key of 64 bits is compared, yet a key
+is a hash, so that a stored move is checked before it is made.
+
+The data, from the lowest bit: move (14), score + 2**15 (16), depth (8), bound (2),
+generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies
+from the position itself, not from the root.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tablut.engine.jit import I64, U64, inlined
+from tablut.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["EXACT", "LOWER", "NONE", "UPPER", "empty_table", "look_up", "store"]
+
+NONE: Final = 0
+UPPER: Final = 1
+LOWER: Final = 2
+EXACT: Final = 3
+
+_WAYS: Final = 4
+_OFFSET: Final = 1 << 15
+
+
+def empty_table(mebibytes: int) -> NDArray[np.uint64]:
+    """Return an empty table of at most so many MiB, aligned to cache lines.
+
+    Parameters
+    ----------
+    mebibytes : int
+        At least 1; the largest power of two that fits is used.
+
+    Returns
+    -------
+    ndarray of uint64, flat
+        Eight words a bucket.
+
+    Raises
+    ------
+    InputError
+        If it is less than 1.
+
+    Examples
+    --------
+    >>> empty_table(3).nbytes >> 20
+    2
+    """
+    if mebibytes < 1:
+        raise InputError(f"hash {mebibytes} MiB: the transposition table needs at least 1")
+    words = 1 << ((mebibytes << 17).bit_length() - 1)
+    memory = np.zeros(words + 7, dtype=np.uint64)
+    skip = -(memory.ctypes.data // 8) % 8
+    return memory[skip : skip + words]
+
+
+@inlined
+def bucket_of(key: np.uint64, mask: int) -> int:
+    """Return where the bucket of a key begins; ``mask`` is the number of words less 8."""
+    return I64(key << U64(3)) & mask
+
+
+@inlined
+def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
+    """Return the data stored for a key, 0 if there is none."""
+    at = bucket_of(key, mask)
+    for way in range(_WAYS):
+        if table[at + 2 * way] == key:
+            return U64(table[at + 2 * way + 1])
+    return U64(0)
+
+
+@inlined
+def move_of(data: np.uint64) -> int:
+    """Return the move of an entry."""
+    return I64(data) & 0x3FFF
+
+
+@inlined
+def score_of(data: np.uint64) -> int:
+    """Return the score of an entry."""
+    return ((I64(data) >> 14) & 0xFFFF) - _OFFSET
+
+
+@inlined
+def depth_of(data: np.uint64) -> int:
+    """Return the depth of an entry."""
+    return (I64(data) >> 30) & 0xFF
+
+
+@inlined
+def bound_of(data: np.uint64) -> int:
+    """Return what kind of bound the score of an entry is."""
+    return (I64(data) >> 38) & 3
+
+
+@inlined
+def generation_of(data: np.uint64) -> int:
+    """Return the number, modulo 256, of the search that stored an entry."""
+    return (I64(data) >> 40) & 0xFF
+
+
+@inlined
+def evaluation_of(data: np.uint64) -> int:
+    """Return the evaluation of an entry, for the side to move."""
+    return ((I64(data) >> 48) & 0xFFFF) - _OFFSET
+
+
+@inlined
+def store(
+    table: NDArray[np.uint64],
+    mask: int,
+    key: np.uint64,
+    move: int,
+    score: int,
+    depth: int,
+    bound: int,
+    generation: int,
+    evaluation: int,
+) -> None:
+    """Store an entry in place of the same position's, or else of the one that is worth least."""
+    at = bucket_of(key, mask)
+    place, worst = at, I64(1 << 40)
+    for way in range(_WAYS):
+        here = at + 2 * way
+        data = U64(table[here + 1])
+        if table[here] == key:
+            place = here
+            if move == 0:
+                move = move_of(data)
+            break
+        worth = depth_of(data) - 8 * ((generation - generation_of(data)) & 0xFF)
+        if data == U64(0):
+            worth = I64(-(1 << 40))
+        if worth < worst:
+            place, worst = here, worth
+    packed = move | ((score + _OFFSET) << 14) | (depth << 30) | (bound << 38) | (generation << 40)
+    table[place] = key
+    table[place + 1] = U64(packed) | (U64(evaluation + _OFFSET) << U64(48))

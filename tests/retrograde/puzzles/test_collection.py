@@ -1,0 +1,114 @@
+"""The puzzles that ship: how many and which, and that they hold."""
+
+from collections import Counter
+
+import pytest
+
+from reports.puzzles import results
+from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
+from retrograde.puzzles.puzzle_file import (
+    COLLECTION,
+    collection_names,
+    format_puzzles,
+    judge,
+    parse_puzzles,
+    read_puzzle_text,
+)
+from retrograde.puzzles.solution import Limits
+from retrograde.puzzles.solver import Solver
+from tablut.board import Board
+from tablut.variants import load_variant
+
+PUZZLES = parse_puzzles(COLLECTION, read_puzzle_text(COLLECTION))
+STORED = {puzzle["id"]: puzzle for puzzle in results()["puzzles"]}
+NODES = {id_: puzzle["solution"]["nodes"] for id_, puzzle in STORED.items()}
+PATTERNS = [puzzle for puzzle in PUZZLES if "pattern" in puzzle.tags]
+
+
+def test_there_are_enough_of_every_kind() -> None:
+    assert len(PUZZLES) >= 60
+    by_winner = Counter((puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES)
+    assert {variant for variant, _ in by_winner} == {"ashton", "mcgill", "brandubh"}
+    assert min(by_winner.values()) >= 5
+    depths = {puzzle.stipulation.plies for puzzle in PUZZLES}
+    assert {3, 5, 7, 9, 11} <= depths
+    assert max(depths) > 11
+
+
+def test_the_files_are_as_they_would_be_written() -> None:
+    for name in collection_names():
+        text = read_puzzle_text(name)
+        header = [line for line in text.splitlines() if line.startswith("#")]
+        puzzles = parse_puzzles(name, text)
+        assert text == format_puzzles(puzzles, "\n".join(line.removeprefix("# ").removeprefix("#") for line in header))
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.id)
+def test_a_puzzle_is_possible_and_asymmetrical(puzzle) -> None:
+    variant = load_variant(puzzle.variant)
+    board = Board(variant, puzzle.position)
+    assert not board.status()
+    assert board.outcome() is None
+    assert not is_symmetrical(variant, puzzle.position)
+    if "pattern" not in puzzle.tags:
+        assert puzzle.first is not None
+        assert len(puzzle.first) == 1
+    if puzzle.first is not None:
+        assert set(puzzle.first) <= set(board.legal_moves)
+        temptations = len(tempting_moves(variant, puzzle.position, puzzle.first))
+        assert puzzle.tags["tempting"] == str(temptations)
+        assert puzzle.tags["grade"] == str(grade(puzzle.stipulation.plies, temptations))
+
+
+def test_no_puzzle_occurs_twice() -> None:
+    boards = [Board(puzzle.variant, puzzle.position).canonical() for puzzle in PUZZLES]
+    assert len(set(boards)) == len(boards)
+
+
+def test_the_stored_solutions_are_of_these_puzzles() -> None:
+    assert list(STORED) == [puzzle.id for puzzle in PUZZLES]
+    for puzzle in PUZZLES:
+        stored = STORED[puzzle.id]
+        assert stored["verdict"] == "holds"
+        solution = stored["solution"]
+        assert solution["position"] == str(puzzle.position)
+        assert (solution["winner"], solution["dtm"]) == puzzle.stipulation
+        board = Board(puzzle.variant, puzzle.position)
+        for move in solution["line"]:
+            assert board.outcome() is None
+            board.push_text(move)
+        assert board.outcome().winner == puzzle.stipulation.winner
+        assert board.ply == solution["dtm"]
+
+
+def check(puzzle) -> None:
+    solution = Solver(load_variant(puzzle.variant), Limits(positions=0)).solve(puzzle.position)
+    assert judge(puzzle, solution) == "holds"
+    assert solution.nodes == NODES[puzzle.id]  # deterministic, whatever the machine
+
+
+@pytest.mark.parametrize(
+    "puzzle", [puzzle for puzzle in PUZZLES if NODES[puzzle.id] < 200_000], ids=lambda puzzle: puzzle.id
+)
+def test_a_quick_puzzle_holds(puzzle) -> None:
+    check(puzzle)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.id)
+def test_a_puzzle_holds(puzzle) -> None:
+    check(puzzle)
+
+
+def test_the_patterns_are_there() -> None:
+    """What the documentation says of each is what its stipulation says."""
+    told = {puzzle.id: str(puzzle.stipulation) for puzzle in PATTERNS}
+    assert told == {
+        "clear-edge": "white wins in 3",
+        "clear-edge-reached": "white wins in 2",
+        "clear-edge-beside-corner": "black wins in 1",
+        "safe-edge": "white wins in 3",
+        "safe-edge-beside-corner": "black wins in 1",
+        "corner-capture": "white wins in 5",
+        "corner-capture-two-men": "white wins in 8",
+    }

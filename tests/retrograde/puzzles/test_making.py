@@ -1,0 +1,161 @@
+"""New puzzles: reproducible, what they claim, and one first move only."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from retrograde.puzzles.backwards import earlier_positions
+from retrograde.puzzles.exhaustion import reachable_values
+from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
+from retrograde.puzzles.making import from_self_play, from_tablebase
+from retrograde.puzzles.puzzle_file import judge
+from retrograde.puzzles.selfplay import self_play
+from retrograde.puzzles.solution import Limits
+from retrograde.puzzles.solver import solve
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.position import Position
+from tablut.variants import load_variant
+
+FEW = Limits(nodes=100_000, memory_bytes=1 << 22, positions=0)
+
+
+def assert_sound(made, variant, plies) -> None:
+    assert made.puzzles
+    boards = [Board(variant, puzzle.position).canonical() for puzzle in made.puzzles]
+    assert len(set(boards)) == len(boards)
+    for puzzle in made.puzzles:
+        assert not Board(variant, puzzle.position).status()
+        assert not is_symmetrical(variant, puzzle.position)
+        solution = solve(variant, puzzle.position, limits=Limits(nodes=2_000_000, memory_bytes=1 << 22, positions=0))
+        assert judge(puzzle, solution) == "holds"
+        assert solution.dtm is not None
+        assert plies[0] <= solution.dtm <= plies[1]
+        assert len(solution.winning_moves) == 1
+        assert puzzle.first == solution.winning_moves
+        assert 1 <= int(puzzle.tags["grade"]) <= 5
+
+
+def test_self_play_is_legal_and_the_same_for_a_seed() -> None:
+    variant = load_variant("mcgill")
+    first, second = ([*self_play(variant, np.random.default_rng(seed), 30)] for seed in (1, 1))
+    assert first == second
+    assert first != [*self_play(variant, np.random.default_rng(2), 30)]
+    for before, after in pairwise(first):
+        board = Board(variant, before)
+        replies = []
+        for move in board.legal_moves:
+            board.push(move)
+            replies.append(board.position)
+            board.pop()
+        assert after in replies
+
+
+def test_puzzles_from_self_play() -> None:
+    variant = load_variant("brandubh")
+    made, again = (from_self_play(variant, count=3, seed=5, plies=(3, 5), limits=FEW, games=12) for _ in range(2))
+    assert made == again
+    assert_sound(made, variant, (3, 5))
+
+
+def test_one_sides_wins_only() -> None:
+    variant = load_variant("brandubh")
+    made = from_self_play(variant, count=1, seed=2, plies=(3, 5), limits=FEW, games=12, winner="white")
+    assert_sound(made, variant, (3, 5))
+    assert all(puzzle.position.side == "w" for puzzle in made.puzzles)
+
+
+class Complete:
+    """A tablebase of all material of a small board."""
+
+    def __init__(self, values):
+        self.variant, self._values = values.variant, values
+
+    def covers(self, attackers, defenders):
+        return True
+
+    def probe(self, position):
+        return self._values.probe(position)
+
+    def probe_words(self, words):
+        return self._values.probe_words(words)
+
+
+def test_the_deepest_of_a_tablebase() -> None:
+    variant = load_variant("brandubh-5-4v0")
+    engine = engine_for(variant)
+    values = reachable_values(variant, engine.words(engine.start()), 250_000)
+    assert values is not None
+    prober = Complete(values)
+    made, again = (
+        from_tablebase(variant, prober, count=4, seed=3, plies=(5, 11), limits=FEW, samples=3000) for _ in range(2)
+    )
+    assert made == again
+    assert made.examined <= 3000
+    assert_sound(made, variant, (5, 11))
+    depths = [puzzle.stipulation.plies for puzzle in made.puzzles]
+    assert depths == sorted(depths, reverse=True)
+
+
+def test_a_tablebase_that_covers_nothing() -> None:
+    class Empty(Complete):
+        def __init__(self):
+            self.variant = load_variant("brandubh-5-4v0")
+
+        def covers(self, attackers, defenders):
+            return False
+
+    with pytest.raises(InputError, match="covers no material"):
+        from_tablebase(Empty().variant, Empty(), count=1, seed=1, plies=(1, 9), limits=FEW, samples=10)
+
+
+def test_what_tempts() -> None:
+    variant = load_variant("mcgill")
+    # The king may go to the open edge (threat and approach), capture on d4, or do neither.
+    position = Position.parse("9/9/9/9/9/2wbK4/9/9/7b1 w", 9)
+    tempting = {str(move) for move in tempting_moves(variant, position, [])}
+    assert "e4-e1" in tempting  # threatens a1
+    assert "e4-e3" in tempting  # nearer to a corner
+    assert "c4-c5" not in tempting
+    winning = [move for move in Board(variant, position).legal_moves if str(move) == "e4-e1"]
+    assert "e4-e1" not in {str(move) for move in tempting_moves(variant, position, winning)}
+
+
+def test_threats_are_those_of_the_side_that_moved() -> None:
+    variant = load_variant("mcgill")
+    assert threatens(variant, Position.parse("9/9/9/9/9/9/9/7b1/4K4 b", 9))
+    assert not threatens(variant, Position.parse("9/9/9/9/4K4/9/9/7b1/9 b", 9))
+    assert threatens(variant, Position.parse("9/9/3bK4/9/9/9/9/5b3/9 w", 9))
+
+
+@pytest.mark.parametrize(("plies", "tempting", "expected"), [(1, 0, 1), (3, 7, 1), (3, 8, 2), (7, 0, 3), (21, 40, 5)])
+def test_grades(plies: int, tempting: int, expected: int) -> None:
+    assert grade(plies, tempting) == expected
+
+
+@pytest.mark.parametrize("name", ["ashton", "mcgill", "brandubh", "berkeley"])
+def test_earlier_positions_are_those_that_a_quiet_move_leads_from(name: str) -> None:
+    variant = load_variant(name)
+    *_, before, after = self_play(variant, np.random.default_rng(4), 12)
+    earlier = earlier_positions(variant, after)
+    assert len({position.cells for position in earlier}) == len(earlier)
+    for position in earlier:
+        board = Board(variant, position)
+        assert not board.status()
+        reached = []
+        for move in board.legal_moves:
+            board.push(move)
+            reached.append((board.position.cells, board.captured()))
+            board.pop()
+        assert (after.cells, ()) in reached
+    if sum(before.material) == sum(after.material):
+        assert before in earlier
+
+
+def test_a_longer_puzzle_from_a_shorter_one() -> None:
+    variant = load_variant("brandubh")
+    made = from_self_play(variant, count=3, seed=5, plies=(3, 9), limits=FEW, games=30, winner="white", deepen=1)
+    assert_sound(made, variant, (3, 9))
+    assert any("put in front" in puzzle.tags["source"] for puzzle in made.puzzles)

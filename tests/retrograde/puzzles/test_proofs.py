@@ -1,0 +1,153 @@
+"""Saved strategies: built, read back, accepted by the checker, and refused when anything in them is off."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from retrograde.puzzles.certificate import Certificate, build_certificate, read_certificate, rules_digest
+from retrograde.puzzles.checker import check_strategy
+from retrograde.puzzles.solution import Limits
+from retrograde.puzzles.win_search import Budget, WinSearch
+from tablut.engine import engine_for
+from tablut.errors import InputError, TablutError
+from tablut.position import Position
+from tablut.variants import load_variant
+
+# Name, position, winner, distance; with either side to move.
+WINS = [
+    ("ashton-5-4v0", "2b2/5/b1K1b/5/2b2 w", "white", 3),
+    ("brandubh-5-4v0", "2b2/5/b1K1b/5/2b2 b", "white", 6),
+    ("brandubh", "4b2/1b1b3/b1K4/2w4/2b4/7/3bb2 b", "black", 7),
+    ("ashton", "2b6/4b4/4b1b1w/9/9/b3K1b1b/2b6/b8/b6b1 b", "black", 5),
+    ("mcgill", "4bb3/3b1w3/9/b2w2bbb/bb1K5/2b4w1/9/3w1w1w1/9 w", "white", 3),
+]
+
+
+def certificate(name: str, text: str, winner: str, plies: int, most: int = 100_000) -> Certificate:
+    variant = load_variant(name)
+    engine, position = engine_for(variant), Position.parse(text, variant.size)
+    search = WinSearch(engine, int(winner == "black"), 1 << 22, Budget(Limits()))
+    return build_certificate(engine, search, engine.board(position.cells, position.side), plies, most)
+
+
+def check(proof: Certificate, most_plies: int = 2_000):
+    variant = load_variant(proof.variant)
+    return check_strategy(
+        variant, proof.position, proof.winner, proof.plies, proof.strategy, most_plies=most_plies, most_failures=3
+    )
+
+
+@pytest.mark.parametrize(("name", "text", "winner", "plies"), WINS)
+def test_a_proof_is_written_read_and_accepted(name: str, text: str, winner: str, plies: int, tmp_path: Path) -> None:
+    proof = certificate(name, text, winner, plies)
+    target = tmp_path / "proof.jsonl"
+    proof.write(target)
+    again = read_certificate(str(target), target.read_text())
+    assert again == proof
+    checked = check(again)
+    assert checked.failures == []
+    assert checked.shorter is None
+    assert checked.excluded >= 1
+    assert checked.positions >= len(proof.strategy)
+    assert proof.rules == rules_digest(load_variant(name))
+
+
+def test_the_shortest_is_shown_where_it_is_cheap() -> None:
+    checked = check(certificate(*WINS[0]))
+    assert (checked.distance, checked.excluded) == ("exact", 2)
+
+
+def test_a_longer_win_than_need_be_is_noticed() -> None:
+    proof = certificate(*WINS[0][:3], plies=5)
+    checked = check(replace(proof, plies=5))
+    assert checked.failures == []
+    assert (checked.distance, checked.shorter) == ("at most", 3)
+
+
+@pytest.fixture(scope="module")
+def proof() -> Certificate:
+    return certificate(*WINS[1])
+
+
+def test_a_missing_reply_is_noticed(proof: Certificate) -> None:
+    for gone in list(proof.strategy)[:: max(1, len(proof.strategy) // 20)]:
+        rest = {position: entry for position, entry in proof.strategy.items() if position != gone}
+        assert any("no move" in failure for failure in check(replace(proof, strategy=rest)).failures)
+
+
+def test_another_move_must_win_too(proof: Certificate) -> None:
+    """Every legal move instead of the right one: accepted only if it wins as fast, which the twin decides."""
+    variant = load_variant(proof.variant)
+    position, (plies, right) = next((p, e) for p, e in proof.strategy.items() if e[0] == 1)
+    engine = engine_for(variant)
+    parsed = Position.parse(position, variant.size)
+    children = engine.expand(engine.words(engine.board(parsed.cells, parsed.side)))
+    from tablut.position import Move
+
+    for code, outcome in zip(children.moves.tolist(), children.outcomes.tolist(), strict=True):
+        move = str(Move(code & 127, code >> 7, variant.size))
+        altered = replace(proof, strategy={**proof.strategy, position: (plies, move)})
+        assert (not check(altered).failures) == bool(outcome)
+    assert right
+
+
+@pytest.mark.parametrize("move", ["a1-a2", "c3-c3", "nonsense", "c3", ""])
+def test_illegal_moves_are_failures_not_crashes(proof: Certificate, move: str) -> None:
+    position = next(iter(proof.strategy))
+    altered = {**proof.strategy, position: (proof.strategy[position][0], move)}
+    assert check(replace(proof, strategy=altered)).failures
+
+
+def test_fewer_plies_than_it_takes_are_noticed(proof: Certificate) -> None:
+    assert any("are left" in failure for failure in check(replace(proof, plies=4)).failures)
+    position, (plies, move) = max(proof.strategy.items(), key=lambda item: item[1][0])
+    altered = {**proof.strategy, position: (plies - 2, move)}
+    assert check(replace(proof, strategy=altered)).failures
+
+
+def test_the_other_side_does_not_win(proof: Certificate) -> None:
+    assert check(replace(proof, winner="black")).failures
+
+
+@pytest.mark.parametrize("root", ["5/5/5/5/5 b", "K4/5/5/5/2b2 b", "2K2/5/5/5/5 b", "garbage"])
+def test_a_root_that_is_over_is_refused(proof: Certificate, root: str) -> None:
+    with pytest.raises(InputError):
+        check(replace(proof, position=root))
+
+
+def test_a_strategy_that_is_too_large_or_too_dear() -> None:
+    with pytest.raises(TablutError, match="over 10 positions"):
+        certificate(*WINS[1], most=10)
+    variant = load_variant("brandubh-5-4v0")
+    engine = engine_for(variant)
+    search = WinSearch(engine, 0, 1 << 16, Budget(Limits(nodes=5)))
+    with pytest.raises(TablutError, match="limits ran out"):
+        build_certificate(engine, search, engine.start(), 6, 1000)
+
+
+def test_damaged_files_are_named(proof: Certificate, tmp_path: Path) -> None:
+    target = tmp_path / "proof.jsonl"
+    proof.write(target)
+    lines = target.read_text().splitlines()
+    header = json.loads(lines[0])
+
+    def altered(**changes: object) -> str:
+        return "\n".join([json.dumps({**header, **changes}), *lines[1:]])
+
+    cases = {
+        "": "line 1: is damaged",
+        "{}": "no file that --save-proof wrote",
+        altered(version=2): "format version 2",
+        altered(format="other"): "no file that --save-proof wrote",
+        altered(plies="six"): "lacks 'plies'",
+        altered(winner="nobody"): "white or black",
+        "\n".join(lines[:-1]): f"has {len(lines) - 2} positions",
+        "\n".join([*lines[:-1], lines[-1][:-3]]): f"line {len(lines)}: is damaged",
+        "\n".join([*lines[:-1], '["x", 0, "y"]']): f"line {len(lines)}: expected",
+    }
+    for content, message in cases.items():
+        with pytest.raises(InputError, match="proof 'mine'") as caught:
+            read_certificate("mine", content)
+        assert message in str(caught.value)

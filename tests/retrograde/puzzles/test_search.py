@@ -1,0 +1,388 @@
+"""The proof search against the plain-Python twin, and against complete solutions of small boards."""
+
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrograde.puzzles.checker import wins_within
+from retrograde.puzzles.exhaustion import ReachableValues, may_be_listed, reachable_values
+from retrograde.puzzles.solution import Limits
+from retrograde.puzzles.solver import Solver, solve
+from retrograde.puzzles.values import first_moves
+from retrograde.puzzles.win_search import Budget, WinSearch
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.position import Position
+from tablut.prober import MISSING, Verdict, value_of
+from tablut.rules.naive import NaiveGame
+from tablut.testing import placement, random_play, small_variants
+from tablut.variants import load_variant
+
+SMALL = ["ashton-5-4v0", "brandubh-5-4v0"]
+WINNERS = ("white", "black")
+
+
+@cache
+def complete(name):
+    """All reachable positions of a small board with their values."""
+    engine = engine_for(load_variant(name))
+    values = reachable_values(engine.variant, engine.words(engine.start()), 250_000)
+    assert values is not None
+    return engine, values
+
+
+@pytest.fixture(params=SMALL)
+def solved(request):
+    return complete(request.param)
+
+
+def playable(variant, game, position):
+    """Whether nothing in a placement has decided the game; a random one may be anything."""
+    letters = list(position.pieces.values())
+    if letters.count("K") != 1 or "b" not in letters or game.terrain[position.king()] in "*X":
+        return False
+    if variant.rules.no_moves == "either_after_ply":
+        return bool(game.legal_moves(position, "w") and game.legal_moves(position, "b"))
+    return bool(game.legal_moves(position))
+
+
+def compare_with_twin(variant, position, plies):
+    engine, text = engine_for(variant), NaiveGame(variant).write(position)
+    parsed = Position.parse(text, variant.size)
+    board = engine.board(parsed.cells, parsed.side)
+    before = board.copy()
+    for side, winner in enumerate(WINNERS):
+        search = WinSearch(engine, side, 1 << 16, Budget(Limits()))
+        for bound in range(1, plies + 1):
+            expected = wins_within(variant, text, winner, bound)
+            assert search.within(board, bound) == expected, (variant.rules, text, winner, bound)
+            if expected:
+                # What is said of the distance is at most the bound, and true.
+                assert wins_within(variant, text, winner, search.distance)
+        assert (board == before).all()
+
+
+@given(small_variants(most_attackers=4, most_defenders=2), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_within_three_plies_under_any_rules(variant, random: Random) -> None:
+    """Few soldiers on a small board with any terrain: sides get stuck, last attackers fall, kings are walled in."""
+    game = NaiveGame(variant)
+    position = placement(variant, random, soldiers=random.randrange(1, 7))
+    if playable(variant, game, position):
+        compare_with_twin(variant, position, 3)
+
+
+@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
+@pytest.mark.parametrize("seed", range(3))
+def test_full_boards(name: str, seed: int) -> None:
+    """Cells beyond the first word, all six rule sets."""
+    variant, random = load_variant(name), Random(seed)
+    game = NaiveGame(variant)
+    positions = [random_play(variant, random, 30)[-1], placement(variant, random, soldiers=6)]
+    for position in positions:
+        if playable(variant, game, position):
+            compare_with_twin(variant, position, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ashton", "mcgill", "berkeley", "brandubh"])
+def test_full_boards_deeper(name: str) -> None:
+    variant, random = load_variant(name), Random(name)
+    for _ in range(20):
+        position = placement(variant, random, soldiers=5)
+        if playable(variant, NaiveGame(variant), position):
+            compare_with_twin(variant, position, 3)
+
+
+@given(small_variants(most_attackers=2, most_defenders=1), st.randoms(use_true_random=False))
+@settings(max_examples=15, deadline=None)
+def test_the_solver_and_the_listing_agree_under_any_rules(variant, random: Random) -> None:
+    position = placement(variant, random, soldiers=random.randrange(1, 4))
+    game = NaiveGame(variant)
+    if not playable(variant, game, position):
+        return
+    engine = engine_for(variant)
+    parsed = Position.parse(game.write(position), variant.size)
+    values = reachable_values(variant, engine.words(engine.board(parsed.cells, parsed.side)), 20_000)
+    if values is None:
+        return
+    solver = Solver(variant, Limits(nodes=30_000, memory_bytes=1 << 18, positions=0))
+    boards = engine.boards(values.words)
+    for row in random.sample(range(len(boards)), min(8, len(boards))):
+        cells, side = engine.cells(boards[row])
+        if not engine.count_moves(boards[row], int(side == "b")):
+            assert values.values[row] == -1
+            continue
+        assert_agrees(engine, values, solver, row, Position(cells, side))
+
+
+def assert_agrees(engine, values: ReachableValues, solver: Solver, row: int, position: Position) -> None:
+    solution = solver.solve(position)
+    value = int(values.values[row])
+    if value == 0:
+        assert solution.wdl is None
+        return
+    # Where the limits ran out nothing wrong may be said; on these boards they do not for what is decided soon.
+    if solution.status == "unknown":
+        assert abs(value) > 7, (position, value)
+        return
+    assert value_of(Verdict(solution.wdl, solution.dtm)) == value, position
+    verdict = Verdict(solution.wdl, solution.dtm)
+    moves = first_moves(engine, values, values.words[row : row + 1])
+    assert moves is not None
+    assert list(solution.winning_moves) == [move.move for move in moves if move.verdict == verdict], position
+    assert len(solution.line) == solution.dtm
+
+
+def sample(solved, number: int, seed: int):
+    engine, values = solved
+    rows = np.random.default_rng(seed).choice(len(values.words), number, replace=False)
+    for row, board in zip(rows.tolist(), engine.boards(values.words[rows]), strict=True):
+        cells, side = engine.cells(board)
+        yield row, Position(cells, side)
+
+
+def test_solved_boards_sampled(solved) -> None:
+    engine, values = solved
+    solver = Solver(engine.variant, Limits(nodes=100_000, memory_bytes=1 << 21, positions=0))
+    for row, position in sample(solved, 1500, 7):
+        assert_agrees(engine, values, solver, row, position)
+
+
+@pytest.mark.slow
+def test_solved_boards_complete(solved) -> None:
+    """Every reachable position: value, distance, first moves, length of the line."""
+    engine, values = solved
+    solver = Solver(engine.variant, Limits(nodes=50_000, memory_bytes=1 << 21, positions=0))
+    for row, position in sample(solved, len(values.words), 0):
+        assert_agrees(engine, values, solver, row, position)
+
+
+def test_the_listing_gives_the_known_numbers(solved) -> None:
+    """Classes won, drawn and lost, by side to move, and the deepest, as stated in the rules of both boards."""
+    engine, values = solved
+    known = {
+        "ashton-5-4v0": ([(8525, 0, 286), (2565, 0, 6142)], 5, 3),
+        "brandubh-5-4v0": ([(13097, 14, 80), (3790, 69, 8215)], 11, -7),
+    }
+    classes = (engine.canonical(values.words)[0] == values.words).all(axis=1)
+    black = engine.boards(values.words)[:, 2 * engine.variant.size + 1] != 0
+    counts = []
+    for side in (False, True):
+        chosen = values.values[classes & (black == side)]
+        counts.append(((chosen > 0).sum(), (chosen == 0).sum(), (chosen < 0).sum()))
+    by_side, deepest, start = known[engine.variant.name]
+    assert counts == by_side
+    assert max(values.values.max(), -values.values.min() - 1) == deepest
+    assert values.probe_words(engine.words(engine.start())).tolist() == [start]
+
+
+def test_the_listing_agrees_with_plain_value_iteration() -> None:
+    """A handful of pieces, valued again by the naive rules and a dictionary."""
+    variant = load_variant("ashton-5-4v0")
+    game, engine = NaiveGame(variant), engine_for(variant)
+    position = game.read("5/5/1bK2/5/2b2 b")
+    graph, waiting = {}, [position]
+    while waiting:
+        here = waiting.pop()
+        name = game.write(here)
+        if name in graph:
+            continue
+        results = [game.apply(here, move) for move in game.legal_moves(here)]
+        graph[name] = [(game.write(r.position), r.outcome) for r in results]
+        waiting += [result.position for result in results if result.outcome is None]
+    values, changed, distance = {}, True, 0
+    while changed:
+        fresh = {}
+        for name, children in graph.items():
+            if name in values:
+                continue
+            mine = {"w": "white", "b": "black"}[name[-1]]
+            worth = [
+                (1 if outcome.winner == mine else -2) if outcome else _earlier(values.get(child))
+                for child, outcome in children
+            ]
+            if any(value is not None and value > 0 for value in worth):
+                best = min(value for value in worth if value is not None and value > 0)
+            elif all(value is not None for value in worth):
+                best = min(worth, default=-1)
+            else:
+                continue
+            if abs(best) <= distance + 1:
+                fresh[name] = best
+        changed, distance = bool(fresh) or distance < 40, distance + 1
+        values |= fresh
+    parsed = Position.parse(game.write(position), 5)
+    listed = reachable_values(variant, engine.words(engine.board(parsed.cells, parsed.side)), 250_000)
+    assert listed is not None
+    assert len(listed.words) == len(graph)
+    for name in graph:
+        at = Position.parse(name, 5)
+        assert listed.probe_words(engine.words(engine.board(at.cells, at.side))).tolist() == [values.get(name, 0)]
+
+
+def _earlier(value):
+    """What a move is worth that leads to a value; None where that is not known yet."""
+    return None if value is None else (-value - 2 if value > 0 else -value)
+
+
+def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
+    """Every position falls into the same four entries: all is forgotten, nothing is mistaken."""
+    engine, values = solved
+    solver = Solver(engine.variant, Limits(nodes=20_000, memory_bytes=1, positions=0))
+    proved = 0
+    for row, position in sample(solved, 60, 3):
+        solution = solver.solve(position)
+        if solution.status == "proved":
+            proved += 1
+            assert value_of(Verdict(solution.wdl, solution.dtm)) == values.values[row]
+    assert proved > 30
+
+
+def test_draws_and_unresolved_positions() -> None:
+    engine, values = complete("brandubh-5-4v0")
+    variant = engine.variant
+    cells, side = engine.cells(engine.boards(values.words[values.values == 0][:1])[0])
+    position = Position(cells, side)
+    drawn = solve(variant, position, limits=Limits(nodes=1_500_000, memory_bytes=1 << 22))
+    assert (drawn.status, drawn.wdl, drawn.dtm, drawn.source) == ("proved", "draw", None, "exhaustion")
+    assert drawn.line == drawn.winning_moves == ()
+    berkeley_like = replace(variant, rules=variant.rules.model_copy(update={"repetition": "mover_loses"}))
+    left = solve(berkeley_like, position, limits=Limits(nodes=1_500_000, memory_bytes=1 << 22))
+    assert (left.status, left.wdl) == ("proved", "unresolved")
+
+
+def test_the_move_limit_turns_a_late_win_into_a_draw() -> None:
+    variant = load_variant("brandubh-5-4v0")
+    position = Position.parse(variant.start_position, 5)
+    in_time, late = (solve(variant, position, plies_left=plies) for plies in (6, 5))
+    assert (in_time.wdl, in_time.dtm) == ("loss", 6)
+    assert (late.status, late.wdl, late.dtm) == ("proved", "draw", None)
+    assert solve(variant, position, plies_left=0).wdl == "draw"
+    # The same by known values.
+    values = FewMen(complete("brandubh-5-4v0")[1], 4)
+    assert Solver(variant, prober=values).solve(position, plies_left=5).wdl == "draw"
+    assert Solver(variant, prober=values).solve(position, plies_left=6).dtm == 6
+
+
+def test_a_side_that_cannot_move_has_lost() -> None:
+    variant = load_variant("ashton-5-4v0")
+    stuck = solve(variant, Position.parse("5/5/1b3/bKb2/1b3 w", 5))
+    assert (stuck.status, stuck.wdl, stuck.dtm, stuck.source) == ("proved", "loss", 0, "rules")
+
+
+@pytest.mark.parametrize("text", ["K4/5/5/5/2b2 b", "2K2/5/5/5/5 b", "5/5/5/5/2b2 w"])
+def test_what_is_over_or_no_position_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="position"):
+        solve(load_variant("brandubh-5-4v0"), Position.parse(text, 5))
+
+
+def test_limits_leave_proven_bounds() -> None:
+    variant = load_variant("brandubh")
+    solution = solve(variant, Position.parse(variant.start_position, 7), limits=Limits(nodes=5_000, positions=0))
+    assert (solution.status, solution.wdl, solution.dtm) == ("unknown", None, None)
+    assert solution.reason == "the limits ran out"
+    assert solution.nodes < 20_000
+    for side in WINNERS:
+        assert solution.bounds[side].win_within is None
+        assert solution.bounds[side].no_win_within >= 2
+    none_left = solve(variant, Position.parse(variant.start_position, 7), limits=Limits(seconds=0.0))
+    assert none_left.status == "unknown"
+
+
+def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:
+    engine, values = solved
+    solver = Solver(engine.variant, Limits(nodes=300_000, memory_bytes=1 << 21, positions=0))
+    seen = 0
+    for row, position in sample(solved, 40, 11):
+        if values.values[row] <= 0:
+            continue
+        solution = solver.solve(position, all_wins=True)
+        moves = first_moves(engine, values, values.words[row : row + 1])
+        later = {m.move for m in moves if m.verdict.wdl == "win" and m.verdict.dtm != solution.dtm}
+        assert solution.other_winning_moves is not None
+        assert set(solution.other_winning_moves) <= later
+        assert later <= {*solution.other_winning_moves, *solution.open_moves}
+        assert not {*solution.open_moves} & {*solution.winning_moves, *solution.other_winning_moves}
+        seen += bool(later)
+    assert seen > 3
+
+
+class FewMen:
+    """A tablebase: a complete solution that admits to know positions with few attackers."""
+
+    def __init__(self, values, most, missing=False):
+        self.variant, self.values, self.most, self.missing = values.variant, values, most, missing
+        self.asked = 0
+
+    def covers(self, attackers, defenders):
+        return attackers <= self.most
+
+    def probe(self, position):
+        return self.values.probe(position)
+
+    def probe_words(self, words):
+        self.asked += len(words)
+        found = self.values.probe_words(words)
+        attackers = engine_for(self.variant).boards(words)[:, 2 * self.variant.size + 2]
+        assert (attackers <= self.most).all(), "asked for what is not covered"
+        return np.full_like(found, MISSING) if self.missing else found
+
+
+def test_a_tablebase_is_asked(solved) -> None:
+    """The answer at the root is read off; with fewer men covered, the rest is searched and agrees."""
+    engine, values = solved
+    solver = Solver(engine.variant, Limits(nodes=300_000, memory_bytes=1 << 21, positions=0), FewMen(values, 3))
+    for row, position in sample(solved, 150, 5):
+        if position.material[0] <= 3:
+            found = solver.solve(position, all_wins=True)
+            assert found.source == "tablebase"
+            assert value_of(Verdict(found.wdl, found.dtm)) == values.values[row]
+        else:
+            assert_agrees(engine, values, solver, row, position)
+
+
+def test_a_tablebase_cuts_the_search_off() -> None:
+    """Asked for all children, many at once, the search has nothing left to do."""
+    engine, values = complete("brandubh-5-4v0")
+    variant = engine.variant
+    deep = np.flatnonzero(np.abs(values.values) >= 8)
+    for board, value in zip(engine.boards(values.words[deep]), values.values[deep].tolist(), strict=True):
+        mover = int(board[2 * variant.size + 1])
+        winner, distance = (mover, value) if value > 0 else (mover ^ 1, -value - 1)
+        nodes = []
+        for prober in (None, FewMen(values, 4)):
+            search = WinSearch(engine, winner, 1 << 18, Budget(Limits()), prober)
+            assert search.within(board, distance - 1) is False
+            assert search.within(board, distance) is True
+            assert search.distance == distance
+            nodes.append(search.budget.nodes)
+        assert prober is not None
+        assert prober.asked > 0
+        assert nodes[1] < min(nodes[0], 500)
+
+
+def test_a_tablebase_with_gaps_is_left_alone(solved) -> None:
+    engine, values = solved
+    solver = Solver(engine.variant, Limits(nodes=300_000, memory_bytes=1 << 21, positions=0), FewMen(values, 3, True))
+    for row, position in sample(solved, 40, 5):
+        assert_agrees(engine, values, solver, row, position)
+
+
+def test_what_may_be_listed() -> None:
+    ashton = load_variant("ashton")
+    few = Position.parse("9/9/4K4/9/9/9/9/4b4/9 w", 9)
+    assert may_be_listed(ashton, few, 250_000)
+    assert not may_be_listed(ashton, Position.parse(ashton.start_position, 9), 250_000)
+    variant = load_variant("ashton-5-4v0")
+    engine = engine_for(variant)
+    assert reachable_values(variant, engine.words(engine.start()), 1000) is None
+    listed = complete("ashton-5-4v0")[1]
+    assert listed.probe_words(~engine.words(engine.start())).tolist() == [MISSING]
+    with pytest.raises(InputError, match="not among"):
+        listed.probe(Position.parse("5/5/b1K1w/5/2b2 w", 5))

@@ -1,0 +1,236 @@
+"""Limits of a search: time kept under load, nodes repeatable, stopping, and what is refused."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.position import Position
+from tablut.prober import MissingTableError, Verdict, verdict_of
+from tablut.search import state as at
+from tablut.search import tree
+from tablut.search.limits import Limits
+from tablut.search.ordering import is_legal
+from tablut.search.scores import MATE, TABLEBASE
+from tablut.search.searcher import Searcher, time_margin
+from tablut.search.transposition import empty_table
+from tablut.variants import load_variant
+
+
+@pytest.fixture(scope="module")
+def ashton():
+    return Searcher(load_variant("ashton"), hash_mib=8)
+
+
+def test_time_is_never_overstepped_under_load(ashton):
+    """With every core busy, in this process and in others, the answer comes before its time is up."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    burning = threading.Event()
+
+    def burn():
+        while not burning.is_set():
+            sum(range(1000))
+
+    thread = threading.Thread(target=burn)
+    thread.start()
+    try:
+        board = Board("ashton")
+        for movetime in (1.0, 0.4, 0.6):
+            started = time.perf_counter()
+            found = ashton.search(board, Limits(movetime=movetime))
+            elapsed = time.perf_counter() - started
+            assert elapsed <= movetime
+            # No answer at all would be in time as well.
+            assert found.nodes > 0
+            board.push(found.move)
+    finally:
+        burning.set()
+        thread.join()
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+def test_the_margin_leaves_time_to_think():
+    for movetime in (0.001, 0.01, 0.1, 1, 60):
+        assert 0 < time_margin(movetime) <= movetime / 2
+
+
+def test_a_node_limit_is_kept_and_repeatable():
+    board = Board("mcgill")
+    answers = []
+    for _ in range(2):
+        searcher = Searcher(board.variant, hash_mib=2)
+        for nodes in (1, 17, 20000):
+            found = searcher.search(board, Limits(nodes=nodes))
+            assert found.nodes <= nodes
+            assert found.move in board.legal_moves
+            answers.append((found.move, found.score, found.depth, found.nodes, found.pv))
+    assert answers[:3] == answers[3:]
+
+
+def test_the_only_move_takes_no_time(ashton):
+    board = Board("ashton", "+*AAA*+".replace("+*AAA*+", "9") + "/9/9/9/9/9/9/7bb/K6b1 b")
+    assert len(board.legal_moves) > 1
+    started = time.perf_counter()
+    alone = Board("ashton-5-4v0", "2b2/5/b1K1b/5/5 b")
+    searcher = Searcher(alone.variant, hash_mib=1)
+    only = next(iter(alone.legal_moves))
+    found = searcher.think(replace_moves(searcher.root(alone), [only]), Limits(movetime=30))
+    assert found.move == only.start | only.target << 7
+    assert time.perf_counter() - started < 15
+
+
+def replace_moves(root, moves):
+    return root._replace(moves=[move.start | move.target << 7 for move in moves])
+
+
+def test_stop_ends_a_search_at_once(ashton):
+    threading.Timer(0.2, ashton.stop).start()
+    started = time.perf_counter()
+    found = ashton.search(Board("ashton"), Limits(depth=60))
+    assert found.move in Board("ashton").legal_moves
+    assert time.perf_counter() - started < 20
+
+
+def test_what_is_refused(ashton):
+    with pytest.raises(InputError, match="limits: none given"):
+        ashton.search(Board("ashton"), Limits())
+    for limits in (Limits(movetime=0), Limits(movetime=float("nan")), Limits(nodes=0), Limits(depth=0), Limits(depth=128)):
+        with pytest.raises(InputError, match="expected"):
+            ashton.search(Board("ashton"), limits)
+    with pytest.raises(InputError, match="is of bologna, not of ashton"):
+        ashton.search(Board("bologna"), Limits(nodes=1))
+    over = Board("ashton-5-4v0")
+    for text in ("c3-b3", "c5-d5", "b3-b5"):
+        over.push_text(text)
+    with pytest.raises(InputError, match="the game is over"):
+        Searcher(over.variant, hash_mib=1).search(over, Limits(nodes=1))
+    with pytest.raises(InputError, match="hash 0 MiB"):
+        empty_table(0)
+
+
+def test_recursive_kernels_have_one_version(ashton):
+    # A second one is called through a symbol that the cache on disk loses.
+    for function in (tree.negamax, tree.quiesce):
+        assert len(function.signatures) <= 1
+
+
+def test_a_move_of_the_table_is_checked():
+    """`is_legal` on all 14 bits of a move, against the moves generated."""
+    from tablut.engine.jit import kernel, pointer
+    from tablut.engine.kernels import flat
+
+    @kernel
+    def legal_codes(tables, board, found):
+        t = flat(tables)
+        for code in range(1 << 14):
+            found[code] = is_legal(t, pointer(board), code)
+
+    random = Random(2)
+    for name in ("ashton", "mcgill", "brandubh-5-4v4"):
+        board = Board(name)
+        engine = engine_for(board.variant)
+        for _ in range(8):
+            if board.outcome() is None:
+                board.push(random.choice(list(board.legal_moves)))
+        array = engine.board(board.position.cells, board.position.side)
+        found = np.zeros(1 << 14, dtype=np.bool_)
+        legal_codes(engine.tables, array, found)
+        assert np.flatnonzero(found).tolist() == sorted(engine.legal_moves(array).tolist())
+
+
+# -- tablebases ------------------------------------------------------------------------
+
+
+class Table:
+    """A tablebase of the positions that a test names; of the others, it says what it is told."""
+
+    def __init__(self, variant, known, rest):
+        self.variant, self.known, self.rest = variant, known, rest
+
+    def covers(self, attackers, defenders):
+        return True
+
+    def probe(self, position):
+        verdict = self.known.get(str(position), self.rest)
+        if verdict is None:
+            raise MissingTableError(str(position))
+        return verdict
+
+    def probe_words(self, words):
+        raise NotImplementedError
+
+
+def after(board, text):
+    copy = board.copy()
+    copy.push_text(text)
+    return str(copy.position)
+
+
+def test_a_tablebase_decides_at_the_root():
+    board = Board("brandubh-5-4v0", "2b2/5/b1K1b/5/2b2 w")
+    searcher = Searcher(board.variant, hash_mib=1)
+    good, better = after(board, "c3-c4"), after(board, "c3-d3")
+    table = Table(board.variant, {good: verdict_of(-9), better: verdict_of(-7)}, Verdict("draw", None))
+    found = searcher.search(board, Limits(nodes=10), prober=table)
+    assert (str(found.move), found.score, found.mate, found.source) == ("c3-d3", MATE - 7, 7, "tablebase")
+    lost = Table(board.variant, {good: verdict_of(8)}, verdict_of(4))
+    found = searcher.search(board, Limits(nodes=10), prober=lost)
+    assert (str(found.move), found.mate) == ("c3-c4", -9)
+    # Nothing forced: search chooses among what draws.
+    drawn = Table(board.variant, {good: Verdict("draw", None)}, verdict_of(4))
+    found = searcher.search(board, Limits(nodes=500), prober=drawn)
+    assert (str(found.move), found.source) == ("c3-c4", "search")
+    # A table is missing: search alone.
+    assert searcher.search(board, Limits(nodes=500), prober=Table(board.variant, {}, None)).source == "search"
+
+
+def test_a_tablebase_win_that_a_reply_can_spoil_is_not_played():
+    variant = load_variant("brandubh-5-4v0")
+    board = Board(variant, "2b2/5/b1K1b/5/2b2 w")
+    for text in ("c3-c4", "a3-a4", "c4-c3", "a4-a3"):
+        assert board.outcome() is None
+        board.push_text(text)
+    # The last ply recreated the first position: the game is drawn.
+    assert board.outcome().termination == "repetition"
+    board.pop()
+    board.push_text("e3-e4")
+    # Now c3-c4 allows e4-e3, and with it the position after the first move.
+    spoiled = Table(variant, {after(board, "c3-c4"): verdict_of(-3)}, verdict_of(-9))
+    found = Searcher(variant, hash_mib=1).search(board, Limits(nodes=10), prober=spoiled)
+    assert str(found.move) != "c3-c4" or found.score == TABLEBASE - 3
+    assert found.mate is None  # the game before may still spoil it
+
+
+def test_the_move_limit_spoils_a_tablebase_win():
+    mcgill = load_variant("brandubh-5-4v0")
+    variant = replace(mcgill, rules=mcgill.rules.model_copy(update={"move_limit": 4, "repetition": "none"}))
+    board = Board(variant, "2b2/5/b1K1b/5/2b2 w")
+    searcher = Searcher(variant, hash_mib=1)
+    for value, mate in ((-3, 3), (-5, None)):
+        found = searcher.search(board, Limits(nodes=300), prober=Table(variant, {}, verdict_of(value)))
+        assert found.mate == mate
+    assert searcher._state.counters[at.LIMIT_PLY] == 4
+
+
+def test_bestmove_prints_what_the_interface_says():
+    command = [sys.executable, "-m", "tablut", "bestmove", "-v", "ashton-5-4v0", "--nodes", "5000", "--json"]
+    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert (answer["move"], answer["score"], answer["mate"]) == ("c3-b3", MATE - 3, 3)
+    assert answer["pv"][0] == "c3-b3"
+    assert len(answer["pv"]) == 3
+    assert answer["depth"] >= 3
+    assert 0 < answer["nodes"] <= 5000
+    assert answer["variant"] == "ashton-5-4v0"
+    assert Position.parse(answer["position"], 5) == Board("ashton-5-4v0").position
+    assert answer["provenance"]["command"].startswith("tablut bestmove")

@@ -1,0 +1,252 @@
+"""Search against minimax in plain Python, and against the complete solution of the smallest boards."""
+
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.position import Position
+from tablut.search import state as at
+from tablut.search.limits import Limits
+from tablut.search.naive import NaiveSearch
+from tablut.search.scores import MATE, PROVEN, REPETITION, mate_in
+from tablut.search.searcher import PLAIN, Root, Searcher
+from tablut.search.weights import TERMS
+from tablut.variants import load_variant
+
+SOME_WEIGHTS = {term: Random(3).uniform(-30, 30) for term in TERMS}
+
+
+@cache
+def searcher(name, flags):
+    variant = load_variant(name)
+    return Searcher(variant, hash_mib=1, weights=SOME_WEIGHTS, flags=flags)
+
+
+def played(variant, random, plies):
+    """A board after random moves, not over."""
+    while True:
+        board = Board(variant)
+        for _ in range(plies):
+            if board.outcome() is not None:
+                break
+            board.push(random.choice(list(board.legal_moves)))
+        if board.outcome() is None:
+            return board
+
+
+def naive_value(twin, board, depth):
+    walk, past = board.copy(), []
+    while walk.ply:
+        walk.pop()
+        past.append(twin.game.read(str(walk.position)))
+    return twin.value(twin.game.read(str(board.position)), depth, past[::-1], board.ply)
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "cases"),
+    [
+        ("ashton-5-4v0", 3, 6),
+        ("ashton-5-4v0", 4, 2),
+        ("brandubh-5-4v0", 3, 6),
+        ("brandubh-5-4v0", 4, 2),
+        ("ashton-5-4v4", 2, 6),
+        ("ashton-7-4v1", 2, 4),
+        ("leiden", 1, 3),
+        ("berkeley", 1, 3),
+        ("mcgill", 1, 3),
+    ],
+)
+def test_plain_alpha_beta_is_minimax(name, depth, cases):
+    twin, random = NaiveSearch(load_variant(name), SOME_WEIGHTS), Random(f"{name}{depth}")
+    for number in range(cases):
+        board = played(twin.variant, random, 2 + 3 * number)
+        expected = naive_value(twin, board, depth)
+        assert searcher(name, PLAIN).value(board, depth) == expected, board.position
+        if depth < 4:  # from there on a position of the table may have another history
+            remembering = searcher(name, at.TRANSPOSITIONS)
+            remembering.forget()
+            assert remembering.value(board, depth) == expected, board.position
+
+
+def shuffled(variant, random, plies):
+    """A board on which both sides like to go back to where they came from, not over."""
+    while True:
+        board = Board(variant)
+        while board.ply < plies and board.outcome() is None:
+            moves = list(board.legal_moves)
+            back = [move for move in moves if board.ply > 1 and move == reverse(board.move_stack[-2])]
+            board.push(back[0] if back and random.random() < 0.6 else random.choice(moves))
+        if board.outcome() is None:
+            return board
+
+
+def reverse(move):
+    return type(move)(move.target, move.start, move.size)
+
+
+def test_the_game_before_the_root_counts():
+    """Repetition and the move limit, by value at a fixed depth: as minimax, and different from rule to rule."""
+    original = load_variant("ashton-5-4v2")
+    rules = [{"repetition": rule} for rule in ("draw", "mover_loses", "none")] + [
+        {"repetition": "none", "move_limit": 6},
+        {"repetition": "none", "move_limit": 8, "no_moves": "either_after_ply"},
+    ]
+    lawless = replace(original, rules=original.rules.model_copy(update={"repetition": "none"}))
+    random = Random(11)
+    games = [shuffled(lawless, random, 3 + number % 4).move_stack for number in range(24)]
+    values = []
+    for changed in rules:
+        variant = replace(original, rules=original.rules.model_copy(update=changed))
+        plain = Searcher(variant, hash_mib=1, weights=SOME_WEIGHTS, flags=PLAIN)
+        twin = NaiveSearch(variant, SOME_WEIGHTS)
+        found = []
+        for number, moves in enumerate(games):
+            game = Board(variant)
+            for move in moves:
+                if game.outcome() is None:
+                    game.push(move)
+            if game.outcome() is None:
+                depth = 2 if number % 8 == 0 else 1
+                expected = naive_value(twin, game, depth)
+                assert plain.value(game, depth) == expected, (changed, moves)
+                found.append(expected)
+        values.append(found)
+    assert len({str(found) for found in values}) == len(rules)
+    assert any(0 < REPETITION - abs(value) < 10 for value in values[1])
+
+
+# -- the smallest boards, solved -------------------------------------------------------
+
+
+class Solution:
+    """Every position that can be reached, with its value: n > 0 won in n plies, n < 0 lost in -n - 1, 0 neither."""
+
+    def __init__(self, name):
+        self.variant = load_variant(name)
+        self.engine = engine_for(self.variant)
+        found = frontier = self.engine.words(self.engine.start())
+        while len(frontier):
+            children = self.engine.expand(frontier)
+            fresh = np.unique(children.words[children.outcomes == 0])[:, None]
+            frontier = np.setdiff1d(fresh, found)[:, None]
+            found = np.union1d(found, frontier)[:, None]
+        self.words = found
+        self.boards = self.engine.boards(found)
+        children = self.engine.expand(found)
+        self.values = self._solve(children)
+
+    def _solve(self, children):
+        sides = self.boards[:, 2 * self.variant.size + 1]
+        black_wins = np.isin(children.outcomes, [1, 4])
+        ended = children.outcomes != 0
+        # As a child's value: lost at once for its side to move, or won at once, which counts as won in 0.
+        mover_won = black_wins == (sides[children.parents] == 1)
+        place = np.searchsorted(self.words[:, 0], children.words[:, 0])
+        place[ended] = 0
+        starts = np.searchsorted(children.parents, np.arange(len(self.words)))
+        stuck = np.ones(len(self.words), dtype=bool)
+        stuck[children.parents] = False
+        values = np.where(stuck, -1, 0)
+        for plies in range(1, 40):
+            # Lost in plies - 1 for the child: won in plies. Won in less than plies for all children: lost in plies.
+            of_child = np.where(ended, np.where(mover_won, -1, 99), values[place])
+            some_lost = np.zeros(len(values), dtype=bool)
+            some_lost[children.parents[of_child == -plies]] = True
+            all_won = np.zeros(len(values), dtype=bool)
+            all_won[~stuck] = np.minimum.reduceat(of_child > 0, starts[~stuck])
+            values = np.where((values == 0) & some_lost, plies, values)
+            values = np.where((values == 0) & all_won, -plies - 1, values)
+        return values
+
+
+@cache
+def solution(name):
+    return Solution(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "positions", "deepest"), [("ashton-5-4v0", 139097, 5), ("brandubh-5-4v0", 199512, 11)]
+)
+def test_the_solution_is_the_known_one(name, positions, deepest):
+    values = solution(name).values
+    assert len(values) == positions
+    assert max(values.max(), -values.min() - 1) == deepest
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+@pytest.mark.parametrize("nodes", [30, 400, 6000])
+def test_what_search_calls_proven_is_true(name, nodes):
+    solved = solution(name)
+    engine, chooser = solved.engine, Searcher(solved.variant, hash_mib=1)
+    proven = 0
+    rows = np.random.default_rng(nodes).choice(len(solved.words), 1500 if nodes < 1000 else 300, replace=False)
+    for row in rows.tolist():
+        board, value = solved.boards[row], int(solved.values[row])
+        moves = engine.legal_moves(board).tolist()
+        if not moves:
+            continue
+        # The table lasts from one position to the next, as in a game.
+        thought = chooser.think(Root(board, moves, [], 0), Limits(nodes=nodes))
+        mate = mate_in(thought.score)
+        if mate is None:
+            continue
+        proven += 1
+        text = engine.cells(board)
+        assert value != 0, text
+        assert (mate > 0) == (value > 0), text
+        assert abs(mate) >= (value if value > 0 else -value - 1), text
+        assert thought.move in moves
+    assert proven > len(rows) // 2
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+def test_full_width_search_finds_the_exact_distance(name):
+    solved = solution(name)
+    chooser = Searcher(solved.variant, hash_mib=4, flags=at.TRANSPOSITIONS | at.QUIESCENCE)
+    random = np.random.default_rng(7)
+    distances = np.where(solved.values > 0, solved.values, -solved.values - 1)
+    for distance in range(1, 7):
+        rows = np.flatnonzero((distances == distance) & (solved.values != 0))
+        for row in random.choice(rows, min(len(rows), 12), replace=False).tolist() if len(rows) else []:
+            cells, side = solved.engine.cells(solved.boards[row])
+            score = chooser.value(Board(solved.variant, Position(cells, side)), distance)
+            assert mate_in(score) == (distance if solved.values[row] > 0 else -distance), (cells, side)
+
+
+def test_a_line_that_is_proven_is_shown_to_its_end():
+    board = Board("brandubh-5-4v0")
+    found = Searcher(board.variant, hash_mib=1).search(board, Limits(depth=8))
+    assert (found.mate, len(found.pv)) == (-6, 6)
+    for move in found.pv:
+        assert board.outcome() is None
+        board.push(move)
+    assert board.outcome().winner == "white"
+    assert found.score == 6 - MATE
+    assert abs(found.score) >= PROVEN
+
+
+def test_a_win_that_repeats_is_none():
+    """A win whose way leads over a position of the game before is not claimed, nor played as if it were."""
+    solved = solution("ashton-5-4v0")
+    variant = solved.variant
+    chooser = Searcher(variant, hash_mib=1)
+    engine = solved.engine
+    random, refused = Random(5), 0
+    won = np.flatnonzero(solved.values == 3)
+    for row in random.sample(won.tolist(), 60):
+        board = solved.boards[row]
+        moves = engine.legal_moves(board).tolist()
+        free = chooser.think(Root(board, moves, [], 0), Limits(depth=4))
+        assert mate_in(free.score) == 3
+        # As if all that the winning move leads to had been there before.
+        after = board.copy()
+        engine.make(after, free.move)
+        again = chooser.think(Root(board, moves, [engine.key(after), 0, 0, 0], 8), Limits(depth=4))
+        refused += again.move != free.move
+        assert again.move != free.move or mate_in(again.score) is None
+    assert refused > 5
