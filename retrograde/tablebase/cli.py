@@ -167,8 +167,8 @@ def show_info(console: Console, info: TablebaseInfo) -> None:
     table.add_section()
     table.add_row("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
     # Numbers are shown whole, however narrow the terminal is.
-    width = console.measure(table, options=console.options.update(width=999)).maximum
-    console.print(table, width=max(width, console.width), crop=False)
+    console.width = max(console.width, console.measure(table, options=console.options.update(width=999)).maximum)
+    console.print(table)
     note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
     console.print(f"[dim]{note}[/dim]", soft_wrap=True)
     if info.classes:

@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from retrograde.tablebase.encoding import unforced
 from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.store import SideName, Store, Tier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
-CACHE_BYTES: Final = 64 << 20
-"""Memory for chunks that single probes have unpacked."""
+CACHE_BYTES: Final = 256 << 20
+"""Most memory for chunks that single probes have unpacked; all of ashton up to five men takes 170 MiB."""
 
 Default = TypeVar("Default")
 
@@ -71,11 +70,6 @@ class RatedMove(NamedTuple):
     move: Move
     wdl: Wdl
     dtm: int | None
-
-
-class _OpenTier(NamedTuple):
-    tier: Tier
-    ranker: Ranker
 
 
 class Tablebase:
@@ -102,7 +96,7 @@ class Tablebase:
         self._cells = self.variant.size**2
         self._cache_bytes, self._cached = cache_bytes, 0
         self._chunks: OrderedDict[tuple[tuple[int, int], str, int], NDArray[Any]] = OrderedDict()
-        self._open: dict[tuple[int, int], _OpenTier] = {}
+        self._open: dict[tuple[int, int], Tier] = {}
         self._lock = Lock()
 
     # -- what is there -----------------------------------------------------------------
@@ -179,29 +173,23 @@ class Tablebase:
         if len(cells) != self._cells or cells.count("K") != 1:
             raise InputError(f"position '{position}': is no position of {self.variant.name} with one king")
         material = (cells.count("b"), cells.count("w"))
-        found = self._open.get(material) or self._open_tier(material, position)
-        entry = found.ranker.rank(cells)
+        tier = self._open.get(material) or self._open_tier(material, position)
+        entry = tier.ranker.rank(cells)
         if entry is None:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
-        number, offset = divmod(entry, found.tier.record.chunk)
-        code = int(self._chunk(material, found.tier, "white" if side == "w" else "black", number)[offset])
+        number, offset = divmod(entry, tier.record.chunk)
+        code = int(self._chunk(material, tier, "white" if side == "w" else "black", number)[offset])
         return -(code >> 1) - 1 if code & 1 else code >> 1
 
-    def _open_tier(self, material: tuple[int, int], position: Position) -> _OpenTier:
+    def _open_tier(self, material: tuple[int, int], position: Position) -> Tier:
         if not material[0]:
             raise InputError(f"position '{position}': is decided: black has no soldier left")
         try:
             tier = self.store.tier(*material)
         except MissingTableError as error:
             raise MissingTableError(f"position '{position}': {error}") from None
-        ranker = Ranker(self.variant, *material, tier.packed_representatives())
-        if ranker.size != tier.entries:
-            raise TablebaseError(
-                f"tablebase folder {str(tier.folder)!r}: has {tier.entries} entries, not {ranker.size}; build it again"
-            )
-        found = _OpenTier(tier, ranker)
-        self._open[material] = found
-        return found
+        self._open[material] = tier
+        return tier
 
     def _chunk(self, material: tuple[int, int], tier: Tier, side: SideName, number: int) -> NDArray[Any]:
         key = (material, side, number)

@@ -13,7 +13,8 @@ shards, of which each is written once, by one writer. A tier is written under a 
 name and renamed: it is there whole or not at all. Equal input gives equal bytes.
 
 Zarr takes a file that is not there for an array of zeros, which here would be an answer;
-so every file is looked for by its name and length in the tier's record before it is read.
+so every file is looked for by its name and length in the tier's record before it is read,
+and compared with its digest there before it is read for the first time.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import numpy as np
 
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, slices, unpack_bits
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError
+from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.schema import (
     FileRecord,
     GameRecord,
@@ -165,6 +167,7 @@ class Tier:
             )
         self._check_files()
         self._arrays: dict[str, Any] = {}
+        self._compared: set[str] = set()
 
     def _check_files(self) -> None:
         for name in self.record.files:
@@ -222,11 +225,16 @@ class Tier:
         return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
 
     def read(self, part: Part, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of an array; all chunks that it touches are verified."""
+        """Return a range of an array; all shards and chunks that it touches are verified."""
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
+            name = f"{part}/c/{number}"
             # Also a file that has gone since the tier was opened must not read as zeros.
-            self._check_length(f"{part}/c/{number}")
+            self._check_length(name)
+            if name not in self._compared:
+                # Checksums of chunks do not tell whether the shard is this one or another.
+                self._check_content(name)
+                self._compared.add(name)
         try:
             return np.asarray(array[start:stop])
         except MemoryError:
@@ -269,6 +277,23 @@ class Tier:
     @cached_property
     def _plain_index(self) -> TierIndex:
         return TierIndex(self.variant, self.record.attackers, self.record.defenders)
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """What finds the entry of a single position.
+
+        Raises
+        ------
+        DamagedTableError
+            If the representatives do not make the entries that the record says.
+        """
+        ranker = Ranker(self.variant, self.record.attackers, self.record.defenders, self.packed_representatives())
+        if ranker.size != self.entries:
+            raise DamagedTableError(
+                f"tablebase folder {str(self.folder)!r}: has {self.entries} entries, its representatives make "
+                f"{ranker.size}; build the tier again"
+            )
+        return ranker
 
     @cached_property
     def index(self) -> TierIndex:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.tablebase import open_tablebase, probing
+from retrograde.tablebase import cli, open_tablebase, probing
 from retrograde.tablebase.verification import Verification, Wrong
 from tablut.board import Board
 from tablut.cli.shell import run
@@ -95,6 +95,17 @@ def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
     for tier in found["tiers"]:
         assert f"{tier['attackers']}v{tier['defenders']} " in shown
         assert f" {tier['classes']:,} " in shown
+
+
+def test_large_numbers_are_shown_whole(capsys, monkeypatch, deep_store: Path) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    info = cli.info_of(deep_store)
+    large = info.tiers[0].model_copy(update={"positions": 35_123_456_789, "classes": 4_412_345_678})
+    monkeypatch.setattr(cli, "info_of", lambda store: info.model_copy(update={"tiers": [large]}))
+    assert run(["tablebase", "info", str(deep_store)]) == 0
+    shown = capsys.readouterr().out
+    assert "35,123,456,789  4,412,345,678" in shown
+    assert "…" not in shown
 
 
 def test_what_the_history_decides_is_not_called_a_draw(

@@ -18,7 +18,7 @@ from retrograde.tablebase import (
 )
 from retrograde.tablebase import store as store_module
 from retrograde.tablebase.encoding import ALIAS_CODE, code_histogram, fill_aliases, pack_bits, unpack_bits
-from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record
+from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record, write_record
 from retrograde.tablebase.store import SIDES, create, open_store, read_tier, write_tier, writing
 from retrograde.tablebase.verification import verify
 from tablut.errors import InputError, OutputError
@@ -276,12 +276,31 @@ def test_every_missing_file_is_detected_and_named(copied) -> None:
         path.write_bytes(content)
 
 
-def test_a_file_that_goes_while_it_is_open_is_missed(copied) -> None:
-    tablebase = open_tablebase(copied)
-    tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 b", 5))
-    (copied / "2v0" / "white" / "c" / "0").unlink()
+def test_what_happens_to_a_file_while_it_is_open_is_noticed(copied) -> None:
+    tablebase = open_tablebase(copied, cache_bytes=0)
+    white, black = (Position.parse(f"5/1b3/2K2/3b1/5 {side}", 5) for side in "wb")
+    assert tablebase.probe(white) != tablebase.probe(black)
+    shard = copied / "2v0" / "white" / "c" / "0"
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 3] ^= 16
+    shard.write_bytes(content)
+    with pytest.raises(DamagedTableError, match=r"white.*c.*0.*checksum"):
+        tablebase.probe(white)
+    tablebase.probe(black)
+    shard.unlink()
     with pytest.raises(DamagedTableError, match=r"white.*c.*0.*missing"):
-        tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 w", 5))
+        tablebase.probe(white)
+
+
+def test_a_shard_of_another_array_is_not_taken(copied) -> None:
+    # Its own checksums are all right; with some luck its length is, too.
+    black, white = (copied / "2v0" / side / "c" / "0" for side in ("black", "white"))
+    record = read_record(copied / "2v0", TierRecord)
+    shutil.copy(black, white)
+    lengths = {**record.files, "white/c/0": record.files["black/c/0"].model_copy(update={"sha256": "0" * 64})}
+    write_record(copied / "2v0", record.model_copy(update={"files": lengths}))
+    with pytest.raises(DamagedTableError, match=r"white.*c.*0.*SHA-256"):
+        open_tablebase(copied).probe(Position.parse("5/1b3/2K2/3b1/5 w", 5))
 
 
 def test_a_damage_of_the_same_length_is_not_probed(copied) -> None:
