@@ -33,6 +33,8 @@ def test_there_are_enough_of_every_kind() -> None:
     depths = {puzzle.stipulation.plies for puzzle in PUZZLES}
     assert {3, 5, 7, 9, 11} <= depths
     assert max(depths) > 11
+    assert {3, 5, 7, 9, 11} <= depths
+    assert max(depths) > 11
 
 
 def test_the_files_are_as_they_would_be_written() -> None:
