@@ -164,7 +164,7 @@ def from_placements(
         if men - 2 <= tier.attackers + tier.defenders + 1 <= men and tier.defenders < tier.attackers
     ]
     if not tiers:
-        raise InputError(f"--men {men}: {variant.name} has no such material; it needs 2 men at least")
+        raise InputError(f"--men {men}: {variant.name} has no such material")
     known: set[Board] = set()
     puzzles: list[Puzzle] = []
     examined = 0
