@@ -357,7 +357,7 @@ def make_command(
     shortest: Annotated[int, typer.Option("--min-plies", min=1, help="Shortest win.")] = 3,
     longest: Annotated[int, typer.Option("--max-plies", min=1, help="Longest win.")] = 99,
     source: Annotated[
-        Literal["self-play", "tablebase"], typer.Option("--from", help="Where positions come from.")
+        Literal["self-play", "placements", "tablebase"], typer.Option("--from", help="Where positions come from.")
     ] = "self-play",
     winner: Annotated[Literal["white", "black"] | None, typer.Option("--winner", help="Only its wins.")] = None,
     nodes: Nodes = 1_000_000,
@@ -366,7 +366,10 @@ def make_command(
     deepen: Annotated[
         int, typer.Option("--deepen", min=0, help="How often to try to put two plies in front of a puzzle.")
     ] = 0,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Positions drawn from a tablebase.")] = 100_000,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, help="Placements drawn, or positions of a tablebase.")
+    ] = 100_000,
+    men: Annotated[int, typer.Option("--men", min=2, help="Most men of a random placement, the king counted.")] = 7,
     tablebase: Store = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a puzzle file.")] = None,
 ) -> Reply:
@@ -374,7 +377,7 @@ def make_command(
 
     Exit code 3 tells that there are fewer than asked for.
     """
-    from retrograde.puzzles.making import from_self_play, from_tablebase
+    from retrograde.puzzles.making import from_placements, from_self_play, from_tablebase
     from retrograde.puzzles.puzzle_file import format_puzzles
     from retrograde.puzzles.solution import Limits
 
@@ -389,6 +392,9 @@ def make_command(
             raise InputError(f"--from tablebase: none ships for {rules.name}; name one with --tablebase")
         mine = partial(from_tablebase, rules, prober, count=count, seed=seed, plies=plies, limits=limits)
         made = interruptible(partial(mine, samples=samples, winner=winner))
+    elif source == "placements":
+        draw = partial(from_placements, rules, count=count, seed=seed, plies=plies, limits=limits)
+        made = interruptible(partial(draw, samples=samples, men=men, winner=winner))
     else:
         with progress("puzzles") as display:
             task = display.add_task("", total=count)

@@ -1,4 +1,4 @@
-"""New puzzles: from self-play, each position proved; from tablebases, the deepest of many.
+"""New puzzles: from self-play and from random placements, each proved; from tablebases, the deepest of many.
 
 A puzzle is a position that the side to move wins, by one first move only, that no symmetry
 maps to itself and that `tablut.status` has nothing against. Everything random comes
@@ -27,16 +27,17 @@ from tablut.indexing import PlacementIndex
 from tablut.prober import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from retrograde.puzzles.solution import Solution
+    from tablut.indexing import Tier
     from tablut.position import Position, Side
     from tablut.prober import Prober
     from tablut.variants import Variant
 
-__all__ = ["Made", "from_self_play", "from_tablebase"]
+__all__ = ["Made", "from_placements", "from_self_play", "from_tablebase"]
 
 _OPENING = 8
 """Plies of a game of which no puzzle is made."""
@@ -139,6 +140,53 @@ def from_self_play(
     return Made(puzzles, examined)
 
 
+def from_placements(
+    variant: Variant,
+    *,
+    count: int,
+    seed: int,
+    plies: tuple[int, int],
+    limits: Limits,
+    samples: int,
+    men: int,
+    winner: str | None = None,
+) -> Made:
+    """Return puzzles among random placements of few men, in the order in which they are found.
+
+    Parameters are those of `from_self_play`; ``samples`` placements are looked at, with at
+    most ``men`` pieces, the king counted, and at least one attacker more than defenders.
+    """
+    engine = engine_for(variant)
+    solver = Solver(variant, limits)
+    tiers = [
+        tier
+        for tier in PlacementIndex(variant).tiers.values()
+        if men - 2 <= tier.attackers + tier.defenders + 1 <= men and tier.defenders < tier.attackers
+    ]
+    if not tiers:
+        raise InputError(f"--men {men}: {variant.name} has no such material")
+    known: set[Board] = set()
+    puzzles: list[Puzzle] = []
+    examined = 0
+    for batch in _samples(variant, tiers, np.random.default_rng(seed), samples, winner, size=64):
+        for position in batch:
+            examined += 1
+            if len(puzzles) == count:
+                return Made(puzzles, examined)
+            side = int(position.side == "b")
+            search = WinSearch(engine, side, limits.memory_bytes // 2, Budget(Limits(nodes=sys.maxsize)))
+            board = engine.board(position.cells, position.side)
+            if not _fit(variant, position) or not _promising(search, board, plies, limits.nodes):
+                continue
+            solution = solver.solve(position)
+            canonical = Board(variant, position).canonical()
+            if _is_puzzle(solution, plies) and canonical not in known:
+                known.add(canonical)
+                name = f"{variant.name}-{seed}-p{len(puzzles)}"
+                puzzles.append(_puzzle(variant, solution, name, f"placements of {men} men, seed {seed}"))
+    return Made(puzzles, examined)
+
+
 def from_tablebase(
     variant: Variant,
     prober: Prober,
@@ -164,7 +212,10 @@ def from_tablebase(
     rng = np.random.default_rng(seed)
     candidates: list[tuple[int, int, Position]] = []
     examined = 0
-    for batch in _samples(variant, prober, rng, samples, winner):
+    tiers = [tier for tier in PlacementIndex(variant).tiers.values() if prober.covers(tier.attackers, tier.defenders)]
+    if not tiers:
+        raise InputError(f"tablebase of {variant.name}: covers no material; build it with more men")
+    for batch in _samples(variant, tiers, rng, samples, winner):
         examined += len(batch)
         words = np.concatenate([engine.words(engine.board(position.cells, position.side)) for position in batch])
         values = prober.probe_words(words)
@@ -190,17 +241,19 @@ def from_tablebase(
 
 
 def _samples(
-    variant: Variant, prober: Prober, rng: np.random.Generator, samples: int, winner: str | None
+    variant: Variant,
+    tiers: Sequence[Tier],
+    rng: np.random.Generator,
+    samples: int,
+    winner: str | None,
+    size: int = _BATCH,
 ) -> Iterator[list[Position]]:
-    """Yield random placements of covered material in batches; each material is as likely as any other."""
+    """Yield random undecided placements in batches; each tier is as likely as any other."""
     index = PlacementIndex(variant)
-    tiers = [tier for tier in index.tiers.values() if prober.covers(tier.attackers, tier.defenders)]
-    if not tiers:
-        raise InputError(f"tablebase of {variant.name}: covers no material; build it with more men")
-    for start in range(0, samples, _BATCH):
+    for start in range(0, samples, size):
         batch = []
-        for _ in range(min(_BATCH, samples - start)):
-            tier = tiers[rng.integers(len(tiers))]
+        for _ in range(min(size, samples - start)):
+            tier = tiers[int(rng.integers(len(tiers)))]
             # Uniform even where a tier has more than 2**63 placements.
             rank = int.from_bytes(rng.bytes(24), "little") % tier.size
             side: Side = ("w", "b")[rng.integers(2)] if winner is None else ("w" if winner == "white" else "b")

@@ -5,6 +5,8 @@ from collections import Counter
 import pytest
 
 from reports.puzzles import results
+from retrograde.puzzles.certificate import build_certificate
+from retrograde.puzzles.checker import check_strategy
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,
@@ -16,7 +18,9 @@ from retrograde.puzzles.puzzle_file import (
 )
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.solver import Solver
+from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
+from tablut.engine import engine_for
 from tablut.variants import load_variant
 
 PUZZLES = parse_puzzles(COLLECTION, read_puzzle_text(COLLECTION))
@@ -31,6 +35,8 @@ def test_there_are_enough_of_every_kind() -> None:
     assert {variant for variant, _ in by_winner} == {"ashton", "mcgill", "brandubh"}
     assert min(by_winner.values()) >= 5
     depths = {puzzle.stipulation.plies for puzzle in PUZZLES}
+    assert {3, 5, 7, 9, 11} <= depths
+    assert max(depths) > 11
     assert {3, 5, 7, 9, 11} <= depths
     assert max(depths) > 11
 
@@ -98,6 +104,32 @@ def test_a_quick_puzzle_holds(puzzle) -> None:
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.id)
 def test_a_puzzle_holds(puzzle) -> None:
     check(puzzle)
+
+
+def check_independently(puzzle) -> None:
+    """Build the winner's strategy and let the checker, which knows the rules only, play against it."""
+    variant = load_variant(puzzle.variant)
+    engine = engine_for(variant)
+    winner, plies = puzzle.stipulation
+    search = WinSearch(engine, int(winner == "black"), 64 << 20, Budget(Limits()))
+    board = engine.board(puzzle.position.cells, puzzle.position.side)
+    proof = build_certificate(engine, search, board, plies, 1_000_000)
+    checked = check_strategy(variant, proof.position, winner, plies, proof.strategy, most_plies=3_000)
+    assert checked.failures == []
+    assert checked.shorter is None
+
+
+@pytest.mark.parametrize(
+    "puzzle", [puzzle for puzzle in PUZZLES if NODES[puzzle.id] < 2_000], ids=lambda puzzle: puzzle.id
+)
+def test_a_quick_proof_is_accepted(puzzle) -> None:
+    check_independently(puzzle)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.id)
+def test_a_proof_is_accepted(puzzle) -> None:
+    check_independently(puzzle)
 
 
 def test_the_patterns_are_there() -> None:

@@ -8,7 +8,7 @@ import pytest
 from retrograde.puzzles.backwards import earlier_positions
 from retrograde.puzzles.exhaustion import reachable_values
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
-from retrograde.puzzles.making import from_self_play, from_tablebase
+from retrograde.puzzles.making import from_placements, from_self_play, from_tablebase
 from retrograde.puzzles.puzzle_file import judge
 from retrograde.puzzles.selfplay import self_play
 from retrograde.puzzles.solution import Limits
@@ -159,3 +159,19 @@ def test_a_longer_puzzle_from_a_shorter_one() -> None:
     made = from_self_play(variant, count=3, seed=5, plies=(3, 9), limits=FEW, games=30, winner="white", deepen=1)
     assert_sound(made, variant, (3, 9))
     assert any("put in front" in puzzle.tags["source"] for puzzle in made.puzzles)
+
+
+def test_puzzles_from_placements() -> None:
+    variant = load_variant("brandubh")
+    made, again = (
+        from_placements(variant, count=2, seed=1, plies=(5, 9), limits=FEW, samples=300, men=7, winner="white")
+        for _ in range(2)
+    )
+    assert made == again
+    assert_sound(made, variant, (5, 9))
+    for puzzle in made.puzzles:
+        attackers, defenders = puzzle.position.material
+        assert 5 <= attackers + defenders + 1 <= 7
+        assert puzzle.position.side == "w"
+    with pytest.raises(InputError, match="--men 99"):
+        from_placements(variant, count=1, seed=1, plies=(1, 9), limits=FEW, samples=10, men=99)

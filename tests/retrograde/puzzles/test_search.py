@@ -158,7 +158,7 @@ def test_solved_boards_sampled(solved) -> None:
 def test_solved_boards_complete(solved) -> None:
     """Every reachable position: value, distance, first moves, length of the line."""
     engine, values = solved
-    solver = Solver(engine.variant, Limits(nodes=50_000, memory_bytes=1 << 21, positions=0))
+    solver = Solver(engine.variant, Limits(nodes=400_000, memory_bytes=1 << 21, positions=0))
     for row, position in sample(solved, len(values.words), 0):
         assert_agrees(engine, values, solver, row, position)
 
