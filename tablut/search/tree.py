@@ -46,7 +46,6 @@ from tablut.search.ordering import (
     without_tried,
 )
 from tablut.search.scores import MATE, MAX_PLY, PROVEN
-from tablut.search.threats import threatening_moves
 from tablut.search.state import (
     BASE,
     FLAGS,
@@ -67,6 +66,7 @@ from tablut.search.state import (
     flat_state,
     seen_place,
 )
+from tablut.search.threats import threatening_moves
 
 if TYPE_CHECKING:
     from tablut.engine.tables import Tables
@@ -294,7 +294,7 @@ def negamax(
             legal += count
             continue
         # `stage` is the next one. The one or two moves of some stages have no ranks.
-        ranked = count > 1 and (stage == _KILLERS or stage == _DONE)
+        ranked = count > 1 and stage in (_KILLERS, _DONE)
         move = pick(moves, ranks, index, count) if ranked else I64(moves[index])
         index += 1
         is_king = side == 0 and (move & 127) == king

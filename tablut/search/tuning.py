@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 (typer reads the annotations when it runs)
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
@@ -125,7 +125,7 @@ def play_game(
     board, limits = engine.start(), Limits(nodes=nodes)
     past: list[int] = []
     since_capture = 0
-    quiet = []
+    quiet: list[NDArray[np.uint32]] = []
     for ply in range(_LONGEST):
         side = int(board[2 * variant.size + 1])
         moves = engine.legal_moves(board).tolist()
@@ -243,7 +243,9 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
             gather(variant, weights, games=games // len(variants), nodes=nodes, seed=seed + 1000 * round_ + number)
             for number, variant in enumerate(variants)
         ]
-        values = np.concatenate([term_values(*pair) for pair in zip(variants, (s.boards for s in samples), strict=True)])
+        values = np.concatenate(
+            [term_values(*pair) for pair in zip(variants, (s.boards for s in samples), strict=True)]
+        )
         results = np.concatenate([sample.results for sample in samples])
         positions = len(results)
         weights = fit(values, results, HAND_WEIGHTS)

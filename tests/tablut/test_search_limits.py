@@ -105,7 +105,13 @@ def test_stop_ends_a_search_at_once(ashton):
 def test_what_is_refused(ashton):
     with pytest.raises(InputError, match="limits: none given"):
         ashton.search(Board("ashton"), Limits())
-    for limits in (Limits(movetime=0), Limits(movetime=float("nan")), Limits(nodes=0), Limits(depth=0), Limits(depth=128)):
+    for limits in (
+        Limits(movetime=0),
+        Limits(movetime=float("nan")),
+        Limits(nodes=0),
+        Limits(depth=0),
+        Limits(depth=128),
+    ):
         with pytest.raises(InputError, match="expected"):
             ashton.search(Board("ashton"), limits)
     with pytest.raises(InputError, match="is of bologna, not of ashton"):
