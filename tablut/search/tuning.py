@@ -49,7 +49,8 @@ __all__ = ["MatchScore", "Sample", "fit", "play_game", "play_match", "term_value
 
 TRAINING: Final[dict[Family, tuple[str, ...]]] = {
     "camps": ("ashton",),
-    "edge": ("berkeley", "leiden"),
+    "edge": ("berkeley",),
+    "edge_four": ("leiden",),
     "corner": ("mcgill", "brandubh"),
 }
 """The variants whose games decide about the weights of a family."""
@@ -254,7 +255,8 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
 
 
 def main(
-    output: Annotated[Path, typer.Argument(help="The JSON file to write.")],
+    output: Annotated[Path, typer.Argument(help="The JSON file to write; what it says of other families stays.")],
+    families: Annotated[list[str] | None, typer.Option("--family", help="Only this one; all by default.")] = None,
     games: Annotated[int, typer.Option(help="Games a family and round.")] = 2000,
     nodes: Annotated[int, typer.Option(help="Nodes a move.")] = 1000,
     rounds: Annotated[int, typer.Option(help="Rounds of play and regression.")] = 2,
@@ -262,10 +264,17 @@ def main(
     match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of openings and samples.")] = 1,
 ) -> None:
-    """Tune all families, and play the result against the hand-set weights."""
-    started = time.process_time()
+    """Tune families of variants, and play the result against the hand-set weights."""
+    unknown = sorted(set(families or ()) - set(TRAINING))
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]}: the families are {', '.join(TRAINING)}")
     body: dict[str, Any] = {"weights": {}, "tuning": {}, "match_against_hand_set": {}}
+    if output.exists():
+        body = json.loads(output.read_text(encoding="utf-8"))
     for family in TRAINING:
+        if families and family not in families:
+            continue
+        started = time.process_time()
         body["weights"][family], body["tuning"][family] = tune(
             family, games=games, nodes=nodes, rounds=rounds, seed=seed
         )
@@ -281,8 +290,8 @@ def main(
                 "interval95": [round(low, 3), round(high, 3)],
             }
             typer.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
-    body["cpu_seconds"] = round(time.process_time() - started)
-    write_text(output, json.dumps(body, indent=1) + "\n")
+        body["tuning"][family]["cpu_seconds"] = round(time.process_time() - started)
+        write_text(output, json.dumps(body, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def test_every_term_counts_something():
 
 def test_all_shipped_variants_have_weights():
     families = {weights_family(variant) for variant in shipped_variants()}
-    assert families == {"corner", "edge", "camps"}
+    assert families == {"corner", "edge", "edge_four", "camps"}
     for variant in shipped_variants():
         assert set(load_weights(variant)) == set(TERMS)
 
