@@ -221,11 +221,20 @@ def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mappin
     scaled = values[:, used] / spread[used]
     centre = np.array([prior[term] for term in TERMS])[used] / 100 * spread[used]
     beta = centre.copy()
-    for _ in range(50):
-        odds = 1 / (1 + np.exp(-scaled @ beta))
+
+    def cost(beta: NDArray[np.float64]) -> float:
+        logits = scaled @ beta
+        likelihood = np.logaddexp(0, logits) - results * logits
+        return float(likelihood.mean() + _RIDGE / 2 * ((beta - centre) ** 2).sum())
+
+    for _ in range(100):
+        odds = 0.5 + 0.5 * np.tanh(scaled @ beta / 2)
         gradient = scaled.T @ (odds - results) / len(results) + _RIDGE * (beta - centre)
         curvature = (scaled * (odds * (1 - odds))[:, None]).T @ scaled / len(results) + _RIDGE * np.eye(used.sum())
         step = np.linalg.solve(curvature, gradient)
+        # Far from the best weights a whole step may overshoot.
+        while cost(beta - step) > cost(beta) and np.abs(step).max() > 1e-9:
+            step /= 2
         beta -= step
         if np.abs(step).max() < 1e-9:
             break
@@ -257,11 +266,11 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
 def main(
     output: Annotated[Path, typer.Argument(help="The JSON file to write; what it says of other families stays.")],
     families: Annotated[list[str] | None, typer.Option("--family", help="Only this one; all by default.")] = None,
-    games: Annotated[int, typer.Option(help="Games a family and round.")] = 2000,
+    games: Annotated[int, typer.Option(help="Games a family and round.")] = 6000,
     nodes: Annotated[int, typer.Option(help="Nodes a move.")] = 1000,
     rounds: Annotated[int, typer.Option(help="Rounds of play and regression.")] = 2,
-    pairs: Annotated[int, typer.Option(help="Pairs of games of the match against the hand-set weights.")] = 200,
-    match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 2000,
+    pairs: Annotated[int, typer.Option(help="Pairs of games of the match against the hand-set weights.")] = 300,
+    match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 4000,
     seed: Annotated[int, typer.Option(help="Of openings and samples.")] = 1,
 ) -> None:
     """Tune families of variants, and play the result against the hand-set weights."""
@@ -278,8 +287,8 @@ def main(
         body["weights"][family], body["tuning"][family] = tune(
             family, games=games, nodes=nodes, rounds=rounds, seed=seed
         )
+        tuned, better = body["weights"][family], True
         for name in TRAINING[family]:
-            tuned = body["weights"][family]
             score = play_match(
                 tuned, HAND_WEIGHTS, load_variant(name), pairs=pairs, nodes=match_nodes, seed=seed + 999_999
             )
@@ -289,7 +298,11 @@ def main(
                 "share": round(score.share, 3),
                 "interval95": [round(low, 3), round(high, 3)],
             }
+            better = better and score.share >= 0.5
             typer.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
+        # Weights that lose the match are not taken.
+        body["tuning"][family]["taken"] = better
+        body["weights"][family] = tuned if better else dict(HAND_WEIGHTS)
         body["tuning"][family]["cpu_seconds"] = round(time.process_time() - started)
         write_text(output, json.dumps(body, indent=1) + "\n")
 

@@ -63,7 +63,7 @@ def test_the_evaluation_of_a_users_rules(variant, seed):
 
 
 @given(variant=random_variants() | random_terrains(), seed=st.integers(0, 2**32))
-@settings(relaxed, max_examples=25)
+@settings(relaxed, max_examples=12)
 def test_symmetric_positions_have_one_evaluation(variant, seed):
     random = Random(seed)
     position, weights = placement(variant, random), some_weights(random)
