@@ -73,7 +73,7 @@ def make_player(name: str, variant: Variant, options: PlayerOptions | None = Non
     >>> from tablut.search.limits import Limits
     >>> board = Board("brandubh")
     >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, Limits(nodes=1)).move)
-    'e4-e6'
+    'd2-f2'
     """
     if name not in PLAYERS:
         raise InputError(f"player {name!r}: unknown; the players are {', '.join(PLAYERS)}")

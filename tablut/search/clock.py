@@ -38,7 +38,7 @@ def monotonic_ns() -> int:
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
-def read_clock(_typing_context: Any, address: Any, clock: Any, time_spec: Any) -> Any:
+def read_clock(_typing_context: Any, _address: Any, _clock: Any, time_spec: Any) -> Any:
     """Call ``clock_gettime`` at an address: the clock's number, and a pointer to two int64 for seconds and the rest."""
 
     def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:

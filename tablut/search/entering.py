@@ -91,9 +91,7 @@ def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
 
 
 @inlined
-def settle(
-    t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64
-) -> tuple[bool, int, bool, int, int]:
+def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
     """Return what the rules, the history and the threats to win at once say of a position below the root.
 
     Returns

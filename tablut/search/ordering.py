@@ -190,7 +190,7 @@ def without_tried(
     kept = 0
     for index in range(count):
         move = I64(moves[index])
-        tried = move == remembered or move == first or move == second
+        tried = move in (remembered, first, second)
         if not tried and not is_threatened(t, threats, move >> 7):
             moves[kept] = np.int32(move)
             kept += 1
@@ -226,9 +226,7 @@ def rank_moves(
 
 
 @inlined
-def rank_by_history(
-    t: Tables, s: State, side: int, ply: int, count: int, moves: NDArray[np.int32]
-) -> None:
+def rank_by_history(t: Tables, s: State, side: int, ply: int, count: int, moves: NDArray[np.int32]) -> None:
     """Write by what moves of one kind are ordered: how often they refuted."""
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
     for index in range(count):

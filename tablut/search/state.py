@@ -210,7 +210,7 @@ def recurs(s: State, key: np.uint64, ply: int) -> bool:
         return False
     here = I64(s.counters[BASE]) + ply
     # A null move passes the turn, so that equal positions may be an odd number of plies apart.
+    found = False
     for back in range(1, I64(s.reversible[ply]) + 1):
-        if s.keys[here - back] == key:
-            return True
-    return False
+        found = found or s.keys[here - back] == key
+    return found

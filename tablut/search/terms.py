@@ -122,7 +122,8 @@ def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64
     digits = np.stack([content // 3**place % 3 for place in range(size)])
     occupancy = sum((digits[place] > 0).astype(np.int64) << place for place in range(size))
     known: dict[tuple[object, ...], int] = {}
-    blocks, block_of = [], []
+    blocks: list[NDArray[np.int16]] = []
+    block_of = []
     for terrain, places in zip(board_lines(variant), cells, strict=True):
         counted = _counted(attributes, places)
         escapes = tuple(cell in variant.regions.escapes for cell in places)
@@ -163,7 +164,10 @@ def _soldier_moves(
 ) -> list[NDArray[np.int64]]:
     """Return the moves along a line of its attackers, and of its white pieces as if all were defenders."""
     found = []
-    for digit, masks in ((1, slide_masks(variant, terrain, "attacker")), (2, slide_masks(variant, terrain, "defender"))):
+    for digit, masks in (
+        (1, slide_masks(variant, terrain, "attacker")),
+        (2, slide_masks(variant, terrain, "defender")),
+    ):
         moves = np.zeros(len(occupancy), dtype=np.int64)
         for place in range(len(digits)):
             moves += np.where(digits[place] == digit, np.bitwise_count(masks[place, occupancy]), 0)
@@ -176,7 +180,9 @@ def _open_cells(
 ) -> NDArray[np.int64]:
     """Return the number of empty places, no escapes, from which a king could slide to an escape along the line."""
     open_places = _way_open(variant, terrain, escapes)[occupancy].astype(np.int64)
-    standing = sum(1 << place for place, escape in enumerate(escapes) if not escape and _may_stand(variant, terrain[place]))
+    standing = sum(
+        1 << place for place, escape in enumerate(escapes) if not escape and _may_stand(variant, terrain[place])
+    )
     return np.bitwise_count(open_places & ~occupancy & standing).astype(np.int64)
 
 

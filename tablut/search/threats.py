@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.search.terms import EvaluationTables
 
-__all__ = ["NO_MOVE", "blocking_masks", "capture_of_king", "escape_of_king", "escape_targets", "slides_to", "threatening_moves"]
+__all__ = [
+    "NO_MOVE",
+    "blocking_masks",
+    "capture_of_king",
+    "escape_of_king",
+    "escape_targets",
+    "slides_to",
+    "threatening_moves",
+]
 
 NO_MOVE = -1
 
@@ -131,9 +139,7 @@ def blocking_masks(t: Tables, board: NDArray[np.uint32], row: int, column: int) 
 
 
 @inlined
-def threatening_moves(
-    t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]
-) -> int:
+def threatening_moves(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the king's moves to cells from which the way across to an escape is open; return how many there are."""
     size = t.size
     king = I64(board[2 * size])

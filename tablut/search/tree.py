@@ -294,7 +294,7 @@ def negamax(
             legal += count
             continue
         # `stage` is the next one. The one or two moves of some stages have no ranks.
-        ranked = count > 1 and (stage == _KILLERS or stage == _DONE)
+        ranked = count > 1 and stage in (_KILLERS, _DONE)
         move = pick(moves, ranks, index, count) if ranked else I64(moves[index])
         index += 1
         is_king = side == 0 and (move & 127) == king

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 (typer reads the annotations when it runs)
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
@@ -49,7 +49,8 @@ __all__ = ["MatchScore", "Sample", "fit", "play_game", "play_match", "term_value
 
 TRAINING: Final[dict[Family, tuple[str, ...]]] = {
     "camps": ("ashton",),
-    "edge": ("berkeley", "leiden"),
+    "edge": ("berkeley",),
+    "edge_four": ("leiden",),
     "corner": ("mcgill", "brandubh"),
 }
 """The variants whose games decide about the weights of a family."""
@@ -125,7 +126,7 @@ def play_game(
     board, limits = engine.start(), Limits(nodes=nodes)
     past: list[int] = []
     since_capture = 0
-    quiet = []
+    quiet: list[NDArray[np.uint32]] = []
     for ply in range(_LONGEST):
         side = int(board[2 * variant.size + 1])
         moves = engine.legal_moves(board).tolist()
@@ -220,11 +221,20 @@ def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mappin
     scaled = values[:, used] / spread[used]
     centre = np.array([prior[term] for term in TERMS])[used] / 100 * spread[used]
     beta = centre.copy()
-    for _ in range(50):
-        odds = 1 / (1 + np.exp(-scaled @ beta))
+
+    def cost(beta: NDArray[np.float64]) -> float:
+        logits = scaled @ beta
+        likelihood = np.logaddexp(0, logits) - results * logits
+        return float(likelihood.mean() + _RIDGE / 2 * ((beta - centre) ** 2).sum())
+
+    for _ in range(100):
+        odds = 0.5 + 0.5 * np.tanh(scaled @ beta / 2)
         gradient = scaled.T @ (odds - results) / len(results) + _RIDGE * (beta - centre)
         curvature = (scaled * (odds * (1 - odds))[:, None]).T @ scaled / len(results) + _RIDGE * np.eye(used.sum())
         step = np.linalg.solve(curvature, gradient)
+        # Far from the best weights a whole step may overshoot.
+        while cost(beta - step) > cost(beta) and np.abs(step).max() > 1e-9:
+            step /= 2
         beta -= step
         if np.abs(step).max() < 1e-9:
             break
@@ -243,7 +253,9 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
             gather(variant, weights, games=games // len(variants), nodes=nodes, seed=seed + 1000 * round_ + number)
             for number, variant in enumerate(variants)
         ]
-        values = np.concatenate([term_values(*pair) for pair in zip(variants, (s.boards for s in samples), strict=True)])
+        values = np.concatenate(
+            [term_values(*pair) for pair in zip(variants, (s.boards for s in samples), strict=True)]
+        )
         results = np.concatenate([sample.results for sample in samples])
         positions = len(results)
         weights = fit(values, results, HAND_WEIGHTS)
@@ -252,23 +264,31 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
 
 
 def main(
-    output: Annotated[Path, typer.Argument(help="The JSON file to write.")],
-    games: Annotated[int, typer.Option(help="Games a family and round.")] = 2000,
+    output: Annotated[Path, typer.Argument(help="The JSON file to write; what it says of other families stays.")],
+    families: Annotated[list[str] | None, typer.Option("--family", help="Only this one; all by default.")] = None,
+    games: Annotated[int, typer.Option(help="Games a family and round.")] = 6000,
     nodes: Annotated[int, typer.Option(help="Nodes a move.")] = 1000,
     rounds: Annotated[int, typer.Option(help="Rounds of play and regression.")] = 2,
-    pairs: Annotated[int, typer.Option(help="Pairs of games of the match against the hand-set weights.")] = 200,
-    match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 2000,
+    pairs: Annotated[int, typer.Option(help="Pairs of games of the match against the hand-set weights.")] = 300,
+    match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 4000,
     seed: Annotated[int, typer.Option(help="Of openings and samples.")] = 1,
 ) -> None:
-    """Tune all families, and play the result against the hand-set weights."""
-    started = time.process_time()
+    """Tune families of variants, and play the result against the hand-set weights."""
+    unknown = sorted(set(families or ()) - set(TRAINING))
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]}: the families are {', '.join(TRAINING)}")
     body: dict[str, Any] = {"weights": {}, "tuning": {}, "match_against_hand_set": {}}
+    if output.exists():
+        body = json.loads(output.read_text(encoding="utf-8"))
     for family in TRAINING:
+        if families and family not in families:
+            continue
+        started = time.process_time()
         body["weights"][family], body["tuning"][family] = tune(
             family, games=games, nodes=nodes, rounds=rounds, seed=seed
         )
+        tuned, better = body["weights"][family], True
         for name in TRAINING[family]:
-            tuned = body["weights"][family]
             score = play_match(
                 tuned, HAND_WEIGHTS, load_variant(name), pairs=pairs, nodes=match_nodes, seed=seed + 999_999
             )
@@ -278,9 +298,13 @@ def main(
                 "share": round(score.share, 3),
                 "interval95": [round(low, 3), round(high, 3)],
             }
+            better = better and score.share >= 0.5
             typer.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
-    body["cpu_seconds"] = round(time.process_time() - started)
-    write_text(output, json.dumps(body, indent=1) + "\n")
+        # Weights that lose the match are not taken.
+        body["tuning"][family]["taken"] = better
+        body["weights"][family] = tuned if better else dict(HAND_WEIGHTS)
+        body["tuning"][family]["cpu_seconds"] = round(time.process_time() - started)
+        write_text(output, json.dumps(body, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ A term is a number that describes a position from white's side; the evaluation i
 sum of the terms, each times its weight. Weights are in centi-logits: 100 more mean
 that the odds of white winning are e times as high. They come from self-play
 (`tablut.search.tuning`) and stand in ``data/weights.json``, one set for each family of
-boards: escapes in the corners, escapes on the edge, and the same with camps.
+boards: escapes in the corners; on the edge beside camps; on the edge alone, with a king
+that two soldiers capture or with one that takes four.
 """
 
 from __future__ import annotations
@@ -87,17 +88,17 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 }
 """A guess, from which tuning starts and against which its result is measured."""
 
-Family = Literal["corner", "edge", "camps"]
+Family = Literal["corner", "camps", "edge", "edge_four"]
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return which set of weights a variant uses, by where its king escapes.
+    """Return which set of weights a variant uses, by where its king escapes and how it falls.
 
     Examples
     --------
     >>> from tablut.variants import load_variant
     >>> weights_family(load_variant("brandubh")), weights_family(load_variant("leiden"))
-    ('corner', 'edge')
+    ('corner', 'edge_four')
     >>> weights_family(load_variant("ashton"))
     'camps'
     """
@@ -105,7 +106,9 @@ def weights_family(variant: Variant) -> Family:
     corners = {0, last, variant.size * last, variant.size * variant.size - 1}
     if variant.regions.escapes <= corners:
         return "corner"
-    return "camps" if variant.regions.camps else "edge"
+    if variant.regions.camps:
+        return "camps"
+    return "edge" if variant.rules.king.elsewhere == "two" else "edge_four"
 
 
 @cache

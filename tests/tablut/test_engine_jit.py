@@ -1,6 +1,7 @@
 """The ground of the kernels: bit intrinsics against Python, keys, the cache key, the word on the first compile."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,9 +54,9 @@ def test_the_seed_is_what_it_was():
 
 def test_another_source_is_another_cache_entry(monkeypatch):
     cache = bits_of._cache
-    assert jit._source_digest() in cache._index_key((), _Codegen())
-    monkeypatch.setattr(jit, "_source_digest", lambda: "changed")
-    assert "changed" in cache._index_key((), _Codegen())
+    assert jit._source_digest(Path(__file__).parent) in cache._index_key((), _Codegen())
+    monkeypatch.setattr(jit, "_source_digest", lambda folder: f"changed in {folder.name}")
+    assert "changed in tablut" in cache._index_key((), _Codegen())
 
 
 class _Codegen:

@@ -59,8 +59,11 @@ def test_the_interval_of_a_match():
 
 def test_the_stored_weights_say_where_they_come_from():
     stored = json.loads(files("tablut.search").joinpath("data", "weights.json").read_text(encoding="utf-8"))
-    assert set(stored["weights"]) == set(stored["tuning"]) == set(TRAINING)
+    assert set(stored["weights"]) == set(TRAINING)
     for family, names in TRAINING.items():
+        if not stored["tuning"].get(family, {}).get("taken", False):
+            assert stored["weights"][family] == HAND_WEIGHTS
+            continue
         assert stored["tuning"][family]["variants"] == list(names)
         for name in names:
             match = stored["match_against_hand_set"][name]
