@@ -32,4 +32,3 @@ def test_solve(benchmark, solver, material):
     entries = 2 * solver.size(material)
     rate = entries / benchmark.stats.stats.min / 1e6
     benchmark.extra_info["million entries a CPU second"] = round(rate, 2)
-    print(f"\n{material}: {entries:,} entries, {rate:.2f} million a CPU second")
