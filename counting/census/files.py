@@ -4,7 +4,9 @@ A file is written under a temporary name and renamed, so that one which has its 
 complete. Layout, little-endian: 8 bytes of magic, the format version, the length and
 the CRC-32 of the header (uint32 each); the header (JSON); three index arrays of one entry
 a leaf (rows int64, hash sums uint64, moves int64), whose CRC-32 the header holds; the
-rows, W times uint64 each.
+rows. Files of children hold W times uint64 each; parts of a ply, which are kept, hold the code of
+each (`tablut.indexing.codes`), half as long or less, wherever codes fit kernels. Checksums are of
+the rows in either case: a damaged code is another position.
 
 Non-guarantee: nothing is forced out of the system's cache. After a power failure a file
 may be damaged, which is detected when it is read, as any other damage is.
@@ -26,17 +28,24 @@ import numpy as np
 
 from counting.census.buckets import check_rows
 from tablut.errors import InputError, OutputError
+from tablut.indexing.code_kernels import decode_rows, encode_rows
+from tablut.indexing.codes import position_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from typing import IO
 
     from numpy.typing import NDArray
 
+    from tablut.indexing.codes import CodeTables
+
 __all__ = ["FORMAT_VERSION", "RowFile", "open_rows", "read_rows", "write_rows"]
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 _MAGIC: Final = b"TABLROWS"
 _HEAD: Final = struct.Struct("<8sIII")
+_STEP: Final = 1 << 16
+"""Rows that are coded at once."""
 
 
 class RowFile(NamedTuple):
@@ -47,7 +56,8 @@ class RowFile(NamedTuple):
     path : Path
         Where it is.
     header : dict
-        ``plan``, ``words``, ``leaf_bits``, ``rows``, ``stats`` and what else the writer added.
+        ``plan``, ``words``, ``leaf_bits``, ``rows``, ``stats``, ``codes`` if rows are coded (cells, most
+        attackers and defenders, the side to move) and what else the writer added.
     counts : ndarray of int64, shape (leaves,)
         Rows of each leaf.
     sums : ndarray of uint64, shape (leaves,)
@@ -82,6 +92,7 @@ def write_rows(
     rows: NDArray[np.uint64],
     index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
     header: dict[str, Any],
+    codes: tuple[int, int, int, int] | None = None,
 ) -> None:
     """Write a row file.
 
@@ -95,6 +106,9 @@ def write_rows(
         Rows, hash sums and moves by leaf.
     header : dict
         To be stored; ``words``, ``leaf_bits``, ``rows`` and the checksum are added.
+    codes : tuple of int, optional
+        Cells, most attackers, most defenders and the side to move (0 white, 1 black) of all
+        rows, which are then stored as codes.
 
     Raises
     ------
@@ -109,6 +123,7 @@ def write_rows(
         "leaf_bits": leaf_bits,
         "rows": len(rows),
         "index_crc": zlib.crc32(arrays),
+        **({} if codes is None else {"codes": list(codes)}),
     }
     text = json.dumps(full).encode()
     with _reported(path, "write it"):
@@ -118,13 +133,36 @@ def write_rows(
                 file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION, len(text), zlib.crc32(text)))
                 file.write(text)
                 file.write(arrays)
-                content = np.ascontiguousarray(rows).astype("<u8", copy=False).reshape(-1).view(np.uint8).data
-                while content:  # one call writes 2 GiB at most
-                    content = content[file.write(content[: 1 << 30]) :]
+                for start in range(0, len(rows), _STEP):
+                    content = _stored(rows[start : start + _STEP], codes)
+                    while content:
+                        content = content[file.write(content) :]
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+def _stored(rows: NDArray[np.uint64], codes: tuple[int, int, int, int] | None) -> memoryview:
+    """Return rows as a file holds them."""
+    if codes is None:
+        return np.ascontiguousarray(rows).astype("<u8", copy=False).reshape(-1).view(np.uint8).data
+    tables = _tables(codes)
+    out = np.empty((len(rows), tables.code_bytes), dtype=np.uint8)
+    encode_rows(tables, np.ascontiguousarray(rows), out)
+    return out.reshape(-1).data
+
+
+def _tables(codes: Sequence[int]) -> CodeTables:
+    tables: CodeTables = position_codes(*codes[:3])[1]
+    return tables
+
+
+def _row_bytes(header: dict[str, Any]) -> int:
+    """Return how many bytes a row takes in a file."""
+    if "codes" in header:
+        return _tables(header["codes"]).code_bytes
+    return 8 * int(header["words"])
 
 
 def _damaged(path: Path, what: str) -> InputError:
@@ -163,8 +201,9 @@ def open_rows(path: Path) -> RowFile:
             raise _damaged(path, "the index has another checksum")
         begin = _HEAD.size + length + 24 * leaves
         size = os.fstat(file.fileno()).st_size
-    if size != begin + 8 * header["words"] * header["rows"]:
-        raise _damaged(path, f"it has {size} bytes instead of {begin + 8 * header['words'] * header['rows']}")
+    wanted = begin + _row_bytes(header) * header["rows"]
+    if size != wanted:
+        raise _damaged(path, f"it has {size} bytes instead of {wanted}")
     parts = [arrays[8 * leaves * number : 8 * leaves * (number + 1)] for number in range(3)]
     return RowFile(
         path,
@@ -201,20 +240,31 @@ def read_rows(
     count = int(file.counts[first:last].sum())
     if room is None or len(room) < count * width:
         room = np.empty(count * width, dtype=np.uint64)
-    rows = room[: count * width]
+    rows = room[: count * width].reshape(count, width)
+    each = _row_bytes(file.header)
     with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
-        stream.seek(file.begin + 8 * width * before)
-        pending = rows.view(np.uint8).data
-        while pending and (got := stream.readinto(pending)):
-            pending = pending[got:]
-    if pending:
-        raise _damaged(file.path, "it ends early")
-    if sys.byteorder == "big":
-        rows.byteswap(inplace=True)
-    rows = rows.reshape(count, width)
+        stream.seek(file.begin + each * before)
+        if "codes" not in file.header:
+            _fill(file.path, stream, rows.reshape(-1).view(np.uint8).data)
+            if sys.byteorder == "big":
+                rows.byteswap(inplace=True)
+        else:
+            codes = np.empty((min(count, _STEP), each), dtype=np.uint8)
+            for start in range(0, count, _STEP):
+                part = codes[: min(_STEP, count - start)]
+                _fill(file.path, stream, part.reshape(-1).data)
+                decode_rows(_tables(file.header["codes"]), part, file.header["codes"][3], rows[start : start + _STEP])
     if check:
         verify(file, rows, first, last)
     return rows
+
+
+def _fill(path: Path, stream: IO[bytes], pending: memoryview) -> None:
+    """Read as many bytes as there is room for."""
+    while pending and (got := stream.readinto(pending)):  # type: ignore[attr-defined]
+        pending = pending[got:]
+    if pending:
+        raise _damaged(path, "it ends early")
 
 
 def verify(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:

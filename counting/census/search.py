@@ -264,8 +264,8 @@ class Search:
         last = self.records[-1]["stats"]
         kept = last["counters"]["new_classes"] + last["counters"]["decided_classes"]
         ratio = kept / last["children"] if last["children"] else 1.0
-        bytes_each = 8 * self.words
-        return children * bytes_each, int(children * ratio) * bytes_each
+        bytes_each = toolbox(self.variant, self.full).row_bytes
+        return children * 8 * self.words, int(children * ratio) * bytes_each
 
     def stored_bytes(self) -> int:
         """Return how many bytes the store takes."""

@@ -23,6 +23,7 @@ from counting.census.survey import COUNTERS, Membership, membership, survey
 from tablut.engine import engine_for
 from tablut.engine.canonical import ImageTables, image_tables
 from tablut.engine.packing import count_children
+from tablut.indexing.codes import position_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ _held = threading.local()
 
 
 class Toolbox(NamedTuple):
-    """What the kernels need for one variant and group."""
+    """What the kernels need for one variant and group; ``row_bytes`` is what a position takes for good."""
 
     tables: Tables
     images: ImageTables
@@ -52,6 +53,8 @@ class Toolbox(NamedTuple):
     space: Membership
     order: int
     material: tuple[int, int, int]
+    row_bytes: int
+    codes: tuple[int, int, int] | None
 
 
 @lru_cache(maxsize=16)
@@ -61,7 +64,18 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
     material = (2, variant.attackers + 1, variant.defenders + 1)
-    return Toolbox(engine.tables, images, cell_images(images, variant.size), membership(variant), len(group), material)
+    codes = (variant.size**2, variant.attackers, variant.defenders)
+    coded = position_codes(*codes)[0]
+    return Toolbox(
+        engine.tables,
+        images,
+        cell_images(images, variant.size),
+        membership(variant),
+        len(group),
+        material,
+        coded.bytes if coded.fits else 8 * engine.tables.words,
+        codes if coded.fits else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -245,7 +259,13 @@ def write_part(
         "next_children": int(moves.sum()),
         "cpu": time.thread_time() - began,
     }
-    write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats})
+    codes = None
+    if tools.codes is not None:
+        # A ply has one side to move; of no rows it does not matter.
+        at = 2 * tools.tables.cells + (tools.tables.cells - 1).bit_length()
+        side = int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0
+        codes = (*tools.codes, side)
+    write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats}, codes)
     return stats
 
 

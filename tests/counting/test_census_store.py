@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from counting.census import census
-from counting.census.files import open_rows
+from counting.census.files import FORMAT_VERSION, open_rows
 from counting.census.report import CensusReport
 from counting.census.search import Limits, Search, Silent
 from counting.census.store import CensusStore
@@ -211,7 +211,7 @@ def test_stores_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "full/classes/letter").write_text("")
     assert "not empty" in refused(str(tmp_path / "full"))
     about = store / "classes/census.json"
-    about.write_text(about.read_text().replace('"format": 1', '"format": 99'))
+    about.write_text(about.read_text().replace(f'"format": {FORMAT_VERSION}', '"format": 99'))
     assert "format version 99" in refused(str(store), "-v", "ashton-5-4v0", "--resume")
     shutil.rmtree(store)
     census(VARIANT, plies=2, store=store, resume=True)
