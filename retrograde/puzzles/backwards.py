@@ -34,7 +34,7 @@ def earlier_positions(variant: Variant, position: Position) -> list[Position]:
     >>> from tablut.variants import load_variant
     >>> variant = load_variant("ashton-5-4v0")
     >>> [str(before) for before in earlier_positions(variant, Position.parse("2b2/5/bK2b/5/2b2 b", 5))][:2]
-    ['2b2/5/b3b/1K3/2b2 w', '2b2/5/b3b/5/1Kb2 w']
+    ['2b2/5/b3b/1K3/2b2 w', '2b2/5/b1K1b/5/2b2 w']
     """
     side = "w" if position.side == "b" else "b"
     found = []

@@ -1,0 +1,321 @@
+"""``tablut puzzle solve``: one position, or the stipulations of a puzzle file."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.cli.options import PositionOption, VariantOption, read_position, read_text
+from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
+from tablut.errors import InputError
+from tablut.files import write_text
+from tablut.position import Position
+from tablut.results import Result
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from retrograde.puzzles.certificate import Certificate
+    from retrograde.puzzles.puzzle_file import Puzzle
+    from retrograde.puzzles.solution import Limits, Solution
+    from tablut.prober import Prober
+
+__all__ = ["MemoryOption", "NodesOption", "StoreOption", "find_tablebase", "solve_command"]
+
+NodesOption = Annotated[int, typer.Option("--nodes", min=1, help="Moves to be made on the board, for each position.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", min=0.0, help="Wall time for each position.")]
+MemoryOption = Annotated[int, typer.Option("--memory", metavar="MIB", min=1, help="For the transposition tables.")]
+Positions = Annotated[
+    int,
+    typer.Option(
+        "--positions", min=0, help="Most positions of an exhaustive listing, which can prove a draw; 0: none."
+    ),
+]
+StoreOption = Annotated[
+    Path | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase. [default: what ships, if anything]")
+]
+
+
+class BoundsResult(Result):
+    """What is proved about a side's chances, in plies."""
+
+    win_within: int | None
+    no_win_within: int
+    never: bool
+
+
+class SolutionResult(Result):
+    """A solved position; see `retrograde.puzzles.solution.Solution`."""
+
+    variant: str
+    position: str
+    status: str
+    wdl: str | None
+    dtm: int | None
+    winner: str | None
+    line: list[str]
+    winning_moves: list[str]
+    other_winning_moves: list[str] | None = None
+    open_moves: list[str]
+    bounds: dict[str, BoundsResult]
+    nodes: int
+    seconds: float
+    source: str
+    reason: str
+
+
+class _Solved(SolutionResult):
+    proof: str | None
+    proof_positions: int | None
+    svg: str | None
+
+
+class PuzzleResult(Result):
+    """A puzzle with what became of its claims."""
+
+    id: str
+    claim: str
+    verdict: str
+    solution: SolutionResult
+
+
+class _File(Result):
+    file: str
+    checked: int
+    holds: int
+    refuted: int
+    unknown: int
+    without_claim: int
+    nodes: int
+    puzzles: list[PuzzleResult]
+
+
+@command
+def solve_command(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="A puzzle file, or one that ships (collection, ashton, mcgill …)."),
+    ] = None,
+    variant: VariantOption = "ashton",
+    position: PositionOption = None,
+    nodes: NodesOption = 50_000_000,
+    seconds: Seconds = None,
+    memory: MemoryOption = 256,
+    positions: Positions = 250_000,
+    tablebase: StoreOption = None,
+    plies_left: Annotated[
+        int | None, typer.Option("--plies-left", min=0, help="Plies before a draw. [default: the variant's move limit]")
+    ] = None,
+    all_wins: Annotated[bool, typer.Option("--all-wins", help="Look for wins that take longer as well.")] = False,
+    save_proof: Annotated[
+        Path | None, typer.Option("--save-proof", metavar="FILE", help="Write the winner's whole strategy.")
+    ] = None,
+    proof_positions: Annotated[
+        int, typer.Option("--proof-positions", min=1, help="Most positions of a saved strategy.")
+    ] = 2_000_000,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the line as a strip of boards.")
+    ] = None,
+) -> Reply:
+    """Prove win, loss or draw of a position, or check the stipulations of a puzzle file.
+
+    Exit code 1 tells that a stipulation is refuted, 3 that the limits ran out before a proof.
+    """
+    from retrograde.puzzles.solution import Limits
+
+    limits = Limits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
+    if file is not None:
+        if position is not None or save_proof is not None or svg is not None or plies_left is not None:
+            raise InputError(f"puzzle file {file!r}: leave out --position, --plies-left, --save-proof and --svg")
+        return _solve_file(file, variant, limits, tablebase, all_wins)
+    rules = load_variant(variant)
+    asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
+    # What a tablebase says cannot be checked by who has only the rules.
+    prober = None if save_proof is not None else find_tablebase(rules, tablebase)
+    solution = interruptible(partial(_solve, rules, asked, limits, prober, plies_left, all_wins))
+    proof = None
+    if save_proof is not None:
+        proof = interruptible(partial(_prove, rules, solution, limits, proof_positions))
+        proof.write(save_proof)
+    if svg is not None:
+        from retrograde.puzzles.strip import draw_strip
+
+        write_text(svg, draw_strip(rules, asked, solution.line, title=_verdict(solution)))
+    result = _Solved(
+        **_result(solution).model_dump(),
+        proof=None if save_proof is None else str(save_proof),
+        proof_positions=None if proof is None else len(proof.strategy),
+        svg=None if svg is None else str(svg),
+    )
+    code = 0 if solution.status == "proved" else EXIT_UNKNOWN
+    return Reply(result, lambda console: _show(console, rules, solution, result), code)
+
+
+def find_tablebase(variant: Variant, store: Path | None) -> Prober | None:
+    """Return the tablebase that is named, or what ships for a variant."""
+    from tablut.prober import find_prober
+
+    return find_prober(variant, store)
+
+
+def _solve(
+    variant: Variant,
+    position: Position,
+    limits: Limits,
+    prober: Prober | None,
+    plies_left: int | None = None,
+    all_wins: bool = False,
+) -> Solution:
+    from retrograde.puzzles.solver import solve
+
+    return solve(variant, position, limits=limits, prober=prober, plies_left=plies_left, all_wins=all_wins)
+
+
+def _prove(variant: Variant, solution: Solution, limits: Limits, most: int) -> Certificate:
+    from retrograde.puzzles.certificate import build_certificate
+    from retrograde.puzzles.win_search import Budget, WinSearch
+    from tablut.engine import engine_for
+
+    if solution.winner is None or not solution.dtm:
+        raise InputError(f"position '{solution.position}': no win is proved, so there is no strategy to save")
+    engine = engine_for(variant)
+    search = WinSearch(engine, int(solution.winner == "black"), limits.memory_bytes, Budget(limits))
+    board = engine.board(solution.position.cells, solution.position.side)
+    return build_certificate(engine, search, board, solution.dtm, most)
+
+
+def _result(solution: Solution) -> SolutionResult:
+    later = solution.other_winning_moves
+    return SolutionResult(
+        variant=solution.variant.name,
+        position=str(solution.position),
+        status=solution.status,
+        wdl=solution.wdl,
+        dtm=solution.dtm,
+        winner=solution.winner,
+        line=[str(move) for move in solution.line],
+        winning_moves=[str(move) for move in solution.winning_moves],
+        other_winning_moves=None if later is None else [str(move) for move in later],
+        open_moves=[str(move) for move in solution.open_moves],
+        bounds={
+            side: BoundsResult(win_within=bounds.win_within, no_win_within=bounds.no_win_within, never=bounds.never)
+            for side, bounds in solution.bounds.items()
+        },
+        nodes=solution.nodes,
+        seconds=round(solution.seconds, 3),
+        source=solution.source,
+        reason=solution.reason,
+    )
+
+
+def _verdict(solution: Solution) -> str:
+    """Return what is known, in words."""
+    if solution.winner is not None:
+        return f"{solution.winner} wins" + ("" if solution.dtm is None else f" in {solution.dtm}")
+    return {"draw": "a draw", "unresolved": "unresolved: the history decides"}.get(solution.wdl or "", "unknown")
+
+
+def _proven_bounds(solution: Solution) -> list[str]:
+    lines = []
+    for side, bounds in solution.bounds.items():
+        if bounds.never:
+            lines.append(f"{side} cannot force a win")
+        else:
+            within = "" if bounds.win_within is None else f"wins within {bounds.win_within}, "
+            lines.append(f"{side}: {within}no win within {bounds.no_win_within} plies")
+    return lines
+
+
+def _show(console: Console, variant: Variant, solution: Solution, result: _Solved) -> None:
+    from tablut.cli.draw import draw_board, legend
+
+    console.print(draw_board(variant, solution.position.rows()))
+    console.print(legend(variant))
+    console.print(f"{variant.name}  {solution.position}", soft_wrap=True)
+    console.print(f"[bold]{_verdict(solution)}[/bold]" + (f"  ({solution.reason})" if solution.reason else ""))
+    if solution.status == "unknown":
+        for line in _proven_bounds(solution):
+            console.print(f"proved: {line}")
+    if result.line:
+        console.print("line: " + " ".join(result.line), soft_wrap=True)
+    if result.winning_moves:
+        what = "only move" if len(result.winning_moves) == 1 and not result.open_moves else "moves"
+        console.print(f"{what} that attain{'s' * (what == 'only move')} it: {', '.join(result.winning_moves)}")
+    if result.other_winning_moves is not None:
+        console.print(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}", soft_wrap=True)
+    if result.open_moves:
+        console.print(f"moves not settled: {', '.join(result.open_moves)}", soft_wrap=True)
+    console.print(f"[dim]by {result.source}; {result.nodes:,} nodes, {result.seconds:.2f} s[/dim]")
+    if result.proof:
+        console.print(f"[dim]strategy for {result.proof_positions:,} positions in {result.proof}[/dim]")
+    if result.svg:
+        console.print(f"[dim]drawn to {result.svg}[/dim]")
+
+
+# -- puzzle files ----------------------------------------------------------------------
+
+
+def _solve_file(file: str, variant: str, limits: Limits, tablebase: Path | None, all_wins: bool) -> Reply:
+    from retrograde.puzzles.puzzle_file import judge, parse_puzzles, read_puzzle_text
+
+    text = read_text(file, "puzzle file") if file == "-" else read_puzzle_text(file)
+    puzzles = parse_puzzles(file, text, variant)
+    results = []
+    with progress("puzzles") as display:
+        task = display.add_task("", total=len(puzzles))
+        for puzzle in puzzles:
+            rules = load_variant(puzzle.variant)
+            prober = find_tablebase(rules, tablebase)
+            solution = interruptible(partial(_solve, rules, puzzle.position, limits, prober, all_wins=all_wins))
+            verdict = judge(puzzle, solution)
+            results.append(
+                PuzzleResult(id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=_result(solution))
+            )
+            display.advance(task)
+    counts = {
+        name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")
+    }
+    unsolved = any(result.verdict == "none" and result.solution.status == "unknown" for result in results)
+    found = _File(
+        file=file,
+        checked=len(results),
+        holds=counts["holds"],
+        refuted=counts["refuted"],
+        unknown=counts["unknown"],
+        without_claim=counts["none"],
+        nodes=sum(result.solution.nodes for result in results),
+        puzzles=results,
+    )
+    code = EXIT_NO if found.refuted else EXIT_UNKNOWN if found.unknown or unsolved else 0
+    return Reply(found, lambda console: _show_file(console, found), code)
+
+
+def _claim(puzzle: Puzzle) -> str:
+    claim = "" if puzzle.stipulation is None else str(puzzle.stipulation)
+    if puzzle.first is not None:
+        claim += f"{', ' * bool(claim)}first move {' '.join(map(str, puzzle.first))}"
+    return claim
+
+
+def _show_file(console: Console, result: _File) -> None:
+    colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}
+    for puzzle in result.puzzles:
+        solution = puzzle.solution
+        value = f"{solution.winner} wins in {solution.dtm}" if solution.winner and solution.dtm else solution.wdl
+        moves = " ".join(solution.winning_moves[:4]) + (" …" if len(solution.winning_moves) > 4 else "")
+        console.print(
+            f"[{colours[puzzle.verdict]}]{puzzle.verdict:>8}[/]  {puzzle.id:<16} {value or 'unknown':<18} {moves:<12} "
+            f"[dim]{solution.nodes:,} nodes[/dim]",
+            soft_wrap=True,
+        )
+        if puzzle.verdict in ("refuted", "unknown"):
+            console.print(f"{'':>10}claimed: {puzzle.claim}\n{'':>10}{solution.position}", soft_wrap=True)
+    console.print(
+        f"{result.checked} puzzles: {result.holds} hold, {result.refuted} refuted, {result.unknown} unknown"
+        + (f", {result.without_claim} without a claim" if result.without_claim else "")
+        + f"; {result.nodes:,} nodes"
+    )
