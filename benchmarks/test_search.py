@@ -40,7 +40,7 @@ def test_nodes_a_second(benchmark, name):
 
 
 def test_time_to_depth(benchmark):
-    """CPU seconds to each depth from ashton's start, the table empty at first."""
+    """CPU seconds to each depth from ashton's start, the table empty before each."""
     board = Board("ashton")
     searcher = Searcher(board.variant)
     depth = 14 if benchmark.enabled else 4
