@@ -152,7 +152,7 @@ def new_state(size: int, table: NDArray[np.uint64]) -> State:
     """Return a state for boards of a size, with a transposition table."""
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
-    # Grows with both, as in most engines; the constants were chosen by matches.
+    # Grows with both, as in most engines, with customary constants.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return State(
         board=np.zeros(2 * size + 4, dtype=np.uint32),
