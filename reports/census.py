@@ -8,11 +8,9 @@ small ones again.
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from reports.rendering import Artefact, figure, page
+from reports.rendering import Artefact, figure, page, stored_results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,13 +32,7 @@ _COMPLETE = (
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored censuses by variant, in the order of the page; those that are there."""
-    folder = resources.files("reports") / "data" / "census"
-    found = {}
-    for name in (*_GROWING, *_COMPLETE):
-        entry = folder / f"{name}.json"
-        if entry.is_file():
-            found[name] = json.loads(entry.read_text(encoding="utf-8"))
-    return found
+    return stored_results("census", (*_GROWING, *_COMPLETE))
 
 
 def artefacts() -> list[Artefact]:

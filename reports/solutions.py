@@ -6,11 +6,9 @@ with the command, time and memory of each; the small ones are solved again by te
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from reports.rendering import Artefact, drawing, figure, page
+from reports.rendering import Artefact, drawing, figure, page, stored_results
 from retrograde.puzzles.strip import draw_strip
 from retrograde.tiers import generations, tier_graph
 from tablut.position import Move, Position
@@ -34,13 +32,7 @@ _BOARDS = (
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored solutions by variant, in the order of the pages; those that are there."""
-    folder = resources.files("reports") / "data" / "solutions"
-    found = {}
-    for name in _BOARDS:
-        entry = folder / f"{name}.json"
-        if entry.is_file():
-            found[name] = json.loads(entry.read_text(encoding="utf-8"))
-    return found
+    return stored_results("solutions", _BOARDS)
 
 
 def artefacts() -> list[Artefact]:
