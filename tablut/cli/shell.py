@@ -104,6 +104,9 @@ def run(args: Sequence[str]) -> int:
         result = get_command(app)(list(args), prog_name="tablut", standalone_mode=False, obj=list(args))
     except typer.TyperException as error:
         command = " ".join(["tablut", *args[:1]]) if args and not args[0].startswith("-") else "tablut"
+        # Some errors know how deep among the sub-commands they arose.
+        if (context := getattr(error, "ctx", None)) is not None:
+            command = context.command_path
         message = error.format_message().rstrip(".")
         return _refuse(f"{message}; see `{command} --help`")
     except TablutError as error:

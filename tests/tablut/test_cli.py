@@ -71,6 +71,7 @@ def test_provenance(capsys: Captured) -> None:
         (["bounds", "--nosuch"], ["--nosuch", "tablut bounds --help"]),
         (["--nosuch"], ["--nosuch", "`tablut --help`"]),
         (["bounds", "-v"], ["-v", "tablut bounds --help"]),
+        (["symmetry", "verify", "--nosuch"], ["--nosuch", "`tablut symmetry verify --help`"]),
         (["variants", "ashton", "bologna"], ["bologna", "tablut variants --help"]),
         (["bounds", "-v", "asthon"], ["asthon", "did you mean 'ashton'"]),
         (["bounds", "-v", "no/such.toml"], ["no/such.toml", "No such file"]),
