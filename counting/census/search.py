@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "Observer", "Search", "Silent"]
 
 _LEAST_ROWS = 1 << 18
+_MERGE_ROWS = 1 << 25
+_MERGES = 32
 _INTERPRETER_BYTES = 384 << 20
 
 
@@ -245,7 +247,10 @@ class Search:
                 f"--memory: a leaf of ply {ply} has {largest:,} children; each task needs "
                 f"{(largest * per_child >> 20) + 200:,} MiB more, one a thread"
             )
-        share = self._share(int(counts.sum()), most)
+        # No larger than need be: memory that is touched for the first time costs the system more than the
+        # merge. No smaller: every merge opens every file of children.
+        total = int(counts.sum())
+        share = self._share(total, min(most, max(_MERGE_ROWS, -(-total // _MERGES))))
         ranges = cut(counts, share)
         known = tuple(path for record in self.records[ply % 2 :: 2] for path in self.store.parts(record))
         name = _plan_name("merge", plan, [path.name for path in children], ranges)
