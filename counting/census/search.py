@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from counting.census.buckets import leaf_sums
+from counting.census.buckets import FIXING, leaf_sums
 from counting.census.files import open_rows
 from counting.census.store import LEAF_BITS
 from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
@@ -171,6 +171,8 @@ class Search:
         counts, sums = np.zeros(1 << LEAF_BITS, dtype=np.int64), np.zeros(1 << LEAF_BITS, dtype=np.uint64)
         leaf_sums(rows, LEAF_BITS, counts, sums)
         tools = toolbox(self.variant, self.full)
+        # Classes are taken under the symmetries that keep the start.
+        rows[0, -1] |= np.uint64((tools.order.bit_length() - 1) << FIXING)
         stats = write_part(self.store.part(0, 0), tools, rows, (counts, sums), "start", {"children": 0}, 0.0)
         self._commit({"ply": 0, "plan": "start", "parts": 1, "stats": {**stats, "cpu": 0.0}, "counters": [0, 0, 0, 0]})
 

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.buckets import compact, copy_leaves, leaf_sums, mark_known, mark_unique, scatter, table_bits
+from counting.census.buckets import (
+    compact,
+    copy_leaves,
+    leaf_sums,
+    mark_known,
+    mark_unique,
+    scatter,
+    table_bits,
+)
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, expand_canonical
 from counting.census.files import RowFile, open_rows, read_rows, write_rows
 from counting.census.memory import room
@@ -248,7 +256,7 @@ def write_part(
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
-    survey(tools.tables, tools.images, tools.space, tools.order, rows, counts, moves, counters, material)
+    survey(tools.tables, tools.space, tools.order, rows, counts, moves, counters, material)
     stats = {
         **extra,
         "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
