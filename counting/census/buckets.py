@@ -87,27 +87,35 @@ def copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int)
 
 
 @kernel
-def leaf_sums(rows: NDArray[np.uint64], leaf_bits: int, counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> None:
-    """Add to the number and the hash sum of each leaf's rows."""
+def leaf_sums(
+    rows: NDArray[np.uint64],
+    leaf_bits: int,
+    leaves: NDArray[np.uint16],
+    counts: NDArray[np.int64],
+    sums: NDArray[np.uint64],
+) -> None:
+    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows."""
     width = rows.shape[1]
-    base, number_of, sum_of = pointer(rows), pointer(counts), pointer(sums)
+    base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
         row = advance(base, index * width)
         value = row_hash(row, width)
         leaf = I64(value >> U64(64 - leaf_bits))
+        leaf_of[index] = np.uint16(leaf)
         number_of[leaf] += 1
         sum_of[leaf] += row_sum(value, row, width)
 
 
 @kernel
-def scatter(rows: NDArray[np.uint64], leaf_bits: int, cursors: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+def scatter(
+    rows: NDArray[np.uint64], leaves: NDArray[np.uint16], cursors: NDArray[np.int64], out: NDArray[np.uint64]
+) -> None:
     """Copy rows to where the cursors of their leaves point, and move these on."""
     width = rows.shape[1]
-    base, cursor, target = pointer(rows), pointer(cursors), pointer(out)
+    base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
-        row = advance(base, index * width)
-        leaf = I64(row_hash(row, width) >> U64(64 - leaf_bits))
-        copy_row(advance(target, cursor[leaf] * width), row, width)
+        leaf = I64(leaf_of[index])
+        copy_row(advance(target, cursor[leaf] * width), advance(base, index * width), width)
         cursor[leaf] += 1
 
 

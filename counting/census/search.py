@@ -169,7 +169,7 @@ class Search:
     def _commit_start(self) -> None:
         rows = start_rows(self.variant, self.full)
         counts, sums = np.zeros(1 << LEAF_BITS, dtype=np.int64), np.zeros(1 << LEAF_BITS, dtype=np.uint64)
-        leaf_sums(rows, LEAF_BITS, counts, sums)
+        leaf_sums(rows, LEAF_BITS, np.empty(1, dtype=np.uint16), counts, sums)
         tools = toolbox(self.variant, self.full)
         # Classes are taken under the symmetries that keep the start.
         rows[0, -1] |= np.uint64((tools.order.bit_length() - 1) << FIXING)

@@ -175,9 +175,10 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     counts, sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
     leaf_bits = leaves.bit_length() - 1
     children = children[:found]
-    leaf_sums(children, leaf_bits, counts, sums)
+    leaf_of = room("leaves", 2 * found).view(np.uint16)
+    leaf_sums(children, leaf_bits, leaf_of, counts, sums)
     ordered = _room("rows", found, tools.tables.words)
-    scatter(children, leaf_bits, np.cumsum(counts) - counts, ordered)
+    scatter(children, leaf_of, np.cumsum(counts) - counts, ordered)
     stats = {"children": found, "counters": counters.tolist(), "cpu": time.thread_time() - began}
     write_rows(task.target, ordered, (counts, sums, np.zeros_like(counts)), {"plan": task.plan, "stats": stats})
     # What the file says of itself lacks its own writing; what is reported does not.

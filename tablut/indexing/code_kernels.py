@@ -128,10 +128,15 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
             low += more
             high += above + (U64(1) if low < more else U64(0))
         code = advance(pointer(codes), index * x.code_bytes)
-        for byte in range(x.code_bytes):
+        # A fixed number of bytes becomes a single store.
+        if x.code_bytes >= 8:
+            for byte in range(8):
+                code[byte] = np.uint8((low >> U64(8 * byte)) & U64(0xFF))
+            low = high
+            code = advance(code, 8)
+        for byte in range(x.code_bytes & 7 if x.code_bytes < 16 else 8):
             code[byte] = np.uint8(low & U64(0xFF))
-            low = (low >> U64(8)) | (high << U64(56))
-            high >>= U64(8)
+            low >>= U64(8)
 
 
 @inlined
@@ -246,11 +251,10 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
         row = advance(pointer(rows), index * width)
         code = advance(pointer(codes), index * x.code_bytes)
         low, high = U64(0), U64(0)
-        for byte in range(x.code_bytes):
-            if byte < 8:
-                low |= U64(code[byte]) << U64(8 * byte)
-            else:
-                high |= U64(code[byte]) << U64(8 * (byte - 8))
+        for byte in range(min(x.code_bytes, 8)):
+            low |= U64(code[byte]) << U64(8 * byte)
+        for byte in range(8, x.code_bytes):
+            high |= U64(code[byte]) << U64(8 * (byte - 8))
         for word in range(width):
             row[word] = U64(0)
         if not less(low, high, x.prefix[2 * kings], x.prefix[2 * kings + 1]):
