@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT_VERSION", "RowFile", "open_rows", "read_rows", "write_rows"]
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 _MAGIC: Final = b"TABLROWS"
 _HEAD: Final = struct.Struct("<8sIII")
 _STEP: Final = 1 << 18
