@@ -11,7 +11,7 @@ from tablut.errors import OutputError
 __all__ = ["write_bytes", "write_text"]
 
 
-def write_bytes(target: Path, content: bytes, hint: str = "") -> None:
+def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool = False) -> None:
     """Write a file under a temporary name in its folder, then rename it.
 
     Parameters
@@ -22,6 +22,8 @@ def write_bytes(target: Path, content: bytes, hint: str = "") -> None:
         All of it.
     hint : str
         The way out, appended to the error message.
+    lasting : bool
+        Have it on the disk before it gets its name: it survives a loss of power.
 
     Raises
     ------
@@ -36,6 +38,9 @@ def write_bytes(target: Path, content: bytes, hint: str = "") -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
+                if lasting:
+                    file.flush()
+                    os.fsync(file.fileno())
             Path(temporary).chmod(0o644)
             Path(temporary).replace(target)
         except BaseException:
@@ -45,6 +50,6 @@ def write_bytes(target: Path, content: bytes, hint: str = "") -> None:
         raise OutputError(f"output file {str(target)!r}: {error.strerror}{hint}") from error
 
 
-def write_text(target: Path, content: str, hint: str = "") -> None:
+def write_text(target: Path, content: str, hint: str = "", *, lasting: bool = False) -> None:
     """Write a text file in UTF-8, as `write_bytes` does."""
-    write_bytes(target, content.encode(), hint)
+    write_bytes(target, content.encode(), hint, lasting=lasting)

@@ -7,7 +7,8 @@ processor's cache holds, by the next bits of the hash. Words are compared, hashe
 place them.
 
 The sum of the hashes of a leaf's rows is its checksum: a changed, missing or doubled
-row changes it.
+row changes it. Two bits of a child are no part of the position (`FIXING`): they count for
+the checksum, and for nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +22,22 @@ from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_rows", "compact", "copy_leaves", "leaf_sums", "mark_known", "mark_unique", "scatter", "table_bits"]
+__all__ = [
+    "FIXING",
+    "check_rows",
+    "compact",
+    "copy_leaves",
+    "leaf_sums",
+    "mark_known",
+    "mark_unique",
+    "scatter",
+    "table_bits",
+]
+
+FIXING: Final = 60
+"""The first of two bits of a child's last word: the logarithm of how many symmetries keep the position."""
+
+_POSITION: Final = (1 << 64) - 1 - (3 << FIXING)
 
 CACHED_ROWS: Final = 8192
 """Rows of a leaf that the cache holds together with their table; more are split first."""
@@ -31,23 +47,31 @@ CACHED_ROWS: Final = 8192
 def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
     """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design."""
     mixed = U64(0x7461626C75743032)
-    for word in range(width):
+    for word in range(width - 1):
         mixed = (mixed ^ row[word]) * U64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> U64(29)
+    mixed = (mixed ^ (row[width - 1] & U64(_POSITION))) * U64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> U64(29)
     mixed *= U64(0x94D049BB133111EB)
     return mixed ^ (mixed >> U64(32))
 
 
 @inlined
+def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
+    """Return what a row of this hash adds to a checksum, by all of its bits."""
+    return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
+
+
+@inlined
 def same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> bool:
-    """Return whether two rows are equal."""
-    if one[0] != other[0]:
+    """Return whether two rows are the same position."""
+    if width > 1 and one[0] != other[0]:
         return False
-    if width > 1 and one[1] != other[1]:
+    if width > 2 and one[1] != other[1]:
         return False
-    if width > 2 and one[2] != other[2]:
+    if width > 3 and one[2] != other[2]:
         return False
-    return not (width > 3 and one[3] != other[3])
+    return bool(((one[width - 1] ^ other[width - 1]) & U64(_POSITION)) == U64(0))
 
 
 @inlined
@@ -63,26 +87,35 @@ def copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int)
 
 
 @kernel
-def leaf_sums(rows: NDArray[np.uint64], leaf_bits: int, counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> None:
-    """Add to the number and the hash sum of each leaf's rows."""
+def leaf_sums(
+    rows: NDArray[np.uint64],
+    leaf_bits: int,
+    leaves: NDArray[np.uint16],
+    counts: NDArray[np.int64],
+    sums: NDArray[np.uint64],
+) -> None:
+    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows."""
     width = rows.shape[1]
-    base, number_of, sum_of = pointer(rows), pointer(counts), pointer(sums)
+    base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
-        value = row_hash(advance(base, index * width), width)
+        row = advance(base, index * width)
+        value = row_hash(row, width)
         leaf = I64(value >> U64(64 - leaf_bits))
+        leaf_of[index] = np.uint16(leaf)
         number_of[leaf] += 1
-        sum_of[leaf] += value
+        sum_of[leaf] += row_sum(value, row, width)
 
 
 @kernel
-def scatter(rows: NDArray[np.uint64], leaf_bits: int, cursors: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+def scatter(
+    rows: NDArray[np.uint64], leaves: NDArray[np.uint16], cursors: NDArray[np.int64], out: NDArray[np.uint64]
+) -> None:
     """Copy rows to where the cursors of their leaves point, and move these on."""
     width = rows.shape[1]
-    base, cursor, target = pointer(rows), pointer(cursors), pointer(out)
+    base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
-        row = advance(base, index * width)
-        leaf = I64(row_hash(row, width) >> U64(64 - leaf_bits))
-        copy_row(advance(target, cursor[leaf] * width), row, width)
+        leaf = I64(leaf_of[index])
+        copy_row(advance(target, cursor[leaf] * width), advance(base, index * width), width)
         cursor[leaf] += 1
 
 
@@ -109,9 +142,10 @@ def check_rows(
         total = U64(0)
         wrong = False
         for _ in range(counts[leaf]):
-            value = row_hash(advance(pointer(rows), index * width), width)
+            row = advance(pointer(rows), index * width)
+            value = row_hash(row, width)
             wrong |= I64(value >> U64(64 - leaf_bits)) != first + leaf
-            total += value
+            total += row_sum(value, row, width)
             index += 1
         if wrong or total != sums[leaf]:
             return first + leaf
@@ -226,7 +260,7 @@ def mark_unique(
         for index in range(size):
             row = advance(source, index * width)
             value = row_hash(row, width)
-            checksum += value
+            checksum += row_sum(value, row, width)
             slot = slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
             while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
@@ -288,7 +322,7 @@ def mark_known(
             row = advance(pointer(known), index * width)
             index += 1
             value = row_hash(row, width)
-            checksum += value
+            checksum += row_sum(value, row, width)
             slot = slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
             while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
@@ -312,8 +346,8 @@ def compact(
 ) -> int:
     """Move the distinct rows that are not dead to the front of the array, in the order of leaves.
 
-    ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf; returned is
-    how many there are.
+    ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf, as they are
+    without the bits `FIXING`, which `counting.census.survey` clears; returned is how many there are.
     """
     width = rows.shape[1]
     kept = 0

@@ -4,7 +4,8 @@ The images of a parent's attackers and defenders under the whole group are made 
 ply changes few cells, so each image of a child is an image of the parent less the cell
 that was left, with the cell that was reached. Which image is least is often known
 from the king's cell alone, or from the pieces that did not move; only what is left
-after that is compared, eight images at once (`tablut.engine.vector`).
+after that is compared, eight images at once (`tablut.engine.vector`). How many images are least
+together is how many symmetries keep the child: its orbit need not be found again.
 
 Quiet moves are not made on a board either: where no piece can be captured and the
 king cannot fall, a ply decides nothing but an escape.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from counting.census.buckets import FIXING
 from tablut.engine.canonical import ImageTables, table_entries
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import capture_directions, flat, judge, neighbour, toggle, toggle_captured
@@ -37,7 +39,7 @@ __all__ = ["BLACK_WON", "DECIDED", "EXPANSION_COUNTERS", "cell_images", "expand_
 DECIDED: Final = 63
 """The bit of the last word that marks a decided position."""
 BLACK_WON: Final = 62
-"""The bit of the last word that says who won it. No board's packing reaches so far."""
+"""The bit of the last word that says who won it. No board's packing reaches so far, nor to `FIXING`."""
 
 EXPANSION_COUNTERS: Final = 4
 """Counters of `expand_canonical`, in positions: parents, moves, capturing moves, captured soldiers."""
@@ -147,8 +149,8 @@ def expand_canonical(
     words : ndarray of uint64, shape (n, W)
         Canonical positions; those marked as decided are passed over.
     children : ndarray of uint64, shape (m, W)
-        Receives the children, marked where they are decided. Room for 4C more than
-        there are is needed.
+        Receives the children, marked where they are decided, with the bits `FIXING`. Room for
+        4C more than there are is needed.
     counters : ndarray of int64, shape (EXPANSION_COUNTERS,)
         Is added to, each parent counting as often as its orbit has members.
 
@@ -186,8 +188,8 @@ def expand_canonical(
         settled = I64(least_images(rows, entries, I64(count), I64(candidates[home]), advance(table, 16 * white_slot)))
         low, high = board_bits(word, width, 0, cells)
         count = table_entries(low, high, size, entries)
-        fixing = I64(least_images(rows, entries, I64(count), settled, advance(table, 16 * black_slot)))
-        orbit = order // popcount(fixing)
+        least_of_all = I64(least_images(rows, entries, I64(count), settled, advance(table, 16 * black_slot)))
+        orbit = order // popcount(least_of_all)
         before, capturing, captured = total, 0, 0
 
         shift = 16 - (side << 4)
@@ -275,12 +277,13 @@ def expand_canonical(
                                 entries[0], entries[1] = foe_first, empty
                             remaining = I64(least_images(table, entries, I64(2), remaining, least))
                         number = trailing_zeros(remaining)
+                        fixing = trailing_zeros(popcount(remaining))
                         own_lane = lane(table, own_first, own_second, number)
                         foe_lane = lane(table, foe_first, empty, number)
                         tail = U64(kings[king * 8 + number]) | (U64(side ^ 1) << U64(king_bits))
-                        flags = U64(0)
+                        flags = U64(fixing) << U64(FIXING)
                         if outcome != UNDECIDED:
-                            flags = U64(1) << U64(DECIDED)
+                            flags |= U64(1) << U64(DECIDED)
                             if outcome in (KING_CAPTURED, NO_MOVES_WHITE):
                                 flags |= U64(1) << U64(BLACK_WON)
                         child = advance(pointer(children), total * width)

@@ -2,14 +2,16 @@
 
 A file is written under a temporary name and renamed, so that one which has its name is
 complete. Layout, little-endian: 8 bytes of magic, the format version, the length and
-the CRC-32 of the header (uint32 each); the header (JSON); three index arrays of one entry
-a leaf (rows int64, hash sums uint64, moves int64), whose CRC-32 the header holds; the
-rows. Files of children hold W times uint64 each; parts of a ply, which are kept, hold the code of
-each (`tablut.indexing.codes`), half as long or less, wherever codes fit kernels. Checksums are of
-the rows in either case: a damaged code is another position.
+the CRC-32 of the header (uint32 each); the header (JSON, with spaces behind it so that the
+rows begin at a page); three index arrays of one entry a leaf (rows int64, hash sums
+uint64, moves int64), whose CRC-32 the header holds; the rows. Files of children hold W
+times uint64 each; parts of a ply, which are kept, hold the code of each
+(`tablut.indexing.codes`), half as long or less, wherever codes fit kernels. Checksums
+are of the rows in either case: a damaged code is another position.
 
-Non-guarantee: nothing is forced out of the system's cache. After a power failure a file
-may be damaged, which is detected when it is read, as any other damage is.
+Parts are on the disk before they get their names. Non-guarantee: files of children need not
+be. After a power failure one may be damaged, which is detected when it is read, as any
+other damage is.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import sys
 import tempfile
 import zlib
 from contextlib import contextmanager
@@ -27,13 +28,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from counting.census.buckets import check_rows
+from counting.census.memory import PAGE, aligned, read_span, room, write_span
 from tablut.errors import InputError, OutputError
 from tablut.indexing.code_kernels import decode_rows, encode_rows
 from tablut.indexing.codes import position_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import IO
 
     from numpy.typing import NDArray
 
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT_VERSION", "RowFile", "open_rows", "read_rows", "write_rows"]
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 _MAGIC: Final = b"TABLROWS"
 _HEAD: Final = struct.Struct("<8sIII")
-_STEP: Final = 1 << 16
+_STEP: Final = 1 << 18
 """Rows that are coded at once."""
 
 
@@ -126,31 +127,31 @@ def write_rows(
         **({} if codes is None else {"codes": list(codes)}),
     }
     text = json.dumps(full).encode()
+    text += b" " * (-(_HEAD.size + len(text) + len(arrays)) % PAGE)
+    head = _HEAD.pack(_MAGIC, FORMAT_VERSION, len(text), zlib.crc32(text)) + text + arrays
+    rows = np.ascontiguousarray(rows)
     with _reported(path, "write it"):
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         try:
             with os.fdopen(descriptor, "wb", buffering=0) as file:
-                file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION, len(text), zlib.crc32(text)))
-                file.write(text)
-                file.write(arrays)
-                for start in range(0, len(rows), _STEP):
-                    content = _stored(rows[start : start + _STEP], codes)
-                    while content:
-                        content = content[file.write(content) :]
+                write_span(file, np.frombuffer(head, dtype=np.uint8))
+                if codes is None:
+                    write_span(file, rows.astype("<u8", copy=False).reshape(-1).view(np.uint8))
+                else:
+                    for start in range(0, len(rows), _STEP):
+                        write_span(file, _encoded(rows[start : start + _STEP], _tables(codes)))
+                    os.fsync(file)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
 
 
-def _stored(rows: NDArray[np.uint64], codes: tuple[int, int, int, int] | None) -> memoryview:
-    """Return rows as a file holds them."""
-    if codes is None:
-        return np.ascontiguousarray(rows).astype("<u8", copy=False).reshape(-1).view(np.uint8).data
-    tables = _tables(codes)
-    out = np.empty((len(rows), tables.code_bytes), dtype=np.uint8)
-    encode_rows(tables, np.ascontiguousarray(rows), out)
-    return out.reshape(-1).data
+def _encoded(rows: NDArray[np.uint64], tables: CodeTables) -> NDArray[np.uint8]:
+    """Return the codes of rows, flat, in memory that the next call uses again."""
+    flat = room("codes", len(rows) * tables.code_bytes)
+    encode_rows(tables, rows, flat.reshape(len(rows), tables.code_bytes))
+    return flat
 
 
 def _tables(codes: Sequence[int]) -> CodeTables:
@@ -216,7 +217,7 @@ def open_rows(path: Path) -> RowFile:
 
 
 def read_rows(
-    file: RowFile, first: int, last: int, *, check: bool = True, room: NDArray[np.uint64] | None = None
+    file: RowFile, first: int, last: int, *, check: bool = True, name: str | None = None
 ) -> NDArray[np.uint64]:
     """Return the rows of the leaves from ``first`` up to ``last``, excluded.
 
@@ -228,8 +229,8 @@ def read_rows(
         Leaves.
     check : bool
         Compare with the checksums; False leaves that to the caller.
-    room : ndarray of uint64, optional
-        Flat; where they go, if it is large enough. Memory that has been used is faster than new one.
+    name : str, optional
+        The `counting.census.memory.room` they go to, valid until it is used again; new memory without it.
 
     Raises
     ------
@@ -237,34 +238,27 @@ def read_rows(
         Naming the file, if a checksum does not fit.
     """
     width, before = file.header["words"], int(file.counts[:first].sum())
-    count = int(file.counts[first:last].sum())
-    if room is None or len(room) < count * width:
-        room = np.empty(count * width, dtype=np.uint64)
-    rows = room[: count * width].reshape(count, width)
-    each = _row_bytes(file.header)
+    count, each = int(file.counts[first:last].sum()), _row_bytes(file.header)
+    place = file.begin + each * before
     with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
-        stream.seek(file.begin + each * before)
-        if "codes" not in file.header:
-            _fill(file.path, stream, rows.reshape(-1).view(np.uint8).data)
-            if sys.byteorder == "big":
-                rows.byteswap(inplace=True)
-        else:
-            codes = np.empty((min(count, _STEP), each), dtype=np.uint8)
-            for start in range(0, count, _STEP):
-                part = codes[: min(_STEP, count - start)]
-                _fill(file.path, stream, part.reshape(-1).data)
-                decode_rows(_tables(file.header["codes"]), part, file.header["codes"][3], rows[start : start + _STEP])
+        try:
+            if "codes" not in file.header:
+                rows = read_span(stream, place, each * count, name).view("<u8").astype(np.uint64, copy=False)
+                rows = rows.reshape(count, width)
+            else:
+                tables, side = _tables(file.header["codes"]), file.header["codes"][3]
+                size = 8 * width * count
+                flat = aligned(size) if name is None else room(name, size)
+                rows = flat.view(np.uint64).reshape(count, width)
+                for start in range(0, count, _STEP):
+                    some = rows[start : start + _STEP]
+                    codes = read_span(stream, place + each * start, each * len(some), "codes")
+                    decode_rows(tables, codes.reshape(len(some), each), side, some)
+        except EOFError as error:
+            raise _damaged(file.path, "it ends early") from error
     if check:
         verify(file, rows, first, last)
     return rows
-
-
-def _fill(path: Path, stream: IO[bytes], pending: memoryview) -> None:
-    """Read as many bytes as there is room for."""
-    while pending and (got := stream.readinto(pending)):  # type: ignore[attr-defined]
-        pending = pending[got:]
-    if pending:
-        raise _damaged(path, "it ends early")
 
 
 def verify(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:

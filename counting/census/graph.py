@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, expand_canonical
 from counting.census.files import open_rows, read_rows
 from counting.census.tasks import toolbox
@@ -134,6 +135,7 @@ def state_graph(variant: Variant, search: Search) -> StateGraph:
     _, found = expand_canonical(
         tools.tables, tools.images, tools.cells, tools.order, words[parents], children, counters
     )
+    children[:, -1] &= np.uint64((1 << 64) - 1 - (3 << FIXING))
     distinct, numbers = np.unique(np.concatenate([words, children[:found]]), axis=0, return_inverse=True)
     if len(distinct) != len(words):
         raise ArithmeticError(f"{variant.name}: a move leads out of the complete census")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from counting.census.buckets import leaf_sums
+from counting.census.buckets import FIXING, leaf_sums
 from counting.census.files import open_rows
 from counting.census.store import LEAF_BITS
 from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "Observer", "Search", "Silent"]
 
 _LEAST_ROWS = 1 << 18
+_MERGE_ROWS = 1 << 25
+_MERGES = 32
 _INTERPRETER_BYTES = 384 << 20
 
 
@@ -167,8 +169,10 @@ class Search:
     def _commit_start(self) -> None:
         rows = start_rows(self.variant, self.full)
         counts, sums = np.zeros(1 << LEAF_BITS, dtype=np.int64), np.zeros(1 << LEAF_BITS, dtype=np.uint64)
-        leaf_sums(rows, LEAF_BITS, counts, sums)
+        leaf_sums(rows, LEAF_BITS, np.empty(1, dtype=np.uint16), counts, sums)
         tools = toolbox(self.variant, self.full)
+        # Classes are taken under the symmetries that keep the start.
+        rows[0, -1] |= np.uint64((tools.order.bit_length() - 1) << FIXING)
         stats = write_part(self.store.part(0, 0), tools, rows, (counts, sums), "start", {"children": 0}, 0.0)
         self._commit({"ply": 0, "plan": "start", "parts": 1, "stats": {**stats, "cpu": 0.0}, "counters": [0, 0, 0, 0]})
 
@@ -245,7 +249,10 @@ class Search:
                 f"--memory: a leaf of ply {ply} has {largest:,} children; each task needs "
                 f"{(largest * per_child >> 20) + 200:,} MiB more, one a thread"
             )
-        share = self._share(int(counts.sum()), most)
+        # No larger than need be: memory that is touched for the first time costs the system more than the
+        # merge. No smaller: every merge opens every file of children.
+        total = int(counts.sum())
+        share = self._share(total, min(most, max(_MERGE_ROWS, -(-total // _MERGES))))
         ranges = cut(counts, share)
         known = tuple(path for record in self.records[ply % 2 :: 2] for path in self.store.parts(record))
         name = _plan_name("merge", plan, [path.name for path in children], ranges)

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.spaces import spaces
-from tablut.engine.canonical import ImageTables, table_entries
-from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer, popcount
+from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
 from tablut.engine.kernels import count_moves, flat
 from tablut.engine.packing import board_bits, unpack
-from tablut.engine.vector import least_images
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +86,6 @@ def membership(variant: Variant) -> Membership:
 @kernel
 def survey(
     tables: Tables,
-    images: ImageTables,
     space: Membership,
     order: int,
     rows: NDArray[np.uint64],
@@ -100,10 +98,10 @@ def survey(
 
     Parameters
     ----------
-    tables, images, space, order
-        The variant, the group, the counted space, and the order of the group.
+    tables, space, order
+        The variant, the counted space, and the order of the group.
     rows : ndarray of uint64, shape (n, W)
-        Distinct canonical positions, the decided ones marked.
+        Distinct canonical positions, the decided ones marked; the bits `FIXING` are cleared.
     counts : ndarray of int64, shape (leaves,)
         How many of them each leaf has.
     moves : ndarray of int64, shape (leaves,)
@@ -115,10 +113,8 @@ def survey(
     """
     t = flat(tables)
     size, cells, width = t.size, t.cells, t.words
-    scratch_board, scratch_entries = np.empty(2 * size + 4, dtype=np.uint32), np.empty(size, dtype=np.int64)
-    scratch_images = np.empty(16, dtype=np.uint64)
-    board, entries, least = pointer(scratch_board), pointer(scratch_entries), pointer(scratch_images)
-    patterns, candidates = pointer(images.rows), pointer(images.candidates)
+    scratch_board = np.empty(2 * size + 4, dtype=np.uint32)
+    board = pointer(scratch_board)
     total, index = pointer(counters), 0
     for leaf in range(len(counts)):
         leaf_moves = 0
@@ -127,16 +123,10 @@ def survey(
             index += 1
             unpack(t, row, board)
             king = I64(board[2 * size])
-            fixing = I64(candidates[king])
             white = board_bits(row, width, cells, cells)
             black = board_bits(row, width, 0, cells)
-            if (fixing & (fixing - 1)) != 0:
-                filled = table_entries(white[0], white[1], size, entries)
-                fixing = I64(least_images(patterns, entries, I64(filled), fixing, least))
-            if (fixing & (fixing - 1)) != 0:
-                filled = table_entries(black[0], black[1], size, entries)
-                fixing = I64(least_images(patterns, entries, I64(filled), fixing, least))
-            orbit = order // popcount(fixing)
+            orbit = order >> I64((row[width - 1] >> U64(FIXING)) & U64(3))
+            row[width - 1] &= ~(U64(3) << U64(FIXING))
             last = row[width - 1]
             if (last >> U64(DECIDED)) != U64(0):
                 total[2] += orbit
@@ -170,5 +160,3 @@ def survey(
             material[1, attackers, defenders] += 1
         moves[leaf] = leaf_moves
     keep(scratch_board)
-    keep(scratch_entries)
-    keep(scratch_images)

@@ -8,7 +8,6 @@ goes on.
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,9 +15,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.buckets import compact, copy_leaves, leaf_sums, mark_known, mark_unique, scatter, table_bits
+from counting.census.buckets import (
+    compact,
+    copy_leaves,
+    leaf_sums,
+    mark_known,
+    mark_unique,
+    scatter,
+    table_bits,
+)
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, expand_canonical
 from counting.census.files import RowFile, open_rows, read_rows, write_rows
+from counting.census.memory import room
 from counting.census.survey import COUNTERS, Membership, membership, survey
 from tablut.engine import engine_for
 from tablut.engine.canonical import ImageTables, image_tables
@@ -39,9 +47,6 @@ __all__ = ["ExpandTask", "MergeTask", "Toolbox", "run_expand", "run_merge", "sta
 
 READ_BYTES: Final = 8 << 20
 """What a merge reads of a file at once."""
-
-
-_held = threading.local()
 
 
 class Toolbox(NamedTuple):
@@ -152,7 +157,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     began = time.thread_time()
     tools = toolbox(task.variant, task.full)
     file = open_rows(task.source)
-    rows = read_rows(file, task.first, task.last)
+    rows = read_rows(file, task.first, task.last, name="parents")
     bounds = [len(rows) * number // task.shares for number in (task.share, task.share + 1)]
     rows = rows[bounds[0] : bounds[1]]
     total = int(file.moves[task.first : task.last].sum())
@@ -170,12 +175,14 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     counts, sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
     leaf_bits = leaves.bit_length() - 1
     children = children[:found]
-    leaf_sums(children, leaf_bits, counts, sums)
+    leaf_of = room("leaves", 2 * found).view(np.uint16)
+    leaf_sums(children, leaf_bits, leaf_of, counts, sums)
     ordered = _room("rows", found, tools.tables.words)
-    scatter(children, leaf_bits, np.cumsum(counts) - counts, ordered)
+    scatter(children, leaf_of, np.cumsum(counts) - counts, ordered)
     stats = {"children": found, "counters": counters.tolist(), "cpu": time.thread_time() - began}
     write_rows(task.target, ordered, (counts, sums, np.zeros_like(counts)), {"plan": task.plan, "stats": stats})
-    return stats
+    # What the file says of itself lacks its own writing; what is reported does not.
+    return {**stats, "cpu": time.thread_time() - began}
 
 
 def run_merge(task: MergeTask) -> dict[str, Any]:
@@ -195,12 +202,11 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     starts = np.zeros(last - first + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     rows = _room("rows", int(starts[-1]), width)
-    block = _room("block", READ_BYTES // 8, 1)[:, 0]
     cursors = starts[:-1].copy()
     for file in files:
         for begin, end in _spans(file, first, last):
             local = slice(begin - first, end - first)
-            children = read_rows(file, begin, end, check=False, room=block)
+            children = read_rows(file, begin, end, check=False, name="block")
             copy_leaves(children, file.counts[begin:end], cursors[local], rows)
 
     bits = table_bits(counts)
@@ -214,7 +220,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     for path in task.known:
         part = open_rows(path)
         for begin, end in _spans(part, first, last):
-            known = read_rows(part, begin, end, check=False, room=block)
+            known = read_rows(part, begin, end, check=False, name="block")
             local, known_sums = slice(begin - first, end - first), np.empty(end - begin, dtype=np.uint64)
             mark_known(
                 known,
@@ -251,7 +257,7 @@ def write_part(
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
-    survey(tools.tables, tools.images, tools.space, tools.order, rows, counts, moves, counters, material)
+    survey(tools.tables, tools.space, tools.order, rows, counts, moves, counters, material)
     stats = {
         **extra,
         "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
@@ -266,7 +272,7 @@ def write_part(
         side = int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0
         codes = (*tools.codes, side)
     write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats}, codes)
-    return stats
+    return {**stats, "cpu": time.thread_time() - began}
 
 
 def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
@@ -276,20 +282,15 @@ def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
 
 
 def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
-    """Return an array of this thread's, with whatever content: new memory costs as much as the work in it."""
-    held: NDArray[np.uint64] | None = getattr(_held, name, None)
-    if held is None or len(held) < rows * width:
-        setattr(_held, name, None)
-        held = np.empty(rows * width, dtype=np.uint64)
-        setattr(_held, name, held)
-    return held[: rows * width].reshape(rows, width)
+    """Return an array of this thread's, with whatever content."""
+    return room(name, 8 * rows * width).view(np.uint64).reshape(rows, width)
 
 
 def _cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
     """Return an array of zeros of this thread's."""
-    room = _room(name, -(-count * kind.itemsize // 8), 1).ravel().view(kind)[:count]
-    room.fill(0)
-    return room
+    array = room(name, count * kind.itemsize).view(kind)
+    array.fill(0)
+    return array
 
 
 def _spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
@@ -158,6 +159,17 @@ def pointer(_typing_context: Any, array: Any) -> Any:
         return context.make_array(array)(context, builder, args[0]).data
 
     return types.CPointer(array.dtype)(array), code
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def scalar(_typing_context: Any, _value: Any) -> Any:
+    """Return an int64 as it is; LLVM does not turn the loop around it into vectors, where gathers cost more."""
+
+    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        return builder.asm(ir.FunctionType(word, [word]), "", "=r,0", [args[0]], False)
+
+    return types.int64(types.int64), code
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

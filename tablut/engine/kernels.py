@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, inlined, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, inlined, pointer, popcount, scalar, trailing_zeros
 from tablut.engine.tables import Tables
 from tablut.rules.outcome import (
     KING_CAPTURED,
@@ -120,10 +120,10 @@ def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     lines = 2 * t.size
     if side == 1:
         for line in range(lines):
-            total += I64(t.counts[I64(t.attacker_counts[line]) + line_content(t, _line(board, line))])
+            total += I64(t.counts[I64(t.attacker_counts[line]) + line_content(t, scalar(_line(board, line)))])
         return total
     for line in range(lines):
-        total += I64(t.counts[I64(t.defender_counts[line]) + line_content(t, _line(board, line))])
+        total += I64(t.counts[I64(t.defender_counts[line]) + line_content(t, scalar(_line(board, line)))])
     king = I64(board[lines])
     rank, file = I64(t.rank[king]), I64(t.file[king])
     row, column = _line(board, rank), _line(board, t.size + file)

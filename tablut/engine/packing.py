@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
 from tablut.engine.kernels import count_moves, flat, generate, make, neighbour, unmake
+from tablut.engine.vector import transpose_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,8 +85,6 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
     width = king_width(t)
     king = field(words, 2 * cells, width)
     attackers, defenders = 0, 0
-    for line in range(size):
-        board[size + line] = np.uint32(0)
     black_low, black_high = board_bits(words, t.words, 0, cells)
     white_low, white_high = board_bits(words, t.words, cells, cells)
     bottom = U64((1 << size) - 1)
@@ -97,12 +96,8 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
         defenders += popcount(white)
         if rank == I64(t.rank[king]):
             white |= 1 << I64(t.file[king])
-        row = black | (white << 16)
-        board[rank] = np.uint32(row)
-        while row:
-            place = trailing_zeros(row)
-            row &= row - 1
-            board[size + (place & 15)] |= np.uint32(1 << (rank + (place & 16)))
+        board[rank] = np.uint32(black | (white << 16))
+    transpose_rows(board, size, advance(board, size))
     board[2 * size] = np.uint32(king)
     board[2 * size + 1] = np.uint32(field(words, 2 * cells + width, 1))
     board[2 * size + 2] = np.uint32(attackers)

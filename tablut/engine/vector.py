@@ -1,4 +1,4 @@
-"""One vector intrinsic: all eight images of a board at once, and which of them are least.
+"""Two vector intrinsics: the eight images of a board and which of them are least; the columns of a board.
 
 numba has no vector types, and LLVM does not find these vectors by itself: it cannot
 know that the accumulators and the table do not overlap. The intermediate code is
@@ -13,12 +13,14 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["least_images"]
+__all__ = ["least_images", "transpose_rows"]
 
 _WORD = ir.IntType(64)
 _LANES = ir.VectorType(_WORD, 8)
 _intrinsic: Any = intrinsic
 _FLAGS = ir.VectorType(ir.IntType(1), 8)
+_LINE = ir.IntType(32)
+_LINES = ir.VectorType(_LINE, 16)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
@@ -78,3 +80,50 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
     if count != types.int64 or candidates != types.int64:
         return None
     return types.int64(rows, entries, count, candidates, out), code
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
+    """Write the columns of a board, whose rows are given.
+
+    Parameters
+    ----------
+    rows : pointer to uint32
+        The N rows: attackers in the low, white pieces in the high 16 bits, a bit a file.
+    size : int64
+        N, at most 16.
+    out : pointer to uint32
+        Receives the N columns, a bit a rank.
+
+    Returns
+    -------
+    int64
+        Zero.
+    """
+
+    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        source, count, target = args
+        half, zero = ir.IntType(16), ir.Constant(_LINES, [0] * 16)
+        columns = cgutils.alloca_once_value(builder, zero)
+        with cgutils.for_range(builder, count) as loop:
+            row = builder.load(builder.gep(source, [loop.index]))
+            found = builder.load(columns)
+            for shift in (0, 16):
+                content = builder.trunc(builder.lshr(row, _LINE(shift)), half)
+                present = builder.bitcast(content, ir.VectorType(ir.IntType(1), 16))
+                place = builder.shl(_LINE(1 << shift), builder.trunc(loop.index, _LINE))
+                spread = builder.insert_element(ir.Constant(_LINES, ir.Undefined), place, _LINE(0))
+                spread = builder.shuffle_vector(spread, spread, ir.Constant(ir.VectorType(_LINE, 16), [0] * 16))
+                found = builder.or_(found, builder.select(present, spread, zero))
+            builder.store(found, columns)
+        # Stored whole, the vector would go beyond the N columns; indexed itself, it would leave its register.
+        copy = cgutils.alloca_once(builder, _LINES)
+        builder.store(builder.load(columns), copy)
+        lanes = builder.bitcast(copy, _LINE.as_pointer())
+        with cgutils.for_range(builder, count) as loop:
+            builder.store(builder.load(builder.gep(lanes, [loop.index])), builder.gep(target, [loop.index]))
+        return _WORD(0)
+
+    if size != types.int64:
+        return None
+    return types.int64(rows, size, out), code

@@ -46,7 +46,7 @@ class CodeTables(NamedTuple):
     king_bits : int
         Bits of the king's cell in a packed position.
     binomial : ndarray of uint64, flat
-        At ``n * (most + 1) + k``, where most is the larger of both numbers of soldiers.
+        At ``k * (cells + 1) + n``.
     prefix : ndarray of uint64, shape (kings, 2)
         By ``label * cells + king``, its first code; then the end.
     offset : ndarray of uint64, shape (materials, 2)
@@ -128,7 +128,7 @@ class PositionCodes:
     def tables(self) -> CodeTables:
         """Return the tables for kernels; the codes must fit."""
         most = max(self.attackers, self.defenders)
-        binomial = [[comb(n, k) for k in range(most + 1)] for n in range(self.cells + 1)]
+        binomial = [[comb(n, k) for n in range(self.cells + 1)] for k in range(most + 1)]
         return CodeTables(
             cells=self.cells,
             attackers=self.attackers,

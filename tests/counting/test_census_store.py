@@ -10,13 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from counting.census import census
-from counting.census.files import FORMAT_VERSION, open_rows
+from counting.census.buckets import FIXING, leaf_sums
+from counting.census.files import FORMAT_VERSION, open_rows, read_rows, write_rows
 from counting.census.report import CensusReport
 from counting.census.search import Limits, Search, Silent
-from counting.census.store import CensusStore
+from counting.census.store import LEAF_BITS, CensusStore
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 from tablut.scheduling import LocalScheduler
@@ -141,9 +143,9 @@ def test_killed_by_the_system(tmp_path: Path) -> None:
     assert not list(store.rglob("*.tmp"))
 
 
-def damage(path: Path, where: int) -> None:
+def damage(path: Path, where: int, bits: int = 0x10) -> None:
     content = bytearray(path.read_bytes())
-    content[where] ^= 0x10
+    content[where] ^= bits
     path.write_bytes(bytes(content))
 
 
@@ -182,6 +184,52 @@ def test_damaged_children_are_named_and_made_again(tmp_path: Path) -> None:
         search(folder, LocalScheduler(1))
     children.unlink()
     assert counters(search(folder, LocalScheduler(1))) == plain
+
+
+@pytest.mark.parametrize("bit", [0, 23, FIXING, FIXING + 1, 63])
+def test_every_bit_of_a_child_counts_for_its_checksum(tmp_path: Path, bit: int) -> None:
+    """Also those that are no part of the position: a wrong orbit would be a wrong count."""
+    census(VARIANT, plies=6, store=tmp_path)
+    rows = read_rows(file := open_rows(tmp_path / "classes/ply-006/part-00000.rows"), 0, 1 << LEAF_BITS)
+    rows[5, -1] |= np.uint64(1 << FIXING)
+    leaves = np.empty(len(rows), dtype=np.uint16)
+    counts, sums = np.zeros_like(file.counts), np.zeros_like(file.sums)
+    leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+    assert np.array_equal(counts, file.counts)
+    assert np.flatnonzero(sums != file.sums).tolist() == [leaves[5]]
+    target = tmp_path / "children-00000.rows"
+    write_rows(target, rows, (counts, sums, np.zeros_like(counts)), {})
+    assert np.array_equal(read_rows(open_rows(target), 0, 1 << LEAF_BITS), rows)
+    damage(target, open_rows(target).begin + 8 * 5 + bit // 8, 1 << bit % 8)
+    with pytest.raises(InputError, match=rf"children-00000\.rows.*leaf {leaves[5]} "):
+        read_rows(open_rows(target), 0, 1 << LEAF_BITS)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="names of open files are not known")
+def test_a_ply_is_on_the_disk_before_its_record_and_that_before_the_children_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: Any) -> None:
+        number = descriptor if isinstance(descriptor, int) else descriptor.fileno()
+        seen.append(f"sync {Path(f'/proc/self/fd/{number}').readlink().name.strip('.').split('.')[0]}")
+        sync(descriptor)
+
+    def renamed(path: Path, target: Path) -> Path:
+        seen.append(f"name {Path(target).stem}")
+        return replace(path, target)
+
+    def removed(path: Path, **_: Any) -> None:
+        seen.append(f"remove {path.name}")
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    census(VARIANT, plies=1, store=tmp_path)
+    names = ["sync part-00000", "name part-00000", "sync ply-001", "sync ply-001", "name ply-001", "sync classes"]
+    assert seen[-7:] == [*names, "remove work"]
 
 
 def test_going_on_with_a_finished_or_shorter_census(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from tablut.engine import engine_for, jit
 from tablut.engine.entry import position_key
-from tablut.engine.jit import I64, U64, advance, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, kernel, pointer, popcount, scalar, trailing_zeros
 from tablut.engine.lines import slide_masks
+from tablut.engine.vector import transpose_rows
 from tablut.engine.zobrist import zobrist_keys
 from tablut.errors import InputError
 from tablut.variants import load_variant
@@ -35,6 +36,35 @@ def test_bit_intrinsics_on_every_bit_and_pair():
     bits_of(np.array(values, dtype=np.uint64), found)
     expected = [[bin(value).count("1"), (value & -value).bit_length() - 1] for value in values]
     assert found.tolist() == expected
+
+
+@kernel
+def transposed(rows, size, columns):
+    transpose_rows(pointer(rows), size, pointer(columns))
+
+
+@kernel
+def sum_of(values):
+    address = pointer(values)
+    total = 0
+    for index in range(len(values)):
+        total += scalar(I64(address[index]))
+    return total
+
+
+@pytest.mark.parametrize("size", [3, 5, 8, 9, 11, 16])
+def test_rows_become_columns_and_nothing_beyond_them(size):
+    bits = np.random.default_rng(size).integers(0, 2, (2, size, size), dtype=np.uint32)
+    weights = np.uint32(1) << np.arange(size, dtype=np.uint32)
+    columns = np.full(size + 1, 7, dtype=np.uint32)
+    rows = bits[0] @ weights | (bits[1] @ weights) << np.uint32(16)
+    transposed(rows, size, columns)
+    assert columns[:size].tolist() == (bits[0].T @ weights | (bits[1].T @ weights) << np.uint32(16)).tolist()
+    assert columns[size] == 7
+
+
+def test_what_is_kept_out_of_vectors_is_the_same_number():
+    assert sum_of(np.array([-(2**62), 3, 2**61])) == 3 - 2**61
 
 
 def test_a_typed_shift_reaches_bit_63():

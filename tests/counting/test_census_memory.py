@@ -1,0 +1,123 @@
+"""Large reads and writes past the system's cache: the same bytes as by the usual way, wherever they begin and end."""
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from counting.census import memory
+from counting.census.memory import DIRECT_BYTES, PAGE, aligned, read_span, room, write_span
+
+
+def content(count: int) -> np.ndarray:
+    array = aligned(count)
+    array[:] = np.random.default_rng(count).integers(0, 256, count, dtype=np.uint8)
+    return array
+
+
+def switched(monkeypatch: pytest.MonkeyPatch, kind: str) -> list[bool]:
+    """Let the way past the cache be as it is, be missing, or fail on use; return how often it was found open."""
+    found = []
+    real = memory._set_direct
+
+    def refuses(stream: object, direct: bool) -> bool:
+        return False
+
+    def counted(stream: object, direct: bool) -> bool:
+        done = real(stream, direct)  # type: ignore[arg-type]
+        found.append(done and direct)
+        return done
+
+    monkeypatch.setattr(memory, "_set_direct", refuses if kind == "missing" else counted)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["as it is", "missing"])
+@pytest.mark.parametrize("count", [0, 1, PAGE, DIRECT_BYTES - 1, DIRECT_BYTES, DIRECT_BYTES + 3, 5 * DIRECT_BYTES + 8])
+def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, count: int) -> None:
+    switched(monkeypatch, kind)
+    path, wanted = tmp_path / "file", content(count)
+    with path.open("wb", buffering=0) as stream:
+        write_span(stream, content(PAGE))
+        write_span(stream, wanted)
+        write_span(stream, content(7))
+    assert path.read_bytes() == bytes(content(PAGE)) + bytes(wanted) + bytes(content(7))
+    with path.open("rb", buffering=0) as stream:
+        assert bytes(read_span(stream, PAGE, count)) == bytes(wanted)
+        for first in (1, 8, PAGE - 1, PAGE + 24):
+            if count > first:
+                found = read_span(stream, PAGE + first, count - first, "test")
+                assert bytes(found) == bytes(wanted[first:])
+                assert found.ctypes.data % PAGE == (PAGE + first) % PAGE
+        with pytest.raises(EOFError):
+            read_span(stream, PAGE, count + 8)
+
+
+def test_memory_between_pages_takes_the_usual_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = switched(monkeypatch, "as it is")
+    wanted = content(DIRECT_BYTES + 8)[8:]
+    with (tmp_path / "file").open("wb", buffering=0) as stream:
+        write_span(stream, wanted)
+    assert (tmp_path / "file").read_bytes() == bytes(wanted)
+    assert found == []
+
+
+class Refusing:
+    """A file whose disk has larger blocks: whatever is long is refused, or taken in part."""
+
+    def __init__(self, stream: object, takes: int) -> None:
+        self.stream, self.takes = stream, takes
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+    def _checked(self, buffer: memoryview) -> memoryview:
+        if self.takes == 0:
+            self.takes = -1
+            raise OSError(errno.EINVAL, "Invalid argument")
+        if self.takes > 0:
+            buffer, self.takes = buffer[: self.takes], 0
+        return buffer
+
+    def write(self, buffer: memoryview) -> int:
+        return self.stream.write(self._checked(buffer))  # type: ignore[attr-defined,no-any-return]
+
+    def readinto(self, buffer: memoryview) -> int:
+        return self.stream.readinto(self._checked(buffer))  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.mark.parametrize("takes", [0, 24])
+def test_disks_that_want_other_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: int) -> None:
+    monkeypatch.setattr(memory, "_set_direct", lambda stream, direct: True)
+    path, wanted = tmp_path / "file", content(2 * DIRECT_BYTES + 5)
+    with path.open("wb", buffering=0) as stream:
+        write_span(Refusing(stream, takes), wanted)  # type: ignore[arg-type]
+    assert path.read_bytes() == bytes(wanted)
+    with path.open("rb", buffering=0) as stream:
+        assert bytes(read_span(Refusing(stream, takes), 8, len(wanted) - 8)) == bytes(wanted[8:])
+
+
+def test_other_errors_are_not_swallowed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+    with path.open("rb", buffering=0) as stream, pytest.raises(OSError, match="not open for writing"):
+        write_span(stream, content(DIRECT_BYTES))  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_DIRECT"), reason="the system has no such way")
+def test_the_way_past_the_cache_is_closed_again(tmp_path: Path) -> None:
+    import fcntl
+
+    with (tmp_path / "file").open("wb", buffering=0) as stream:
+        write_span(stream, content(DIRECT_BYTES))
+        assert not fcntl.fcntl(stream, fcntl.F_GETFL) & os.O_DIRECT
+
+
+def test_a_room_is_the_same_memory_until_it_must_grow() -> None:
+    first = room("test_room", 100)
+    assert room("test_room", 50).ctypes.data == first.ctypes.data
+    assert room("test_room_too", 50).ctypes.data != first.ctypes.data
+    assert len(room("test_room", 1 << 20)) == 1 << 20
+    assert room("test_room", 1 << 20).ctypes.data % PAGE == 0
