@@ -84,19 +84,20 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
     size, cells = t.size, t.cells
     width = king_width(t)
     king = field(words, 2 * cells, width)
-    attackers, defenders = 0, 0
     black_low, black_high = board_bits(words, t.words, 0, cells)
     white_low, white_high = board_bits(words, t.words, cells, cells)
+    attackers = popcount(black_low) + popcount(black_high)
+    defenders = popcount(white_low) + popcount(white_high)
+    bit = U64(1) << U64(king & 63)
+    if king < 64:
+        white_low |= bit
+    else:
+        white_high |= bit
     bottom = U64((1 << size) - 1)
     for rank in range(size):
-        black, white = I64(black_low & bottom), I64(white_low & bottom)
+        board[rank] = np.uint32(I64(black_low & bottom) | (I64(white_low & bottom) << 16))
         black_low, black_high = next_row(black_low, black_high, size)
         white_low, white_high = next_row(white_low, white_high, size)
-        attackers += popcount(black)
-        defenders += popcount(white)
-        if rank == I64(t.rank[king]):
-            white |= 1 << I64(t.file[king])
-        board[rank] = np.uint32(black | (white << 16))
     transpose_rows(board, size, advance(board, size))
     board[2 * size] = np.uint32(king)
     board[2 * size + 1] = np.uint32(field(words, 2 * cells + width, 1))
