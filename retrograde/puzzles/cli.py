@@ -18,6 +18,7 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 __all__ = ["app"]
 
@@ -66,8 +67,9 @@ def make_command(
         int, typer.Option("--deepen", min=0, help="How often to try to put two plies in front of a puzzle.")
     ] = 0,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Placements drawn, or positions of a tablebase.")
-    ] = 100_000,
+        int | None,
+        typer.Option("--samples", min=1, help="Placements drawn [default: 100000], or positions of a tablebase [all]."),
+    ] = None,
     men: Annotated[int, typer.Option("--men", min=2, help="Most men of a random placement, the king counted.")] = 7,
     tablebase: StoreOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a puzzle file.")] = None,
@@ -76,7 +78,8 @@ def make_command(
 
     Exit code 3 tells that there are fewer than asked for.
     """
-    from retrograde.puzzles.making import from_placements, from_self_play, from_tablebase
+    from retrograde.puzzles.making import from_placements, from_self_play
+    from retrograde.puzzles.mining import from_tablebase
     from retrograde.puzzles.puzzle_file import format_puzzles
     from retrograde.puzzles.solution import Limits
 
@@ -90,10 +93,14 @@ def make_command(
         if prober is None:
             raise InputError(f"--from tablebase: none ships for {rules.name}; name one with --tablebase")
         mine = partial(from_tablebase, rules, prober, count=count, seed=seed, plies=plies, limits=limits)
-        made = interruptible(partial(mine, samples=samples, winner=winner))
+        with progress("positions") as display:
+            task = display.add_task("", total=None)
+            told = partial(display.advance, task)
+            sized = partial(_set_total, display, task)
+            made = interruptible(partial(mine, samples=samples, winner=winner, begin=sized, tell=told))
     elif source == "placements":
         draw = partial(from_placements, rules, count=count, seed=seed, plies=plies, limits=limits)
-        made = interruptible(partial(draw, samples=samples, men=men, winner=winner))
+        made = interruptible(partial(draw, samples=samples or 100_000, men=men, winner=winner))
     else:
         with progress("puzzles") as display:
             task = display.add_task("", total=count)
@@ -114,6 +121,10 @@ def make_command(
     )
     code = 0 if len(made.puzzles) == count else EXIT_UNKNOWN
     return Reply(result, lambda console: _show_made(console, result), code, seed=seed)
+
+
+def _set_total(display: Progress, task: TaskID, total: int) -> None:
+    display.reset(task, total=total)
 
 
 def _show_made(console: Console, result: _Made) -> None:

@@ -1,4 +1,4 @@
-"""New puzzles: from self-play and from random placements, each proved; from tablebases, the deepest of many.
+"""New puzzles from self-play and from random placements, each proved; those of tablebases: `retrograde.puzzles.mining`.
 
 A puzzle is a position that the side to move wins, by one first move only, that no symmetry
 maps to itself and that `tablut.status` has nothing against. Everything random comes
@@ -24,7 +24,6 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.prober import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,10 +33,9 @@ if TYPE_CHECKING:
     from retrograde.puzzles.solution import Solution
     from tablut.indexing import Tier
     from tablut.position import Position, Side
-    from tablut.prober import Prober
     from tablut.variants import Variant
 
-__all__ = ["Made", "from_placements", "from_self_play", "from_tablebase"]
+__all__ = ["Made", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of"]
 
 _OPENING = 8
 """Plies of a game of which no puzzle is made."""
@@ -110,7 +108,7 @@ def from_self_play(
         for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
             if winner is not None and winner[0] != position.side:
                 continue
-            if not _fit(variant, position):
+            if not fit(variant, position):
                 continue
             examined += 1
             # Most positions are not won, or too easily; that is cheaper to see than to solve them.
@@ -119,20 +117,20 @@ def from_self_play(
             ):
                 continue
             solution = solver.solve(position)
-            if not _is_puzzle(solution, plies) or (best is not None and (best.dtm or 0) >= (solution.dtm or 0)):
+            if not is_puzzle(solution, plies) or (best is not None and (best.dtm or 0) >= (solution.dtm or 0)):
                 continue
             best = solution
         if best is not None:
             source = f"self-play, seed {seed}, game {number}"
             for added in range(1, deepen + 1):
-                longer = lengthen(solver, best, limits, rng, partial(_fit, variant))
+                longer = lengthen(solver, best, limits, rng, partial(fit, variant))
                 if longer is None or (longer.dtm or 0) > plies[1]:
                     break
                 best, source = longer, f"self-play, seed {seed}, game {number}, {2 * added} plies put in front"
             canonical = Board(variant, best.position).canonical()
             if canonical not in known:
                 known.add(canonical)
-                puzzles.append(_puzzle(variant, best, f"{variant.name}-{seed}-{number}", source))
+                puzzles.append(puzzle_of(variant, best, f"{variant.name}-{seed}-{number}", source))
         if tell is not None:
             tell(len(puzzles))
         if len(puzzles) == count:
@@ -176,67 +174,14 @@ def from_placements(
             side = int(position.side == "b")
             search = WinSearch(engine, side, limits.memory_bytes // 2, Budget(Limits(nodes=sys.maxsize)))
             board = engine.board(position.cells, position.side)
-            if not _fit(variant, position) or not _promising(search, board, plies, limits.nodes):
+            if not fit(variant, position) or not _promising(search, board, plies, limits.nodes):
                 continue
             solution = solver.solve(position)
             canonical = Board(variant, position).canonical()
-            if _is_puzzle(solution, plies) and canonical not in known:
+            if is_puzzle(solution, plies) and canonical not in known:
                 known.add(canonical)
                 name = f"{variant.name}-{seed}-p{len(puzzles)}"
-                puzzles.append(_puzzle(variant, solution, name, f"placements of {men} men, seed {seed}"))
-    return Made(puzzles, examined)
-
-
-def from_tablebase(
-    variant: Variant,
-    prober: Prober,
-    *,
-    count: int,
-    seed: int,
-    plies: tuple[int, int],
-    limits: Limits,
-    samples: int,
-    winner: str | None = None,
-) -> Made:
-    """Return the deepest puzzles among random positions of the material that a tablebase covers.
-
-    Parameters are those of `from_self_play`; ``samples`` positions are looked at.
-
-    Raises
-    ------
-    InputError
-        If the tablebase covers nothing of the variant.
-    """
-    engine = engine_for(variant)
-    solver = Solver(variant, limits, prober)
-    rng = np.random.default_rng(seed)
-    candidates: list[tuple[int, int, Position]] = []
-    examined = 0
-    tiers = [tier for tier in PlacementIndex(variant).tiers.values() if prober.covers(tier.attackers, tier.defenders)]
-    if not tiers:
-        raise InputError(f"tablebase of {variant.name}: covers no material; build it with more men")
-    for batch in _samples(variant, tiers, rng, samples, winner):
-        examined += len(batch)
-        words = np.concatenate([engine.words(engine.board(position.cells, position.side)) for position in batch])
-        values = prober.probe_words(words)
-        candidates += [
-            (-int(value), len(candidates) + number, position)
-            for number, (value, position) in enumerate(zip(values, batch, strict=True))
-            if value != MISSING and plies[0] <= value <= plies[1]
-        ]
-    known: set[Board] = set()
-    puzzles: list[Puzzle] = []
-    for _, _, position in sorted(candidates, key=lambda candidate: candidate[:2]):
-        if len(puzzles) == count:
-            break
-        canonical = Board(variant, position).canonical()
-        if canonical in known or not _fit(variant, position):
-            continue
-        known.add(canonical)
-        solution = solver.solve(position)
-        if _is_puzzle(solution, plies):
-            name = f"{variant.name}-{seed}-t{len(puzzles)}"
-            puzzles.append(_puzzle(variant, solution, name, f"tablebase, seed {seed}"))
+                puzzles.append(puzzle_of(variant, solution, name, f"placements of {men} men, seed {seed}"))
     return Made(puzzles, examined)
 
 
@@ -271,12 +216,13 @@ def _promising(search: WinSearch, board: NDArray[np.uint32], plies: tuple[int, i
     return False
 
 
-def _fit(variant: Variant, position: Position) -> bool:
+def fit(variant: Variant, position: Position) -> bool:
     """Return whether a position may become a puzzle, whatever its value."""
     return not Board(variant, position).status() and not is_symmetrical(variant, position)
 
 
-def _is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
+def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
+    """Return whether a win is proved, its distance as wanted, and attained by one first move only."""
     return (
         solution.status == "proved"
         and solution.wdl == "win"
@@ -286,7 +232,8 @@ def _is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
     )
 
 
-def _puzzle(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
+def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
+    """Return the puzzle of a solved position, graded."""
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
     return Puzzle(

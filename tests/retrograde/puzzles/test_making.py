@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from retrograde.puzzles.backwards import earlier_positions
-from retrograde.puzzles.exhaustion import reachable_values
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
-from retrograde.puzzles.making import from_placements, from_self_play, from_tablebase
+from retrograde.puzzles.making import from_placements, from_self_play
 from retrograde.puzzles.puzzle_file import judge
 from retrograde.puzzles.selfplay import self_play
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.solver import solve
 from tablut.board import Board
-from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.variants import load_variant
@@ -65,50 +63,6 @@ def test_one_sides_wins_only() -> None:
     made = from_self_play(variant, count=1, seed=2, plies=(3, 5), limits=FEW, games=12, winner="white")
     assert_sound(made, variant, (3, 5))
     assert all(puzzle.position.side == "w" for puzzle in made.puzzles)
-
-
-class Complete:
-    """A tablebase of all material of a small board."""
-
-    def __init__(self, values):
-        self.variant, self._values = values.variant, values
-
-    def covers(self, attackers, defenders):
-        return True
-
-    def probe(self, position):
-        return self._values.probe(position)
-
-    def probe_words(self, words):
-        return self._values.probe_words(words)
-
-
-def test_the_deepest_of_a_tablebase() -> None:
-    variant = load_variant("brandubh-5-4v0")
-    engine = engine_for(variant)
-    values = reachable_values(variant, engine.words(engine.start()), 250_000)
-    assert values is not None
-    prober = Complete(values)
-    made, again = (
-        from_tablebase(variant, prober, count=4, seed=3, plies=(5, 11), limits=FEW, samples=3000) for _ in range(2)
-    )
-    assert made == again
-    assert made.examined <= 3000
-    assert_sound(made, variant, (5, 11))
-    depths = [puzzle.stipulation.plies for puzzle in made.puzzles]
-    assert depths == sorted(depths, reverse=True)
-
-
-def test_a_tablebase_that_covers_nothing() -> None:
-    class Empty(Complete):
-        def __init__(self):
-            self.variant = load_variant("brandubh-5-4v0")
-
-        def covers(self, attackers, defenders):
-            return False
-
-    with pytest.raises(InputError, match="covers no material"):
-        from_tablebase(Empty().variant, Empty(), count=1, seed=1, plies=(1, 9), limits=FEW, samples=10)
 
 
 def test_what_tempts() -> None:

@@ -1,0 +1,159 @@
+"""What the steps of a census take: ``pytest benchmarks/test_census.py --benchmark-enable --benchmark-only -s``.
+
+Timed in CPU seconds of one thread, on ply 5 of ashton: from the 682,438 classes of ply 4
+come 38,174,330 children in 12.9 million classes. Memory is touched before the clock starts, as
+the census keeps its arrays from task to task. Takes 4 GiB. `docs/census.md` quotes the figures.
+"""
+
+import time
+
+import numpy as np
+import pytest
+
+from counting.census import buckets, census
+from counting.census.expansion import EXPANSION_COUNTERS, expand_canonical
+from counting.census.files import open_rows, read_rows
+from counting.census.store import LEAF_BITS
+from counting.census.survey import COUNTERS, survey
+from counting.census.tasks import toolbox
+from tablut.indexing.code_kernels import decode_rows, encode_rows
+from tablut.indexing.codes import position_codes
+from tablut.variants import load_variant
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time)
+
+LEAVES = 1 << LEAF_BITS
+
+
+@pytest.fixture(scope="module")
+def tools():
+    return toolbox(load_variant("ashton"), False)
+
+
+@pytest.fixture(scope="module")
+def children(tools, tmp_path_factory):
+    """The children of ply 4, and how they are made anew."""
+    store = tmp_path_factory.mktemp("census")
+    census(load_variant("ashton"), plies=4, store=store)
+    files = [open_rows(part) for part in sorted((store / "classes/ply-004").glob("*.rows"))]
+    parents = np.concatenate([read_rows(file, 0, LEAVES) for file in files])
+    room = sum(int(file.moves.sum()) for file in files) + 4 * tools.tables.cells
+    rows = np.zeros((room, tools.tables.words), dtype=np.uint64)
+    counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
+
+    def expand():
+        return expand_canonical(tools.tables, tools.images, tools.cells, tools.order, parents, rows, counters)[1]
+
+    return rows[: expand()], expand
+
+
+@pytest.fixture(scope="module")
+def ordered(children):
+    """The children in the order of leaves, how many each leaf has, and how they are put in order."""
+    rows, _ = children
+    leaves, result = np.zeros(len(rows), dtype=np.uint16), np.zeros_like(rows)
+
+    def order():
+        counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
+        buckets.leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+        buckets.scatter(rows, leaves, np.cumsum(counts) - counts, result)
+        return counts
+
+    return result, order(), order
+
+
+def sift(rows, counts, slots, dead):
+    """Move the distinct rows to the front; return how many there are, in all and by leaf."""
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    bits = buckets.table_bits(counts)
+    sizes = np.left_shift(1, bits)
+    unique, sums, kept = np.empty_like(counts), np.empty(LEAVES, dtype=np.uint64), np.empty_like(counts)
+    slots.fill(0)
+    dead.fill(0)
+    buckets.mark_unique(rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots, unique, sums)
+    return buckets.compact(rows, starts, unique, dead, kept, sums), kept
+
+
+@pytest.fixture(scope="module")
+def sifting(ordered):
+    """Arguments of `sift`, fresh rows each time, and what it uses."""
+    rows, counts, _ = ordered
+    work = np.zeros_like(rows)
+    slots = np.zeros(int(np.left_shift(1, buckets.table_bits(counts)).sum()), dtype=np.uint32)
+    dead = np.zeros(len(rows), dtype=np.uint8)
+
+    def fresh():
+        np.copyto(work, rows)
+        return work, counts, slots, dead
+
+    return fresh
+
+
+def report(benchmark, name, amount):
+    if benchmark.enabled:
+        seconds = benchmark.stats.stats.min
+        benchmark.extra_info[name] = seconds / amount * 1e9
+        print(f"\n{name}: {seconds / amount * 1e9:.1f} ns each")  # noqa: T201
+
+
+def test_expansion(benchmark, children):
+    rows, expand = children
+    assert benchmark.pedantic(expand, rounds=3) == len(rows) == 38_174_330
+    report(benchmark, "a child in canonical form", len(rows))
+
+
+def test_order_of_leaves(benchmark, ordered):
+    rows, _, order = ordered
+    benchmark.pedantic(order, rounds=3)
+    report(benchmark, "a child put in the order of leaves", len(rows))
+
+
+def test_duplicates(benchmark, sifting):
+    rows = sifting()[0]
+    kept, _ = benchmark.pedantic(sift, setup=lambda: (sifting(), {}), rounds=3)
+    assert kept < len(rows)
+    report(benchmark, "a child told from its duplicates", len(rows))
+
+
+@pytest.fixture(scope="module")
+def classes(sifting):
+    """The distinct children, as `sift` leaves them, and how many each leaf has."""
+    arguments = sifting()
+    kept, counts = sift(*arguments)
+    return arguments[0][:kept].copy(), counts
+
+
+def test_survey(benchmark, tools, classes):
+    rows, counts = classes
+    work, moves = np.zeros_like(rows), np.zeros_like(counts)
+
+    def fresh():
+        np.copyto(work, rows)
+        counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
+        return (tools.tables, tools.space, tools.order, work, counts, moves, counters, material), {}
+
+    benchmark.pedantic(survey, setup=fresh, rounds=3)
+    report(benchmark, "orbit, moves and material of a class", len(rows))
+
+
+@pytest.fixture(scope="module")
+def coded(classes):
+    """The classes without the bits of children, the tables of their codes, and room for these."""
+    rows = classes[0].copy()
+    rows[:, -1] &= np.uint64((1 << 64) - 1 - (3 << buckets.FIXING))
+    tables = position_codes(81, 16, 8)[1]
+    return tables, rows, np.zeros((len(rows), tables.code_bytes), dtype=np.uint8)
+
+
+def test_encoding(benchmark, coded):
+    benchmark.pedantic(encode_rows, coded, rounds=3, warmup_rounds=1)
+    report(benchmark, "a class as a code", len(coded[1]))
+
+
+def test_decoding(benchmark, coded):
+    tables, rows, codes = coded
+    encode_rows(tables, rows, codes)
+    again, black = np.zeros_like(rows), 1
+    benchmark.pedantic(decode_rows, (tables, codes, black, again), rounds=3, warmup_rounds=1)
+    assert np.array_equal(rows, again)
+    report(benchmark, "a code as a class", len(rows))

@@ -1,0 +1,223 @@
+"""The deepest puzzles of a tablebase: every position it covers is looked at, or a random sample.
+
+The index of each tier lists the positions, a `Prober` values them and the children of
+those that may be deep enough. So nothing is searched: that one first move alone attains the
+distance is read off the tables, and a `Solver` proves what is left in the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from retrograde.puzzles.making import Made, fit, is_puzzle, puzzle_of
+from retrograde.puzzles.solver import Solver
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.indexing.placements import PlacementIndex
+from tablut.indexing.tier_kernels import TierTables, tier_tables, unrank_entries
+from tablut.position import Position
+from tablut.prober import MISSING
+from tablut.rules.outcome import OUTCOMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from retrograde.puzzles.puzzle_file import Puzzle
+    from retrograde.puzzles.solution import Limits
+    from tablut.engine import Engine
+    from tablut.prober import Prober
+    from tablut.variants import Variant
+
+__all__ = ["from_tablebase"]
+
+_SLICE: Final = 1 << 17
+"""Entries looked at together."""
+_PARENTS: Final = 1 << 13
+"""Positions whose children are probed together."""
+_POOL: Final = 64
+"""Candidates kept for each puzzle that is asked for, at first."""
+
+
+class _Found(NamedTuple):
+    """Positions with one first move that attains the distance, the best first.
+
+    Attributes
+    ----------
+    values : ndarray of int64, shape (n,)
+        Plies to the win, falling.
+    ties : ndarray of uint64, shape (n,)
+        Random numbers: the order of those with the same value.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+    """
+
+    values: NDArray[np.int64]
+    ties: NDArray[np.uint64]
+    words: NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class _Mine:
+    """What is looked at: entries of tiers, with either side to move or one."""
+
+    engine: Engine
+    prober: Prober
+    tiers: TierTables
+    sides: tuple[int, ...]
+    plies: tuple[int, int]
+    seed: int
+    samples: int | None
+
+    def size(self) -> int:
+        """Return how many entries will be looked at."""
+        return sum(self._share(number) for number in range(len(self.tiers.size))) * len(self.sides)
+
+    def _share(self, number: int) -> int:
+        entries = int(self.tiers.size[number])
+        if self.samples is None:
+            return entries
+        return min(entries, -(-self.samples // (len(self.tiers.size) * len(self.sides))))
+
+    def _entries(self, rng: np.random.Generator) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+        """Yield tiers, sides to move and entries: all of them, or each tier as often as any other."""
+        for number, entries in enumerate(self.tiers.size.tolist()):
+            for side in self.sides:
+                share = self._share(number)
+                for start in range(0, share, _SLICE):
+                    if self.samples is None:
+                        yield number, side, np.arange(start, min(start + _SLICE, share), dtype=np.int64)
+                    else:
+                        yield number, side, rng.integers(entries, size=min(_SLICE, share - start), dtype=np.int64)
+
+    def dig(self, pool: int, tell: Callable[[int], None]) -> _Found:
+        """Return the deepest puzzles, at most ``pool``; those of the same depth are drawn at random."""
+        rng = np.random.default_rng(self.seed)
+        width = self.engine.tables.words
+        found = _Found(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty((0, width), np.uint64))
+        for number, side, entries in self._entries(rng):
+            boards = np.empty((len(entries), 2 * self.engine.variant.size + 4), dtype=np.uint32)
+            unrank_entries(self.engine.tables, self.tiers, number, entries, side, boards)
+            words = self.engine.words(boards)
+            values = self.prober.probe_words(words).astype(np.int64)
+            ties = rng.integers(1 << 63, size=len(entries), dtype=np.uint64)
+            least = self.plies[0] if len(found.values) < pool else max(self.plies[0], int(found.values[-1]))
+            chosen = np.flatnonzero((values != MISSING) & (values >= least) & (values <= self.plies[1]))
+            chosen = chosen[self._single(side, words[chosen], values[chosen])]
+            if len(chosen):
+                found = _best(found, _Found(values[chosen], ties[chosen], words[chosen]), pool)
+            tell(len(entries))
+        return found
+
+    def _single(self, side: int, words: NDArray[np.uint64], values: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return the numbers of those won positions that have one move only that attains the distance."""
+        mover = ("white", "black")[side]
+        won = np.array([outcome is not None and outcome.winner == mover for outcome in OUTCOMES])
+        attaining = np.zeros(len(words), dtype=np.int64)
+        for start in range(0, len(words), _PARENTS):
+            part = slice(start, start + _PARENTS)
+            children = self.engine.expand(words[part])
+            wanted, undecided = values[part][children.parents], children.outcomes == 0
+            replies = np.full(len(wanted), MISSING, dtype=np.int64)
+            replies[undecided] = self.prober.probe_words(children.words[undecided])
+            # A child that is lost in n - 1 plies has the value -n.
+            attains = np.where(undecided, replies == -wanted, won[children.outcomes] & (wanted == 1))
+            attaining[part] = np.bincount(children.parents[attains], minlength=len(attaining[part]))
+        return np.flatnonzero(attaining == 1)
+
+
+def _best(one: _Found, other: _Found, most: int) -> _Found:
+    """Return the best of two."""
+    values, ties, words = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+    order = np.lexsort((ties, -values))[:most]
+    return _Found(values[order], ties[order], words[order])
+
+
+def from_tablebase(
+    variant: Variant,
+    prober: Prober,
+    *,
+    count: int,
+    seed: int,
+    plies: tuple[int, int],
+    limits: Limits,
+    samples: int | None = None,
+    winner: str | None = None,
+    begin: Callable[[int], None] = lambda _: None,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Made:
+    """Return the deepest puzzles of the material that a tablebase covers.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    prober : Prober
+        The tablebase.
+    count : int
+        How many to make.
+    seed : int
+        Decides between puzzles of the same depth.
+    plies : tuple of int
+        Shortest and longest win.
+    limits : Limits
+        For the proof of each puzzle.
+    samples : int, optional
+        Look at so many random positions, equally many of each tier, instead of all.
+    winner : {'white', 'black'}, optional
+        Only puzzles that this side wins.
+    begin, tell : callable
+        Told how many positions will be looked at, and then again and again how many more have been.
+
+    Raises
+    ------
+    InputError
+        If the tablebase covers nothing of the variant.
+    """
+    engine = engine_for(variant)
+    materials = [
+        (tier.attackers, tier.defenders)
+        for tier in PlacementIndex(variant).tiers.values()
+        if prober.covers(tier.attackers, tier.defenders)
+    ]
+    if not materials:
+        raise InputError(f"tablebase of {variant.name}: covers no material; build it with more men")
+    sides = (0, 1) if winner is None else (int(winner == "black"),)
+    mine = _Mine(engine, prober, tier_tables(variant, materials), sides, plies, seed, samples)
+    solver = Solver(variant, limits, prober)
+    pool = _POOL * count
+    while True:
+        begin(mine.size())
+        found = mine.dig(pool, tell)
+        puzzles = list(_puzzles(variant, solver, found, count, seed, plies))
+        # A full pool may have crowded out what would have been fit.
+        if len(puzzles) == count or len(found.values) < pool:
+            return Made(puzzles, mine.size())
+        pool *= 8
+
+
+def _puzzles(
+    variant: Variant, solver: Solver, found: _Found, count: int, seed: int, plies: tuple[int, int]
+) -> Iterator[Puzzle]:
+    """Yield what is left of the candidates when each is proved, at most ``count``."""
+    engine = engine_for(variant)
+    known: set[Board] = set()
+    make = partial(puzzle_of, variant, source=f"tablebase, seed {seed}")
+    for words in found.words:
+        if len(known) == count:
+            return
+        cells, side = engine.cells(engine.boards(words[None])[0])
+        position = Position(cells, "b" if side == "b" else "w")
+        canonical = Board(variant, position).canonical()
+        if canonical in known or not fit(variant, position):
+            continue
+        solution = solver.solve(position)
+        if is_puzzle(solution, plies):
+            yield make(solution, name=f"{variant.name}-{seed}-t{len(known)}")
+            known.add(canonical)
