@@ -264,7 +264,7 @@ def collection_names() -> list[str]:
     Examples
     --------
     >>> collection_names()
-    ['ashton', 'brandubh', 'mcgill', 'patterns']
+    ['ashton', 'brandubh', 'endings', 'mcgill', 'patterns']
     """
     folder = resources.files("retrograde.puzzles") / "data"
     return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
