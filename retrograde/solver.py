@@ -50,6 +50,8 @@ __all__ = ["SolverError", "TierSolver", "codes_of"]
 WHITE, BLACK = 0, 1
 _TASKS = 32
 """Parts into which a tier's rows are divided, for each thread."""
+_COUNTED = 1 << 20
+"""Items counted together; all at once, the count took four times the memory of the tier."""
 
 
 class SolverError(RuntimeError):
@@ -247,9 +249,13 @@ class _Tier:
     def count(self) -> None:
         """Count the values that are known after the forward passes."""
         for side in (WHITE, BLACK):
-            codes = np.bincount(codes_of(self.arrays[side]))
-            self.known.update({(side, int(code)): int(codes[code]) for code in np.flatnonzero(codes)})
-            self.longest = max(self.longest, (len(codes) - 1) >> 1)
+            codes = np.zeros(DECIDED, dtype=np.int64)
+            for start in range(0, len(self.arrays[side]), _COUNTED):
+                part = np.bincount(codes_of(self.arrays[side][start : start + _COUNTED]))
+                codes[: len(part)] += part
+            found = np.flatnonzero(codes)
+            self.known.update({(side, int(code)): int(codes[code]) for code in found})
+            self.longest = max(self.longest, int(found[-1]) >> 1)
 
     def _share(self, run: Callable[[Workspace, int, int], int]) -> None:
         solver = self.solver
