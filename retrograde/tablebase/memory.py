@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.kernels.lookup import ADDRESS, WIDE
 from retrograde.tablebase.store import SIDES
 from tablut.indexing.tier_kernels import TierTables, tier_tables
+from tablut.indexing.values import ADDRESS, WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class UnpackedTiers:
     tables : TierTables
         The compiled index.
     places : ndarray of int64, shape (4 * tiers,)
-        See `retrograde.tablebase.kernels.lookup.ADDRESS`.
+        See `tablut.indexing.values.TierValues`.
     arrays : dict
         By material, the codes with white and with black to move.
     """
