@@ -28,8 +28,8 @@ class TierValues(NamedTuple):
 
     Attributes
     ----------
-    index : TierTables
-        The tiers.
+    tiers : TierTables
+        Their index.
     places : ndarray of int64, shape (4T,)
         At ``2 * (2 * tier + side) +`` `ADDRESS` or `WIDE`, side 1 being black's to move.
     values : ndarray of int16
@@ -38,7 +38,7 @@ class TierValues(NamedTuple):
         What lies at the addresses, here so that it lives as long.
     """
 
-    index: TierTables
+    tiers: TierTables
     places: NDArray[np.int64]
     values: NDArray[np.int16]
     arrays: tuple[NDArray[np.unsignedinteger], ...]
