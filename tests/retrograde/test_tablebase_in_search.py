@@ -211,7 +211,7 @@ def known_children(board: Board, truth: Tablebase) -> dict[Move, int | None]:
 def test_one_ply_sees_as_far_as_the_tables(tmp_path, write_store, game, rules) -> None:
     variant = under(game.variant, **rules)
     write_store(tmp_path / "s", variant, game.codes)
-    plain = searcher(variant, PLAIN, open_tablebase(tmp_path / "s"))
+    plain, alone = searcher(variant, PLAIN, open_tablebase(tmp_path / "s")), searcher(variant, PLAIN, None)
     seen, hits = set(), 0
     for position in game.above:
         board = Board(variant, position)
@@ -226,6 +226,11 @@ def test_one_ply_sees_as_far_as_the_tables(tmp_path, write_store, game, rules) -
             assert thought.score == best, (str(position), known)
             seen.add(best)
             hits += thought.tbhits
+        unknown = [move for move in children if move not in known]
+        if unknown:
+            # Nothing is taken from a table that does not tell.
+            thoughts = [one.think(one.root(board, unknown), Limits(depth=1)) for one in (plain, alone)]
+            assert thoughts[0] == thoughts[1], (str(position), unknown)
     assert hits > 50
     mates = {mate_in(value) for value in seen if value != 0}
     assert {1, 3, 5, -2, -4} <= mates
