@@ -131,11 +131,12 @@ def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -
         s.line_length[ply] = 1
         return True, I64(MATE - ply - 1), False, row, column
     # Tables know no history; after a capture, none matters.
-    soldiers = I64(board[2 * t.size + 2]) + I64(board[2 * t.size + 3])
-    if s.reversible[ply] == 0 and soldiers <= s.counters[TABLE_SOLDIERS]:
-        known, value = table_value(t, s, ply)
-        if known:
-            return True, value, False, row, column
+    if s.reversible[ply] == 0:
+        soldiers = I64(board[2 * t.size + 2]) + I64(board[2 * t.size + 3])
+        if soldiers <= s.counters[TABLE_SOLDIERS]:
+            known, value = table_value(t, s, ply)
+            if known:
+                return True, value, False, row, column
     return False, I64(0), endangered, row, column
 
 
