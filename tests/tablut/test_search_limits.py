@@ -238,6 +238,7 @@ def test_bestmove_prints_what_the_interface_says():
     assert answer["pv"][0] == "c3-b3"
     assert len(answer["pv"]) == 3
     assert answer["depth"] >= 3
+    assert answer["tbhits"] == 0
     assert 0 < answer["nodes"] <= 5000
     assert answer["variant"] == "ashton-5-4v0"
     assert Position.parse(answer["position"], 5) == Board("ashton-5-4v0").position
