@@ -18,7 +18,6 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.position import Move
-from tablut.prober import TierProber
 from tablut.search import state as at
 from tablut.search.clock import CLOCK, clock_address, monotonic_ns
 from tablut.search.evaluation import evaluate_boards
@@ -28,7 +27,7 @@ from tablut.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN
 from tablut.search.terms import evaluation_tables, evaluation_tables_for
 from tablut.search.transposition import empty_table
 from tablut.search.tree import search_root
-from tablut.search.tree_probe import Directory, directory_of
+from tablut.search.tree_probe import load_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -117,10 +116,10 @@ class Searcher:
     flags : int
         `ALL`, or fewer of its parts, for tests.
     prober : Prober, optional
-        A tablebase of the variant: asked about the root and all that a move leads to, and,
-        if it is a `TierProber`, after every capture in the tree.
+        A tablebase: asked about the root and all that a move leads to, and, if it is a
+        `tablut.prober.TierProber`, after every capture in the tree.
     table_mib : int
-        Memory for its values in the tree, at most. They are loaded here, before any clock starts.
+        Memory, at most, for what the tree needs; it is loaded here, before any clock starts.
 
     Raises
     ------
@@ -155,11 +154,7 @@ class Searcher:
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
-        self._prober = prober
-        self._tables: Directory | None = None
-        if isinstance(prober, TierProber):
-            values = prober.load_tiers(table_mib << 20)
-            self._tables = None if values is None else directory_of(values)
+        self._prober, self._tables = prober, load_tables(prober, table_mib << 20)
         self._warm_up()
 
     def _warm_up(self) -> None:

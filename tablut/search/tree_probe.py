@@ -21,6 +21,7 @@ import numpy as np
 from tablut.engine.jit import I64, advance, called, inlined, items_at
 from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
 from tablut.indexing.values import ADDRESS, TierValues, code_at, tier_at
+from tablut.prober import TierProber
 from tablut.search.scores import MATE, PROVEN
 from tablut.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, State
 
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.prober import Prober
 
-__all__ = ["Directory", "directory_of", "stored_value", "table_value"]
+__all__ = ["Directory", "directory_of", "load_tables", "stored_value", "table_value"]
 
 _ROWS = len(TierTables._fields)
 """Place in a directory: the rows of the index' numbers of tiers. Before it come the fields of the index, in order."""
@@ -54,6 +56,12 @@ class Directory(NamedTuple):
     items: NDArray[np.int64]
     most_soldiers: int
     kept: tuple[object, ...]
+
+
+def load_tables(prober: Prober | None, memory: int) -> Directory | None:
+    """Return what fits into so many bytes of a prober's values, if it hands them out; else None."""
+    values = prober.load_tiers(memory) if isinstance(prober, TierProber) else None
+    return None if values is None else directory_of(values)
 
 
 def directory_of(values: TierValues) -> Directory:
