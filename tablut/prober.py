@@ -9,7 +9,7 @@ package) and returns a `Prober`, or None if it has nothing on that variant.
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from tablut.errors import InputError, TablutError
 
@@ -19,10 +19,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tablut.indexing.values import TierValues
     from tablut.position import Position
     from tablut.variants import Variant
 
-__all__ = ["MISSING", "MissingTableError", "Prober", "Verdict", "Wdl", "find_prober", "value_of", "verdict_of"]
+__all__ = [
+    "MISSING",
+    "MissingTableError",
+    "Prober",
+    "TierProber",
+    "Verdict",
+    "Wdl",
+    "find_prober",
+    "value_of",
+    "verdict_of",
+]
 
 Wdl = Literal["win", "draw", "loss", "unresolved"]
 
@@ -109,6 +120,20 @@ class Prober(Protocol):
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed undecided positions, shape (n, W) to (n,); see `verdict_of`, `MISSING`."""
+
+
+@runtime_checkable
+class TierProber(Prober, Protocol):
+    """A prober that also hands out its values, for compiled code to probe them.
+
+    They are those of `Prober.probe_words`, without history, and without a move limit.
+    """
+
+    def load_tiers(self, memory: int) -> TierValues | None:
+        """Return the values of all tiers that fit into so many bytes, those of the fewest men first.
+
+        Their index counts, too. None if no tier fits.
+        """
 
 
 def find_prober(variant: Variant, store: Path | None = None) -> Prober | None:

@@ -1,4 +1,8 @@
-"""Tiers unpacked in memory (or in files of a scratch folder), for kernels to read from."""
+"""Tiers unpacked in memory (or in files of a scratch folder), for kernels to read from.
+
+They are kept as stored: an array of codes for each side to move, and the compiled index,
+which takes up to ten bytes for each combination of the leads with a king.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from retrograde.tablebase.encoding import ALIAS_CODE, value_table
 from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.kernels.lookup import ADDRESS, WIDE
 from retrograde.tablebase.store import SIDES
 from tablut.indexing.tier_kernels import TierTables, tier_tables
+from tablut.indexing.tiers import TierIndex
+from tablut.indexing.values import ADDRESS, WIDE, TierValues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +25,10 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase.store import Store
 
-__all__ = ["UnpackedTiers"]
+__all__ = ["UnpackedTiers", "tiers_within"]
+
+_INDEX_BYTES = 10
+"""For each king and combination of leads: row, element, and as much again if each has a row of its own."""
 
 
 class UnpackedTiers:
@@ -40,7 +49,7 @@ class UnpackedTiers:
     tables : TierTables
         The compiled index.
     places : ndarray of int64, shape (4 * tiers,)
-        See `retrograde.tablebase.kernels.lookup.ADDRESS`.
+        See `tablut.indexing.values.TierValues`.
     arrays : dict
         By material, the codes with white and with black to move.
     """
@@ -95,3 +104,40 @@ class UnpackedTiers:
         if self.scratch is not None:
             for side in SIDES:
                 (self.scratch / f"{material[0]}v{material[1]}-{side}.codes").unlink(missing_ok=True)
+
+
+def tiers_within(store: Store, memory: int) -> TierValues | None:
+    """Return the values of a store's tiers as far as memory goes, those of the fewest men first; None if of no tier.
+
+    Parameters
+    ----------
+    store : Store
+        What it has not is passed over, and so is what does not fit.
+    memory : int
+        Bytes, for codes and index. Making the index takes as much again as the index for a moment.
+
+    Raises
+    ------
+    TablebaseError
+        If a tier that is to be loaded is damaged.
+    """
+    needs = sorted((sum(material), _bytes_of(store, material), material) for material in store.tiers())
+    chosen = []
+    for _, need, material in needs:
+        if need <= memory:
+            memory -= need
+            chosen.append(material)
+    if not chosen:
+        return None
+    unpacked = UnpackedTiers(store, chosen)
+    for material in chosen:
+        unpacked.load(material)
+    arrays = tuple(codes for both in unpacked.arrays.values() for codes in both)
+    return TierValues(unpacked.tables, unpacked.places, value_table(ALIAS_CODE + 1), arrays)
+
+
+def _bytes_of(store: Store, material: tuple[int, int]) -> int:
+    """Return the most bytes that a tier takes in memory, its index included."""
+    tier, plain = store.tier(*material), TierIndex(store.variant, *material)
+    width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
+    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.lead_space

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
+    from tablut.indexing.values import TierValues
     from tablut.position import Move, Position
     from tablut.variants import Variant
 
@@ -273,6 +274,25 @@ class Tablebase:
             knows, or the words are no undecided position.
         """
         return self._batch.probe(words, MISSING)
+
+    def load_tiers(self, memory: int) -> TierValues | None:
+        """Return the values of the tiers that fit into so many bytes, for compiled code.
+
+        Those of the fewest men come first. Nothing that was returned before is shared.
+
+        Returns
+        -------
+        TierValues or None
+            None if no tier fits.
+
+        Raises
+        ------
+        TablebaseError
+            If a tier that fits is damaged.
+        """
+        from retrograde.tablebase.memory import tiers_within
+
+        return tiers_within(self.store, memory)
 
 
 def _merit(rated: RatedMove) -> tuple[int, int]:

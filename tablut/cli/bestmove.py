@@ -33,6 +33,7 @@ class _BestMove(Result):
     depth: int
     nodes: int
     pv: list[str]
+    tbhits: int
 
 
 @command
@@ -56,6 +57,10 @@ def bestmove_command(
     tablebase: Annotated[
         str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
     ] = None,
+    table_mib: Annotated[
+        int,
+        typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables that search probes."),
+    ] = 512,
     seed: Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")] = 0,
 ) -> Reply:
     """Choose one move, and show the score and the line expected.
@@ -70,7 +75,8 @@ def bestmove_command(
     if movetime is None and nodes is None and depth is None:
         movetime = _DEFAULT_MOVETIME
     limits = Limits(movetime, nodes, depth).checked()
-    chooser = make_player(player, rules, PlayerOptions(seed=seed, hash_mib=hash_mib, tablebase=tablebase))
+    options = PlayerOptions(seed=seed, hash_mib=hash_mib, tablebase=tablebase, table_mib=table_mib)
+    chooser = make_player(player, rules, options)
     choice = interruptible(lambda: chooser.choose(board, limits))
     result = _BestMove(
         variant=rules.name,
@@ -82,6 +88,7 @@ def bestmove_command(
         depth=choice.depth,
         nodes=choice.nodes,
         pv=[str(move) for move in choice.pv],
+        tbhits=choice.tbhits,
     )
     return Reply(result, lambda console: _show(console, board, result), seed=seed)
 
@@ -96,6 +103,7 @@ def _show(console: Console, board: Board, result: _BestMove) -> None:
     elif result.score is not None:
         console.print(f"score  {result.score:+d} centi-logits")
     if result.depth:
-        console.print(f"depth  {result.depth}, {result.nodes:,} nodes")
+        hits = f", {result.tbhits:,} of a tablebase" if result.tbhits else ""
+        console.print(f"depth  {result.depth}, {result.nodes:,} nodes{hits}")
     if len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")

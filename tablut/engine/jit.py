@@ -42,6 +42,7 @@ __all__ = [
     "called",
     "fetch_subtract",
     "inlined",
+    "items_at",
     "keep",
     "kernel",
     "pointer",
@@ -200,6 +201,16 @@ def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(like))
 
     return like(types.int64, like), code
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
+    """Return an address, an int64, as a pointer to items of a numpy type; what lies there must be kept alive."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(dtype.dtype)(types.int64, dtype), code
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

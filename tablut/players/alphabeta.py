@@ -45,10 +45,10 @@ class AlphaBetaPlayer:
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        self._prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
-        self._searcher = Searcher(variant, hash_mib=options.hash_mib)
+        prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
+        self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
 
     def choose(self, board: Board, limits: Limits) -> Choice:
         """Return the best move found within limits."""
-        found = self._searcher.search(board, limits, prober=self._prober)
-        return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv)
+        found = self._searcher.search(board, limits)
+        return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv, found.tbhits)

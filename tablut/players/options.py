@@ -18,8 +18,11 @@ class PlayerOptions(NamedTuple):
         Memory for transpositions.
     tablebase : str or None
         A store to probe; by default what ships with the installed packages.
+    table_mib : int
+        Memory for tables that search probes; what does not fit is probed at the root alone.
     """
 
     seed: int = 0
     hash_mib: int = 64
     tablebase: str | None = None
+    table_mib: int = 512

@@ -30,6 +30,8 @@ class Choice(NamedTuple):
         Moves made in search.
     pv : tuple of Move
         The line expected; begins with the move.
+    tbhits : int
+        Positions that a tablebase valued.
     """
 
     move: Move
@@ -38,6 +40,7 @@ class Choice(NamedTuple):
     depth: int
     nodes: int
     pv: tuple[Move, ...]
+    tbhits: int = 0
 
 
 class Player(Protocol):

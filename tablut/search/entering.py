@@ -1,6 +1,6 @@
 """What is known on entering a position before any move of it is tried, and the bookkeeping of a ply.
 
-Repetition and the move limit, wins at once, threats to win at once: all exact, so
+Repetition and the move limit, wins at once, tablebases, threats to win at once: all exact, so
 that quiescence and full search alike may call positions decided on their word.
 """
 
@@ -31,11 +31,13 @@ from tablut.search.state import (
     SECONDS,
     SELECTIVE,
     STOPPED,
+    TABLE_SOLDIERS,
     State,
     recurs,
     seen_place,
 )
 from tablut.search.threats import NO_MOVE, blocking_masks, capture_of_king, escape_of_king, escape_targets
+from tablut.search.tree_probe import table_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +94,7 @@ def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
 
 @inlined
 def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
-    """Return what the rules, the history and the threats to win at once say of a position below the root.
+    """Return what rules, history, wins at once and tablebases say of a position below the root.
 
     Returns
     -------
@@ -128,6 +130,13 @@ def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -
         s.line[ply * MAX_PLY] = np.int32(winning)
         s.line_length[ply] = 1
         return True, I64(MATE - ply - 1), False, row, column
+    # Tables know no history; after a capture, none matters.
+    if s.reversible[ply] == 0:
+        soldiers = I64(board[2 * t.size + 2]) + I64(board[2 * t.size + 3])
+        if soldiers <= s.counters[TABLE_SOLDIERS]:
+            known, value = table_value(t, s, ply)
+            if known:
+                return True, value, False, row, column
     return False, I64(0), endangered, row, column
 
 

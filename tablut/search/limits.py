@@ -74,7 +74,9 @@ class SearchResult(NamedTuple):
     seconds : float
         Wall time.
     source : str
-        ``search``, ``tablebase`` or ``only move``.
+        ``search`` or ``tablebase``.
+    tbhits : int
+        Positions that a tablebase valued, at the root and in the tree.
     """
 
     move: Move
@@ -85,6 +87,7 @@ class SearchResult(NamedTuple):
     pv: tuple[Move, ...]
     seconds: float
     source: str
+    tbhits: int
 
     @property
     def mate(self) -> int | None:

@@ -27,6 +27,7 @@ from tablut.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN
 from tablut.search.terms import evaluation_tables, evaluation_tables_for
 from tablut.search.transposition import empty_table
 from tablut.search.tree import search_root
+from tablut.search.tree_probe import load_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,6 +99,7 @@ class Thought(NamedTuple):
     selective_depth: int
     nodes: int
     line: list[int]
+    tbhits: int
 
 
 class Searcher:
@@ -113,6 +115,16 @@ class Searcher:
         Of the evaluation; the tuned ones by default.
     flags : int
         `ALL`, or fewer of its parts, for tests.
+    prober : Prober, optional
+        A tablebase: asked about the root and all that a move leads to, and, if it is a
+        `tablut.prober.TierProber`, after every capture in the tree.
+    table_mib : int
+        Memory, at most, for what the tree needs; it is loaded here, before any clock starts.
+
+    Raises
+    ------
+    InputError
+        If the tablebase is of another game, or the memory too small.
 
     Examples
     --------
@@ -124,8 +136,17 @@ class Searcher:
     """
 
     def __init__(
-        self, variant: Variant, *, hash_mib: int = 64, weights: Mapping[str, float] | None = None, flags: int = ALL
+        self,
+        variant: Variant,
+        *,
+        hash_mib: int = 64,
+        weights: Mapping[str, float] | None = None,
+        flags: int = ALL,
+        prober: Prober | None = None,
+        table_mib: int = 512,
     ) -> None:
+        if prober is not None and not prober.variant.same_game(variant):
+            raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
         self.variant = variant
         self._engine = engine_for(variant)
         self._evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
@@ -133,6 +154,7 @@ class Searcher:
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
+        self._prober, self._tables = prober, load_tables(prober, table_mib << 20)
         self._warm_up()
 
     def _warm_up(self) -> None:
@@ -153,7 +175,7 @@ class Searcher:
 
     # -- one search --------------------------------------------------------------------
 
-    def search(self, board: Board, limits: Limits, *, prober: Prober | None = None) -> SearchResult:
+    def search(self, board: Board, limits: Limits) -> SearchResult:
         """Return the best move found within limits.
 
         Parameters
@@ -163,8 +185,6 @@ class Searcher:
             the move limit. Not changed.
         limits : Limits
             At least one. With ``movetime``, the answer comes before that time is up.
-        prober : Prober, optional
-            Asked about the position and all that a move leads to.
 
         Raises
         ------
@@ -179,12 +199,13 @@ class Searcher:
         if board.outcome() is not None or not moves:
             raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
         with self._deadline(started, limits.movetime):
-            probed = None if prober is None else probe_moves(board.copy(), prober)
+            probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
+            tbhits = 0 if probed is None else len(probed)
             if probed is not None:
                 best = probed[0]
                 if best.score != 0:
                     spent = time.perf_counter() - started
-                    return SearchResult(best.move, best.score, 0, 0, 0, (best.move,), spent, "tablebase")
+                    return SearchResult(best.move, best.score, 0, 0, 0, (best.move,), spent, "tablebase", tbhits)
                 moves = [found.move for found in probed if found.score == 0]
             thought = self.think(self.root(board, moves), limits, started)
             line = self._line_to_the_end(board, thought)
@@ -197,6 +218,7 @@ class Searcher:
             pv=tuple(line),
             seconds=time.perf_counter() - started,
             source="search",
+            tbhits=tbhits + thought.tbhits,
         )
 
     def value(self, board: Board, depth: int) -> int:
@@ -214,6 +236,8 @@ class Searcher:
         walk = board.copy()
         for move in line:
             walk.push(move)
+        if (walk.turn == board.turn) == (thought.score > 0):
+            return line  # a tablebase ended it, where the winner is to move
         for reply in list(walk.legal_moves):
             walk.push(reply)
             winner = walk.turn
@@ -286,7 +310,7 @@ class Searcher:
             # Not even the first move was searched to its end.
             best, score, line = root.moves[0], self._estimate(root.array), [root.moves[0]]
         selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
-        return Thought(best, score, depth, selective, int(counters[at.NODES]), line)
+        return Thought(best, score, depth, selective, int(counters[at.NODES]), line, int(counters[at.TABLE_HITS]))
 
     def _aspire(self, depth: int, expected: int | None) -> int:
         """Search to a depth within a window around the expected value, widened until the value lies in it."""
@@ -350,6 +374,9 @@ class Searcher:
         counters[at.DEADLINE] = self._ends or 0
         counters[at.CLOCK_ADDRESS] = clock_address()
         counters[at.CLOCK_NUMBER] = CLOCK
+        if self._tables is not None:
+            counters[at.TABLES] = self._tables.items.ctypes.data
+            counters[at.TABLE_SOLDIERS] = self._tables.most_soldiers
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, nothing searched."""

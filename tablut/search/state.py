@@ -40,7 +40,10 @@ __all__ = [
     "SELECTIVE",
     "SELECTIVE_DEPTH",
     "STOPPED",
+    "TABLES",
+    "TABLE_HITS",
     "TABLE_MASK",
+    "TABLE_SOLDIERS",
     "TRANSPOSITIONS",
     "State",
     "flat_state",
@@ -79,7 +82,13 @@ LAST_LOOK: Final = 20
 """When the clock was last read."""
 LONGEST_GAP: Final = 21
 """The longest time between two looks: how long the system makes a thread wait."""
-COUNTERS: Final = 22
+TABLES: Final = 22
+"""The address of what `tablut.search.tree_probe.directory_of` makes, 0 without tables."""
+TABLE_SOLDIERS: Final = 23
+"""The most soldiers of a position that a table may know; 0 without tables."""
+TABLE_HITS: Final = 24
+"""Positions that a table has valued."""
+COUNTERS: Final = 25
 
 # Bits of the flags.
 TRANSPOSITIONS: Final = 1

@@ -186,8 +186,6 @@ def negamax(
         alpha, beta = max(alpha, I64(ply - MATE)), min(beta, I64(MATE - ply - 1))
         if alpha >= beta:
             return alpha
-        # A compiled tablebase probe belongs here: positions are undecided, neither repeated nor
-        # at the move limit, and a value found would be returned as settled values are.
     if endangered and selective and ply < 2 * counters[ROOT_DEPTH]:
         depth += 1
 

@@ -185,20 +185,22 @@ def after(board, text):
 
 def test_a_tablebase_decides_at_the_root():
     board = Board("brandubh-5-4v0", "2b2/5/b1K1b/5/2b2 w")
-    searcher = Searcher(board.variant, hash_mib=1)
     good, better = after(board, "c3-c4"), after(board, "c3-d3")
     table = Table(board.variant, {good: verdict_of(-9), better: verdict_of(-7)}, Verdict("draw", None))
-    found = searcher.search(board, Limits(nodes=10), prober=table)
+    found = Searcher(board.variant, hash_mib=1, prober=table).search(board, Limits(nodes=10))
     assert (str(found.move), found.score, found.mate, found.source) == ("c3-d3", MATE - 7, 7, "tablebase")
     lost = Table(board.variant, {good: verdict_of(8)}, verdict_of(4))
-    found = searcher.search(board, Limits(nodes=10), prober=lost)
+    found = Searcher(board.variant, hash_mib=1, prober=lost).search(board, Limits(nodes=10))
     assert (str(found.move), found.mate) == ("c3-c4", -9)
     # Nothing forced: search chooses among what draws.
     drawn = Table(board.variant, {good: Verdict("draw", None)}, verdict_of(4))
-    found = searcher.search(board, Limits(nodes=500), prober=drawn)
+    found = Searcher(board.variant, hash_mib=1, prober=drawn).search(board, Limits(nodes=500))
     assert (str(found.move), found.source) == ("c3-c4", "search")
     # A table is missing: search alone.
-    assert searcher.search(board, Limits(nodes=500), prober=Table(board.variant, {}, None)).source == "search"
+    nothing = Searcher(board.variant, hash_mib=1, prober=Table(board.variant, {}, None))
+    assert nothing.search(board, Limits(nodes=500)).source == "search"
+    with pytest.raises(InputError, match="tablebase: is of brandubh-5-4v0, another game than ashton"):
+        Searcher(load_variant("ashton"), hash_mib=1, prober=table)
 
 
 def test_a_tablebase_win_that_a_reply_can_spoil_is_not_played():
@@ -213,7 +215,7 @@ def test_a_tablebase_win_that_a_reply_can_spoil_is_not_played():
     board.push_text("e3-e4")
     # Now c3-c4 allows e4-e3, and with it the position after the first move.
     spoiled = Table(variant, {after(board, "c3-c4"): verdict_of(-3)}, verdict_of(-9))
-    found = Searcher(variant, hash_mib=1).search(board, Limits(nodes=10), prober=spoiled)
+    found = Searcher(variant, hash_mib=1, prober=spoiled).search(board, Limits(nodes=10))
     assert str(found.move) != "c3-c4" or found.score == TABLEBASE - 3
     assert found.mate is None  # the game before may still spoil it
 
@@ -222,9 +224,9 @@ def test_the_move_limit_spoils_a_tablebase_win():
     mcgill = load_variant("brandubh-5-4v0")
     variant = replace(mcgill, rules=mcgill.rules.model_copy(update={"move_limit": 4, "repetition": "none"}))
     board = Board(variant, "2b2/5/b1K1b/5/2b2 w")
-    searcher = Searcher(variant, hash_mib=1)
     for value, mate in ((-3, 3), (-5, None)):
-        found = searcher.search(board, Limits(nodes=300), prober=Table(variant, {}, verdict_of(value)))
+        searcher = Searcher(variant, hash_mib=1, prober=Table(variant, {}, verdict_of(value)))
+        found = searcher.search(board, Limits(nodes=300))
         assert found.mate == mate
     assert searcher._state.counters[at.LIMIT_PLY] == 4
 
@@ -236,6 +238,7 @@ def test_bestmove_prints_what_the_interface_says():
     assert answer["pv"][0] == "c3-b3"
     assert len(answer["pv"]) == 3
     assert answer["depth"] >= 3
+    assert answer["tbhits"] == 0
     assert 0 < answer["nodes"] <= 5000
     assert answer["variant"] == "ashton-5-4v0"
     assert Position.parse(answer["position"], 5) == Board("ashton-5-4v0").position

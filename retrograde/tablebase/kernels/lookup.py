@@ -6,39 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, address_of, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import flat
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, flat_tiers
+from tablut.indexing.values import ADDRESS, code_at, tier_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
 
-__all__ = ["ADDRESS", "WIDE", "code_at", "look_up", "tier_at", "tiers_of"]
-
-ADDRESS, WIDE = 0, 1
-"""For each tier and side to move, where its codes lie (0: not in memory), and whether they take two bytes."""
-
-
-@inlined
-def tier_at(x: TierTables, rows: int, attackers: int, defenders: int) -> int:
-    """Return the number of a material's tier, or -1; ``rows`` are those of the tables of numbers."""
-    if attackers >= rows or defenders > x.most_defenders:
-        return I64(-1)
-    return I64(x.tier[attackers * (x.most_defenders + 1) + defenders])
-
-
-@inlined
-def code_at(
-    places: NDArray[np.int64], array: int, entry: int, narrow: NDArray[np.uint8], wide: NDArray[np.uint16]
-) -> int:
-    """Return a code; ``array`` is twice the tier's number plus the side to move, the last two only show types."""
-    address = places[2 * array + ADDRESS]
-    if places[2 * array + WIDE] != 0:
-        return I64(address_of(address, wide)[entry])
-    return I64(address_of(address, narrow)[entry])
+__all__ = ["look_up", "tiers_of"]
 
 
 @inlined
@@ -100,7 +79,7 @@ def look_up(
     index : TierTables
         The tiers.
     places : ndarray of int64, shape (4 * tiers,)
-        See `ADDRESS`.
+        See `tablut.indexing.values.TierValues`.
     values : ndarray of int16
         The value of each code.
     words : ndarray of uint64, shape (n, W)
@@ -114,8 +93,6 @@ def look_up(
     """
     t, x = flat(tables), flat_tiers(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
-    narrow_sample, wide_sample = np.empty(1, dtype=np.uint8), np.empty(1, dtype=np.uint16)
-    narrow, wide = pointer(narrow_sample), pointer(wide_sample)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
     white = advance(black, t.cells)
     width = king_width(t)
@@ -135,8 +112,6 @@ def look_up(
             entry = entry_of(x, tier, king, black, white, scratch)
         if entry >= 0:
             side = field(word, 2 * t.cells + width, 1)
-            found[number] = values[code_at(at, 2 * tier + side, entry, narrow, wide)]
+            found[number] = values[code_at(at, 2 * tier + side, entry)]
     keep(soldiers)
     keep(numbers)
-    keep(narrow_sample)
-    keep(wide_sample)

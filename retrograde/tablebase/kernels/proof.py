@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.tablebase.kernels.lookup import code_at, tier_at
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
 from tablut.engine.kernels import flat, generate, make, toggle, unmake
 from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, flat_tiers, men_of_board
+from tablut.indexing.values import code_at, tier_at
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 
 if TYPE_CHECKING:
@@ -130,8 +130,6 @@ def _prove(
     spare: NDArray[np.uint8],
     scratch: NDArray[np.int64],
     places: NDArray[np.int64],
-    narrow: NDArray[np.uint8],
-    wide: NDArray[np.uint16],
 ) -> int:
     """Return the code of a position by its children, or `_UNPROVED` if one of them has no entry."""
     board[2 * t.size + 1] = np.uint32(side)
@@ -170,7 +168,7 @@ def _prove(
             unmake(t, board, undo)
         if entry < 0:
             return I64(_UNPROVED)
-        code = code_at(places, 2 * child_tier + (side ^ 1), entry, narrow, wide)
+        code = code_at(places, 2 * child_tier + (side ^ 1), entry)
         if code == 0:
             safe = True
         elif code & 1:
@@ -275,7 +273,7 @@ def prove_rows(
     listing : Listing
         The tier's placements.
     places : ndarray of int64
-        Where the codes lie, see `retrograde.tablebase.kernels.lookup.ADDRESS`.
+        Where the codes lie, see `tablut.indexing.values.TierValues`.
     tier : int
         Its number in ``index``.
     first, last : int
@@ -293,8 +291,6 @@ def prove_rows(
     soldiers, numbers = np.empty(4 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     board_array, move_array = np.zeros(2 * t.size + 4, dtype=np.uint32), np.empty(4 * t.cells, dtype=np.int32)
     open_array, column_array = np.empty(t.cells, dtype=np.uint8), np.empty(t.cells + 1, dtype=np.int64)
-    narrow_sample, wide_sample = np.empty(1, dtype=np.uint8), np.empty(1, dtype=np.uint16)
-    narrow, wide = pointer(narrow_sample), pointer(wide_sample)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
     white, spare = advance(black, t.cells), advance(black, 2 * t.cells)
     board, moves = pointer(board_array), pointer(move_array)
@@ -363,17 +359,13 @@ def prove_rows(
             board[2 * t.size + 3] = np.uint32(defenders)
             for side in range(2):
                 count[CHECKED] += 1
-                stored = code_at(at, 2 * tier + side, entry, narrow, wide)
+                stored = code_at(at, 2 * tier + side, entry)
                 if stored < codes:
                     histogram[side, stored] += 1
-                proved = _prove(
-                    t, x, rows, tier, side, king, board, moves, black, white, spare, scratch, at, narrow, wide
-                )
+                proved = _prove(t, x, rows, tier, side, king, board, moves, black, white, spare, scratch, at)
                 if proved != stored:
                     _report(count, listed, room, NO_ENTRY if proved < 0 else WRONG_VALUE, entry, side, proved)
     keep(soldiers)
     keep(numbers)
     keep(board_array)
     keep(move_array)
-    keep(narrow_sample)
-    keep(wide_sample)
