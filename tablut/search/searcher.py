@@ -56,7 +56,7 @@ _WORTHWHILE: Final = 0.6
 def time_margin(movetime: float) -> float:
     """Return how many seconds before its time is up a search is told to stop.
 
-    Thirty milliseconds and a twentieth of the time, at most a quarter of a second, and
+    Sixty milliseconds and a twentieth of the time, at most a quarter of a second, and
     never more than half of the time: handing over takes well below a millisecond on an
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
     few milliseconds each, on a crowded one.
@@ -64,9 +64,9 @@ def time_margin(movetime: float) -> float:
     Examples
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
-    (0.13, 0.005)
+    (0.16, 0.005)
     """
-    return min(0.03 + movetime / 20, 0.25, movetime / 2)
+    return min(0.06 + movetime / 20, 0.25, movetime / 2)
 
 
 class Root(NamedTuple):
