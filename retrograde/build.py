@@ -18,7 +18,8 @@ import numpy as np
 from retrograde.kernels.codes import ALIAS, DECIDED
 from retrograde.solver import TierSolver
 from retrograde.tablebase.encoding import ALIAS_CODE
-from retrograde.tablebase.store import SIDES, create, open_store, write_tier, writing
+from retrograde.tablebase.store import SIDES, open_store
+from retrograde.tablebase.writer import create, write_tier, writing
 from retrograde.tiers import generations, tier_graph
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex

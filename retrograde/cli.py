@@ -42,7 +42,7 @@ def solve_command(
     """
     from retrograde.report import solve_report
     from retrograde.solution import memory_needed
-    from retrograde.tablebase.store import create
+    from retrograde.tablebase.writer import create
 
     rules = load_variant(variant)
     needed = memory_needed(rules)

@@ -8,7 +8,8 @@ import numpy as np
 
 from retrograde.solver import codes_of
 from retrograde.tablebase.encoding import ALIAS_CODE
-from retrograde.tablebase.store import create, open_store, write_tier, writing
+from retrograde.tablebase.store import open_store
+from retrograde.tablebase.writer import create, write_tier, writing
 from tablut.indexing.tier_kernels import rank_boards, tier_tables, unrank_entries
 from tablut.indexing.tiers import TierIndex
 

@@ -14,66 +14,38 @@ name and renamed: it is there whole or not at all. Equal input gives equal bytes
 
 Zarr takes a file that is not there for an array of zeros, which here would be an answer;
 so every file is looked for by its name and length in the tier's record before it is read,
-and compared with its digest there before it is read for the first time.
+and compared with its digest there before it is read for the first time. `retrograde.tablebase.writer` writes them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import shutil
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, slices, unpack_bits
+from retrograde.tablebase.encoding import slices, unpack_bits
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError
 from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.schema import (
-    FileRecord,
-    GameRecord,
     RootRecord,
-    SideRecord,
     TierRecord,
     game_digest,
     read_record,
-    write_record,
 )
-from tablut.errors import InputError, OutputError
-from tablut.files import write_text
 from tablut.indexing.tiers import TierIndex
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
 
-__all__ = [
-    "CHUNK",
-    "SHARD",
-    "SIDES",
-    "SideName",
-    "Store",
-    "Tier",
-    "create",
-    "open_store",
-    "read_tier",
-    "write_tier",
-    "writing",
-]
-
-CHUNK: Final = 1 << 20
-"""Entries of a chunk: what is unpacked to read one of them."""
-SHARD: Final = 32 * CHUNK
-"""Entries of a shard: what is written at once."""
-_LEVEL: Final = 15
-"""Of Zstandard: 19 would take four times as long and save a fifth."""
+__all__ = ["SIDES", "SideName", "Store", "Tier", "open_store", "sha256_of"]
 
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
@@ -192,7 +164,7 @@ class Tier:
     def _check_content(self, name: str) -> None:
         path = self.folder / name
         try:
-            digest = _sha256(path)
+            digest = sha256_of(path)
         except OSError as error:
             raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
         if digest != self.record.files[name].sha256:
@@ -307,54 +279,6 @@ class Tier:
         )
 
 
-# -- writing -------------------------------------------------------------------------------
-
-
-def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
-    """Make a store for a game, or open the one that is there and add to what it is to have.
-
-    Parameters
-    ----------
-    root : Path or str
-        The folder; made if it is missing.
-    variant : Variant
-        The game.
-    tiers : sequence of (attackers, defenders)
-        The tiers that the store is to have; those planned before stay.
-
-    Raises
-    ------
-    TablebaseError
-        If the folder holds something else: another game, another format, other files.
-    OutputError
-        If it cannot be written.
-    """
-    root = Path(root)
-    planned = set(tiers)
-    if (root / "zarr.json").exists():
-        store = open_store(root)
-        if not store.variant.same_game(variant):
-            raise TablebaseError(
-                f"tablebase {str(root)!r}: is of {store.variant.name!r}, another game than {variant.name!r}; "
-                "choose another folder"
-            )
-        planned |= set(store.planned)
-        if planned == set(store.planned):
-            return store
-        game = store.record.variant
-    else:
-        try:
-            occupied = root.exists() and any(root.iterdir())
-        except OSError as error:
-            raise TablebaseError(f"tablebase {str(root)!r}: {error.strerror}; choose another folder") from error
-        if occupied:
-            raise TablebaseError(f"tablebase {str(root)!r}: holds other files; choose another folder")
-        game = GameRecord.of(variant)
-    record = RootRecord(variant=game, tiers=tuple(sorted(planned)))
-    write_record(root, record)
-    return Store(root, record)
-
-
 def open_store(root: Path | str) -> Store:
     """Open a tablebase.
 
@@ -369,171 +293,8 @@ def open_store(root: Path | str) -> Store:
     return Store(root, read_record(root, RootRecord))
 
 
-@contextmanager
-def writing(root: Path | str) -> Iterator[None]:
-    """Keep other writers away from a store for as long as the context lasts.
-
-    Raises
-    ------
-    InputError
-        If another one is writing.
-    """
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system: two writers are not kept apart
-        yield
-        return
-    path = Path(root) / "lock"
-    try:
-        file = path.open("w")
-    except OSError as error:
-        raise OutputError(f"tablebase file {str(path)!r}: {error.strerror}") from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"tablebase {str(root)!r}: another program is writing there; wait for it") from error
-        yield
-
-
-def write_tier(
-    root: Path | str,
-    index: TierIndex,
-    white: NDArray[np.uint16],
-    black: NDArray[np.uint16],
-    statistics: Mapping[str, Any] | None = None,
-) -> TierRecord:
-    """Write a tier, whole or not at all.
-
-    Parameters
-    ----------
-    root : Path or str
-        A store that plans the tier.
-    index : TierIndex
-        The tier, under all symmetries.
-    white, black : ndarray of uint16, shape (index.size,)
-        Codes (see `retrograde.tablebase.encoding`) by entry; aliases are `ALIAS_CODE`.
-        Read part by part, so they may be mapped from files.
-    statistics : mapping, optional
-        Provenance for people, such as seconds and program version; kept beside the data.
-
-    Returns
-    -------
-    TierRecord
-        What was written.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not fit the index, or disagree on what is an alias.
-    TablebaseError
-        If the store does not plan the tier.
-    OutputError
-        If it cannot be written.
-    """
-    store = open_store(root)
-    material = (index.attackers, index.defenders)
-    name = f"{index.attackers}v{index.defenders}"
-    if material not in store.planned:
-        raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
-    histograms = {}
-    for side, codes in (("white", white), ("black", black)):
-        if codes.shape != (index.size,) or codes.dtype != np.uint16:
-            raise ValueError(f"tier {name}: codes are uint16 of shape ({index.size},), not {codes.dtype} {codes.shape}")
-        histograms[side] = code_histogram(codes)
-    classes = sum(histograms["white"].values())
-    if classes != sum(histograms["black"].values()):
-        raise ValueError(f"tier {name}: the two sides to move have different numbers of aliases")
-
-    target, folder = store.root / name, store.root / f".{name}.tmp"
-    try:
-        # What a killed writer left is of no use.
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        try:
-            sides = {}
-            for side, codes in (("white", white), ("black", black)):
-                dtype = "uint8" if max(histograms[side], default=0) <= 0xFF else "uint16"
-                _write_array(folder / side, codes, dtype)
-                sides[side] = SideRecord(dtype=dtype, classes=histograms[side])
-            _write_array(folder / "representatives", pack_bits(index.representatives).ravel(), "uint8")
-            record = TierRecord(
-                game=game_digest(index.variant),
-                attackers=index.attackers,
-                defenders=index.defenders,
-                placements=index.positions,
-                entries=index.size,
-                classes=classes,
-                chunk=CHUNK,
-                shard=SHARD,
-                white=sides["white"],
-                black=sides["black"],
-                files={
-                    path.relative_to(folder).as_posix(): FileRecord(bytes=path.stat().st_size, sha256=_sha256(path))
-                    for path in sorted(folder.rglob("*"))
-                    if path.is_file()
-                },
-            )
-            write_record(folder, record)
-            if target.exists():
-                shutil.rmtree(target)
-            folder.rename(target)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise OutputError(f"tablebase folder {str(target)!r}: {error.strerror}; choose another folder") from error
-    if statistics is not None:
-        write_text(store.root / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
-    return record
-
-
-def _write_array(folder: Path, content: NDArray[Any], dtype: str) -> None:
-    import zarr
-    from zarr.codecs import Crc32cCodec, ZstdCodec
-
-    length = len(content)
-    # Chunks and shards are no longer than the array, so that a small one has no empty rest.
-    chunk = min(CHUNK, length)
-    array = zarr.create_array(
-        folder,
-        shape=(length,),
-        chunks=(chunk,),
-        shards=(min(SHARD, -(-length // chunk) * chunk),),
-        dtype=dtype,
-        compressors=[ZstdCodec(level=_LEVEL), Crc32cCodec()],
-        fill_value=0,
-        config={"write_empty_chunks": True},
-    )
-    for start, stop in slices(length, SHARD):
-        part = np.empty(stop - start, dtype=dtype)
-        for first, last in slices(stop - start, CHUNK):
-            codes = content[start + first : start + last]
-            part[first:last] = fill_aliases(codes) if codes.dtype == np.uint16 else codes
-        array[start:stop] = part
-
-
-# -- for the builder -----------------------------------------------------------------------
-
-
-def read_tier(root: Path | str, attackers: int, defenders: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the codes of a tier with white and with black to move, all checksums verified; aliases hold anything.
-
-    Raises
-    ------
-    MissingTableError
-        If the store does not have it.
-    TablebaseError
-        If it cannot be read as it was written.
-    """
-    tier = open_store(root).tier(attackers, defenders)
-    white, black = (np.empty(tier.entries, dtype=np.uint16) for _ in range(2))
-    return tier.codes("white", white), tier.codes("black", black)
-
-
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the digest of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -10,7 +10,8 @@ import pytest
 from retrograde.kernels.codes import ALIAS
 from retrograde.solver import TierSolver, codes_of
 from retrograde.tablebase.encoding import ALIAS_CODE
-from retrograde.tablebase.store import Store, create, open_store, write_tier
+from retrograde.tablebase.store import Store, open_store
+from retrograde.tablebase.writer import create, write_tier
 from tablut.variants import Variant, load_variant
 
 # One corner to escape to: many draws, and wins of up to 23 plies.

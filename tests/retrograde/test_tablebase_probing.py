@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from retrograde.plain import plain_solution
-from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, open_tablebase
+from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, open_tablebase, writer
 from retrograde.tablebase import probing as probing_module
-from retrograde.tablebase import store as store_module
 from retrograde.tablebase.encoding import pack_bits
 from retrograde.tablebase.probing import prober_for
 from retrograde.tablebase.ranking import Ranker
@@ -119,8 +118,8 @@ def test_many_at_once_equal_one_by_one(request, which: str, kinds: int) -> None:
 
 
 def test_chunks_and_wide_codes_are_found(tmp_path, monkeypatch, small_variant, small_codes, write_store) -> None:
-    monkeypatch.setattr(store_module, "CHUNK", 100)
-    monkeypatch.setattr(store_module, "SHARD", 300)
+    monkeypatch.setattr(writer, "CHUNK", 100)
+    monkeypatch.setattr(writer, "SHARD", 300)
     white, black = (codes.copy() for codes in small_codes[1, 1])
     # Wrong on purpose: another code for each entry, some beyond a byte.
     real = white != 0xFFFF

@@ -12,8 +12,9 @@ from retrograde.tablebase import verification as verification_module
 from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.forward import SEARCHED_PLIES, ForwardCheck, sample_wins
 from retrograde.tablebase.schema import TierRecord, read_record, write_record
-from retrograde.tablebase.store import create, open_store, write_tier
+from retrograde.tablebase.store import open_store
 from retrograde.tablebase.verification import verify
+from retrograde.tablebase.writer import create, write_tier
 from tablut.engine import engine_for
 from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.position import Position
