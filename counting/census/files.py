@@ -5,9 +5,9 @@ complete. Layout, little-endian: 8 bytes of magic, the format version, the lengt
 the CRC-32 of the header (uint32 each); the header (JSON, with spaces behind it so that the
 rows begin at a page); three index arrays of one entry a leaf (rows int64, hash sums
 uint64, moves int64), whose CRC-32 the header holds; the rows. Files of children hold W
-times uint64 each; parts of a ply, which are kept, hold the code of each
-(`tablut.indexing.codes`), half as long or less, wherever codes fit kernels. Checksums
-are of the rows in either case: a damaged code is another position.
+times uint64 each; so do parts of a ply, which are kept, if W is 1, else these hold the
+code of each (`tablut.indexing.codes`), half as long or less, wherever codes fit kernels.
+Checksums are of the rows in either case: a damaged code is another position.
 
 Parts are on the disk before they get their names. Non-guarantee: files of children need not
 be. After a power failure one may be damaged, which is detected when it is read, as any
@@ -94,6 +94,8 @@ def write_rows(
     index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
     header: dict[str, Any],
     codes: tuple[int, int, int, int] | None = None,
+    *,
+    lasting: bool = False,
 ) -> None:
     """Write a row file.
 
@@ -110,6 +112,8 @@ def write_rows(
     codes : tuple of int, optional
         Cells, most attackers, most defenders and the side to move (0 white, 1 black) of all
         rows, which are then stored as codes.
+    lasting : bool
+        Have it on the disk before it gets its name: it survives a loss of power.
 
     Raises
     ------
@@ -140,6 +144,7 @@ def write_rows(
                 else:
                     for start in range(0, len(rows), _STEP):
                         write_span(file, _encoded(rows[start : start + _STEP], _tables(codes)))
+                if lasting:
                     os.fsync(file)
             Path(name).replace(path)
         except BaseException:

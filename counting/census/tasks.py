@@ -71,6 +71,8 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
     material = (2, variant.attackers + 1, variant.defenders + 1)
     codes = (variant.size**2, variant.attackers, variant.defenders)
     coded = position_codes(*codes)[0]
+    # A position of one word is short enough; taking codes apart would double the time of a small board.
+    is_coded = coded.fits and engine.tables.words > 1
     return Toolbox(
         engine.tables,
         images,
@@ -78,8 +80,8 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
         membership(variant),
         len(group),
         material,
-        coded.bytes if coded.fits else 8 * engine.tables.words,
-        codes if coded.fits else None,
+        coded.bytes if is_coded else 8 * engine.tables.words,
+        codes if is_coded else None,
     )
 
 
@@ -271,7 +273,7 @@ def write_part(
         at = 2 * tools.tables.cells + (tools.tables.cells - 1).bit_length()
         side = int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0
         codes = (*tools.codes, side)
-    write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats}, codes)
+    write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats}, codes, lasting=True)
     return {**stats, "cpu": time.thread_time() - began}
 
 

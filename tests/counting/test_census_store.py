@@ -162,6 +162,21 @@ def test_a_damaged_part_is_named(tmp_path: Path, place: str) -> None:
         census(VARIANT, plies=11, store=tmp_path, resume=True)
 
 
+@pytest.mark.parametrize("place", ["row", "end"])
+def test_a_damaged_part_of_codes_is_named(tmp_path: Path, place: str) -> None:
+    brandubh = load_variant("brandubh")
+    census(brandubh, plies=3, store=tmp_path)
+    part = tmp_path / "classes/ply-003/part-00000.rows"
+    file = open_rows(part)
+    assert "codes" in file.header
+    if place == "end":
+        os.truncate(part, part.stat().st_size - 3)
+    else:
+        damage(part, file.begin + 801)
+    with pytest.raises(InputError, match=r"ply-003/part-00000\.rows"):
+        census(brandubh, plies=4, store=tmp_path, resume=True)
+
+
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
     census(VARIANT, plies=4, store=tmp_path)
     (tmp_path / "classes/ply-004/part-00000.rows").unlink()
