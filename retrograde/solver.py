@@ -2,15 +2,14 @@
 
 The tiers that captures lead to come first. Within a tier:
 
-1. White's immediate wins, and white without a move.
-2. Black without a move: the parents of these positions are immediate wins as well, so that
-   now all wins of white in one ply are known.
-3. All black moves: most losses of black are losses in two plies and found here.
-4. All white moves, except where white has won at once.
-5. Distance by distance, what is new is told to the parents.
-
-Steps 1 to 4 visit every position once, forward; most positions are decided by them. Only
-the rest is worked out backwards. What is left open in the end, neither side can force.
+1. White's wins in one ply, by all moves that escape or capture; and white without a move.
+2. Black without a move: the parents of these positions are wins in one ply as well.
+3. Black's losses in two plies: the search of a position ends at the first move that does not lose.
+4. White's wins in three: it ends at the first that wins.
+5. All moves of black, then all moves of white, where nothing is known yet; that is little.
+6. Distance by distance, what is new becomes known to its parents. Either it is told to them,
+   read backwards from each new value, or they ask, forward from each parent that is not
+   final: whichever are fewer.
 
 References
 ----------
@@ -20,15 +19,14 @@ E. Bleicher and others describe the forward initialisation with counters.
 
 from __future__ import annotations
 
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.kernels.backward import TOLD, WORST, backward_pass
-from retrograde.kernels.codes import DECIDED
-from retrograde.kernels.forward import FULL, IMMEDIATE, STUCK, forward_pass
+from retrograde.kernels.backward import backward_pass
+from retrograde.kernels.codes import ALIAS, CODES, DECIDED
+from retrograde.kernels.forward import FULL, IMMEDIATE, LOSSES, STUCK, WINS, forward_pass
 from retrograde.kernels.reverse import reverse_slides
 from retrograde.kernels.workspace import new_workspace
 from retrograde.tiers import tier_graph
@@ -48,10 +46,10 @@ if TYPE_CHECKING:
 __all__ = ["SolverError", "TierSolver", "codes_of"]
 
 WHITE, BLACK = 0, 1
+_SEEN = 3
+"""White's wins in so many plies are known when all moves of black are looked at."""
 _TASKS = 32
 """Parts into which a tier's rows are divided, for each thread."""
-_COUNTED = 1 << 20
-"""Items counted together; all at once, the count took four times the memory of the tier."""
 
 
 class SolverError(RuntimeError):
@@ -149,22 +147,24 @@ class TierSolver:
         work.forward(IMMEDIATE, WHITE)
         work.forward(STUCK, BLACK)
         work.backward(BLACK, lost=True, distance=0)
+        tell("quick losses and wins")
+        work.forward(LOSSES, BLACK, 1)
+        work.forward(WINS, WHITE, 1)
         tell("black's moves")
-        work.forward(FULL, BLACK)
-        work.backward(WHITE, lost=True, distance=0)
+        work.forward(FULL, BLACK, _SEEN)
         tell("white's moves")
-        work.forward(FULL, WHITE)
-        work.count()
+        work.forward(FULL, WHITE, 1)
         distance = 1
-        while distance <= work.longest:
+        while distance <= work.longest():
             tell(f"distance {distance}")
-            # The forward passes have told white of black's losses up to 2, and both of wins in 1.
-            if distance > 2:
-                work.backward(BLACK, lost=True, distance=distance)
-            work.backward(WHITE, lost=True, distance=distance)
+            # Black has seen white's wins up to 3 and losses in 0; white black's losses up to 4 and wins in 1.
+            if distance > 4:
+                work.spread(BLACK, lost=True, distance=distance)
+            work.spread(WHITE, lost=True, distance=distance)
             if distance > 1:
-                work.backward(BLACK, lost=False, distance=distance)
-                work.backward(WHITE, lost=False, distance=distance)
+                work.spread(BLACK, lost=False, distance=distance)
+            if distance > _SEEN:
+                work.spread(WHITE, lost=False, distance=distance)
             distance += 1
         self.items[material] = arrays
         return arrays
@@ -177,8 +177,8 @@ class _Tier:
         self.solver, self.tier, self.arrays = solver, tier, arrays
         kings = solver.index.kings
         self.rows = int(solver.index.row_count[tier * kings : (tier + 1) * kings].sum())
-        self.longest = 0
-        self.known: Counter[tuple[int, int]] = Counter()
+        # By side and code, how many items were given it; one that was improved counts twice.
+        self.known = np.zeros((2, CODES), dtype=np.int64)
         # The kernels are given addresses; `items` keeps alive what lies there.
         self.lower = np.zeros(2 * len(solver.materials), dtype=np.int64)
         for material, (white, black) in solver.items.items():
@@ -196,30 +196,56 @@ class _Tier:
         for part in range(count):
             yield part * self.rows // count, (part + 1) * self.rows // count
 
-    def forward(self, mode: int, side: int) -> None:
+    def longest(self) -> int:
+        """Return the greatest distance so far."""
+        return int(np.flatnonzero(self.known[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
+
+    def forward(self, mode: int, side: int, limit: int = 0) -> None:
         """Run a forward pass over all rows."""
         solver = self.solver
         mine, theirs = self.arrays[side], self.arrays[1 - side]
 
-        def run(workspace: Workspace, first: int, last: int) -> int:
+        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
             return forward_pass(
-                solver.tables, solver.index, workspace, mode, self.tier, side, first, last, 1, mine, theirs, self.lower
+                solver.tables,
+                solver.index,
+                workspace,
+                mode,
+                self.tier,
+                side,
+                first,
+                last,
+                limit,
+                mine,
+                theirs,
+                self.lower,
+                report,
             )
 
-        self._share(run)
+        self.known[side] += self._share(run)
+
+    def spread(self, side: int, *, lost: bool, distance: int) -> None:
+        """Let the parents of all positions of one value know it, on whichever way is shorter."""
+        parents = self.known[1 - side]
+        asking = len(self.arrays[side]) - int(parents.sum())
+        if lost:
+            # Wins may become quicker.
+            asking += int(parents[2 * distance + 4 : ALIAS : 2].sum())
+        limit = distance - lost
+        # What has been seen of the other side's wins must not be forgotten.
+        if limit >= _SEEN and is_quicker(asking, int(self.known[side, distance << 1 | lost])):
+            self.forward(FULL, 1 - side, limit)
+        else:
+            self.backward(side, lost=lost, distance=distance)
 
     def backward(self, side: int, *, lost: bool, distance: int) -> None:
         """Tell the parents of all positions of one value; nothing to do if there are none."""
-        code = distance << 1 | lost
-        if distance > 0 and not self.known[side, code]:
+        if not self.known[side, distance << 1 | lost]:
             return
         solver = self.solver
         items, parents = self.arrays[side], self.arrays[1 - side]
-        reports = []
 
-        def run(workspace: Workspace, first: int, last: int) -> int:
-            report = np.zeros(16, dtype=np.int64)
-            reports.append(report)
+        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
             return backward_pass(
                 solver.tables,
                 solver.index,
@@ -237,46 +263,37 @@ class _Tier:
                 report,
             )
 
-        self._share(run)
-        told = sum(int(report[TOLD]) for report in reports)
-        if told:
-            worst = max(int(report[WORST]) for report in reports)
-            self.longest = max(self.longest, worst)
-            # Losses may be longer than their children by a capture: any distance up to the worst is possible.
-            for later in range(distance + 1, worst + 1):
-                self.known[1 - side, later << 1 | (not lost)] += told
+        self.known[1 - side] += self._share(run)
 
-    def count(self) -> None:
-        """Count the values that are known after the forward passes."""
-        for side in (WHITE, BLACK):
-            codes = np.zeros(DECIDED, dtype=np.int64)
-            for start in range(0, len(self.arrays[side]), _COUNTED):
-                part = np.bincount(codes_of(self.arrays[side][start : start + _COUNTED]))
-                codes[: len(part)] += part
-            found = np.flatnonzero(codes)
-            self.known.update({(side, int(code)): int(codes[code]) for code in found})
-            self.longest = max(self.longest, int(found[-1]) >> 1)
-
-    def _share(self, run: Callable[[Workspace, int, int], int]) -> None:
+    def _share(self, run: Callable[[Workspace, NDArray[np.int64], int, int], int]) -> NDArray[np.int64]:
+        """Run a pass part by part, on all threads, and return what it reports."""
         solver = self.solver
         parts = list(self.parts())
+        free = [(workspace, np.zeros(CODES, dtype=np.int64)) for workspace in solver._workspaces]
+        reports = [report for _, report in free]
         if len(parts) == 1:
-            errors = run(solver._workspaces[0], *parts[0])
+            errors = run(*free[0], *parts[0])
         else:
-            free = list(solver._workspaces)
 
             def task(part: tuple[int, int]) -> int:
-                workspace = free.pop()
+                mine = free.pop()
                 try:
-                    return run(workspace, *part)
+                    return run(*mine, *part)
                 finally:
-                    free.append(workspace)
+                    free.append(mine)
 
             with ThreadPoolExecutor(max_workers=solver.threads) as pool:
                 errors = sum(pool.map(task, parts))
         if errors:
             attackers, defenders = solver.materials[self.tier]
             raise SolverError(f"tier {attackers}v{defenders} of {solver.variant.name}: {errors} contradictions")
+        total: NDArray[np.int64] = np.sum(reports, axis=0)
+        return total
+
+
+def is_quicker(asking: int, telling: int) -> bool:
+    """Return whether so many parents ask for less than so many children tell; the values are the same."""
+    return asking < telling
 
 
 def codes_of(items: NDArray[np.uint16]) -> NDArray[np.uint16]:

@@ -52,10 +52,7 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["TOLD", "WORST", "backward_pass"]
-
-TOLD, WORST = 0, 1
-"""Places in the report of a pass: how many items became decided, and the greatest distance among them."""
+__all__ = ["backward_pass"]
 
 
 @called
@@ -205,8 +202,7 @@ def tell(
         code = DECIDED | ((distance + 1) << 1)
         if item & DECIDED == 0 or (item & 1 == 0 and item > code):
             parents[parent] = np.uint16(code)
-            report[TOLD] += 1
-            report[WORST] = max(report[WORST], distance + 1)
+            report[code & ~DECIDED] += 1
         elif item & 1 != 0:
             # A loss with a winning move.
             w.head[ERRORS] += 1
@@ -230,8 +226,7 @@ def tell(
         if before & CAPTURES != 0:
             worst = max(worst, longest_capture(t, x, w, tier, parent, side, lower))
         parents[parent] = np.uint16(DECIDED | (worst << 1) | 1)
-        report[TOLD] += 1
-        report[WORST] = max(report[WORST], worst)
+        report[(worst << 1) | 1] += 1
     return seen
 
 
@@ -346,8 +341,8 @@ def backward_pass(
         The tier's items with this side to move, and with the other.
     lower : ndarray of int64, shape (2 * tiers,)
         Addresses of the items of all tiers.
-    report : ndarray of int64, shape (2,)
-        Receives `TOLD` and `WORST`, on top of what it has.
+    report : ndarray of int64, shape (CODES,)
+        Receives how many parents were given each code, on top of what it has.
     """
     t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
     back = pointer(reverse)

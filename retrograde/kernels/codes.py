@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ALIAS", "CAPTURES", "COUNTER", "DECIDED", "SAFE"]
+__all__ = ["ALIAS", "CAPTURES", "CODES", "COUNTER", "DECIDED", "SAFE"]
 
 DECIDED: Final = 0x8000
 """The item has a value, in its lower bits."""
@@ -21,3 +21,5 @@ COUNTER: Final = 0x1FFF
 """Open: the bits of the counter."""
 ALIAS: Final = 0x7FFF
 """No position is ranked here; see `tablut.indexing.tiers`."""
+CODES: Final = 1 << 15
+"""Number of codes that an item can hold, `ALIAS` among them."""

@@ -13,17 +13,16 @@ import numpy as np
 
 from retrograde.kernels.codes import ALIAS, CAPTURES, DECIDED, SAFE
 from retrograde.kernels.workspace import (
-    BASE,
     ERRORS,
     KING,
     RESIDUAL,
-    WIDTH,
     Workspace,
     attacker_entry,
-    first_column,
+    close_column,
     flat_workspace,
     is_alias,
     next_column,
+    open_column,
     open_row,
     prepare_attacker,
     white_entry,
@@ -38,10 +37,14 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["FULL", "IMMEDIATE", "STUCK", "capture_code", "enemy_beside", "forward_pass", "winner"]
+__all__ = ["FULL", "IMMEDIATE", "LOSSES", "STUCK", "WINS", "capture_code", "enemy_beside", "forward_pass", "winner"]
 
-STUCK, IMMEDIATE, FULL = 0, 1, 2
-"""What a pass asks: is the side without a move; has it such, or a move that wins at once; all that its moves say."""
+STUCK, IMMEDIATE, LOSSES, WINS, FULL = 0, 1, 2, 3, 4
+"""What a pass asks: is the side without a move; has it none, or a move that wins at once; do all its
+moves lose; does one win within `limit` plies and two; all that its moves say."""
+
+_STRIDE = 8
+"""Columns up to which it is quicker to step on than to unrank."""
 
 
 @inlined
@@ -178,11 +181,12 @@ def evaluate(
     w: Workspace,
     tier: int,
     side: int,
+    mode: int,
     limit: int,
     theirs: NDArray[np.uint16],
     lower: NDArray[np.int64],
 ) -> int:
-    """Return the item of the open position, by all its moves.
+    """Return the item of the open position, by all its moves; of `LOSSES` and `WINS` only those, and 0 otherwise.
 
     Children that are won for the opponent in more than ``limit`` plies count as open:
     their turn to be told to their parents is still to come.
@@ -197,11 +201,15 @@ def evaluate(
     threatened, row_way, column_way = False, I64(0), I64(0)
     if side == 1 and t.either_after_ply == 0 and limit > 0:
         threatened, row_way, column_way = threat(t, w, king)
-    for man in range(men):
+    # The least distance of a win that is not known already ends the search for one.
+    enough = limit + 2 if mode == WINS and t.either_after_ply == 0 else I64(0)
+    for turn in range(men):
+        # White's king comes first: most wins are its.
+        man = turn if side == 1 else men - 1 - turn
         royal = False
         if side == 1:
             start, slides = I64(w.black[man]), t.attacker_slides
-        elif man == men - 1:
+        elif turn == 0:
             start, slides, royal = king, t.king_slides, True
         else:
             start, slides = I64(w.white[man]), t.defender_slides
@@ -251,6 +259,8 @@ def evaluate(
                         if item < 0:
                             w.head[ERRORS] += 1
                         elif item & DECIDED == 0:
+                            if mode == LOSSES:
+                                return I64(0)
                             flags |= SAFE
                         elif item & 1:
                             distance = ((item & ~DECIDED) >> 1) + 1
@@ -270,15 +280,23 @@ def evaluate(
                     continue
                 item = I64(theirs[entry])
                 if item & DECIDED == 0:
+                    if mode == LOSSES:
+                        return I64(0)
                     count += 1
                     continue
                 distance = ((item & ~DECIDED) >> 1) + 1
                 if item & 1:
                     best = distance if best == 0 else min(best, distance)
+                    if best <= enough:
+                        return DECIDED | (best << 1)
                 elif distance <= limit + 1:
                     worst = max(worst, distance)
                 else:
                     count += 1
+    if mode == LOSSES and best != 0:
+        return I64(0)
+    if mode == WINS:
+        return DECIDED | (best << 1) if 0 < best <= limit + 2 else I64(0)
     if best != 0:
         return DECIDED | (best << 1)
     if moves == 0:
@@ -360,8 +378,9 @@ def forward_pass(
     mine: NDArray[np.uint16],
     theirs: NDArray[np.uint16],
     lower: NDArray[np.int64],
+    report: NDArray[np.int64],
 ) -> int:
-    """Write the items of some rows of a tier, except those that are decided; return the number of errors.
+    """Write the items of some rows of a tier that are not final; return the number of errors.
 
     Parameters
     ----------
@@ -372,17 +391,19 @@ def forward_pass(
     workspace : Workspace
         Of this thread.
     mode : int
-        `STUCK`, `IMMEDIATE` or `FULL`.
+        `STUCK`, `IMMEDIATE`, `LOSSES`, `WINS` or `FULL`.
     tier, side : int
         What is to be written: 0 white to move, 1 black.
     first, last : int
         The rows, as a range.
     limit : int
-        See `evaluate`.
+        See `evaluate`. Wins in more than ``limit + 2`` plies are looked at again: there may be quicker ones.
     mine, theirs : ndarray of uint16
         The tier's items with this and with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
         Addresses, see `capture_code`.
+    report : ndarray of int64, shape (CODES,)
+        Receives how many items were given each code, or found to be aliases, on top of what it has.
 
     Returns
     -------
@@ -390,27 +411,41 @@ def forward_pass(
         Number of moves that led out of the index; anything but 0 is a defect.
     """
     t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
-    items, children, addresses = pointer(mine), pointer(theirs), pointer(lower)
+    items, children, addresses, found = pointer(mine), pointer(theirs), pointer(lower), pointer(report)
     trail_men = x.trail_men[tier]
+    final = DECIDED | ((limit + 2) << 1)
     w.head[ERRORS] = 0
-    for row in range(first, last):
-        open_row(t, x, w, tier, row, side)
-        base = w.head[BASE]
-        first_column(t, w, trail_men)
-        for column in range(w.head[WIDTH]):
-            if column > 0:
-                next_column(t, w, trail_men)
-            entry = base + column
-            item = I64(items[entry])
-            if mode != FULL and w.head[RESIDUAL] != 1 and trail_men > 0 and is_alias(x, w, tier, entry):
-                items[entry] = np.uint16(ALIAS)
-                continue
-            if item & DECIDED != 0 or (mode == FULL and item == ALIAS):
-                continue
-            if mode == FULL:
-                items[entry] = np.uint16(evaluate(t, x, w, tier, side, limit, children, addresses))
-            elif not can_move(t, w.board, side):
-                items[entry] = np.uint16(DECIDED | 1)
-            elif mode == IMMEDIATE and wins_at_once(t, x, w, tier, side, addresses):
-                items[entry] = np.uint16(DECIDED | 2)
+    by_king = tier * x.kings
+    for orbit in range(x.kings):
+        start, rows, width = x.first_row[by_king + orbit], x.row_count[by_king + orbit], x.width[by_king + orbit]
+        for row in range(max(first, start), min(last, start + rows)):
+            base = x.base[by_king + orbit] + (row - start) * width
+            at = I64(-1)
+            for column in range(width):
+                item = I64(items[base + column])
+                if item == ALIAS or (item & DECIDED != 0 and (item & 1 != 0 or item <= final)):
+                    continue
+                if at < 0:
+                    open_row(t, x, w, tier, row, side)
+                    open_column(t, x, w, trail_men, column)
+                elif column - at <= _STRIDE:
+                    for _ in range(column - at):
+                        next_column(t, w, trail_men)
+                else:
+                    close_column(t, w, trail_men)
+                    open_column(t, x, w, trail_men, column)
+                at = column
+                new = item
+                if mode > IMMEDIATE:
+                    new = evaluate(t, x, w, tier, side, mode, limit, children, addresses)
+                elif w.head[RESIDUAL] != 1 and trail_men > 0 and is_alias(x, w, tier, base + column):
+                    new = I64(ALIAS)
+                elif not can_move(t, w.board, side):
+                    new = I64(DECIDED | 1)
+                elif mode == IMMEDIATE and wins_at_once(t, x, w, tier, side, addresses):
+                    new = I64(DECIDED | 2)
+                if new != item:
+                    items[base + column] = np.uint16(new)
+                    if new == ALIAS or new & DECIDED != 0:
+                        found[new & ~DECIDED] += 1
     return w.head[ERRORS]

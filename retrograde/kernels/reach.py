@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retrograde.kernels.backward import keeps
-from retrograde.kernels.codes import ALIAS, DECIDED
+from retrograde.kernels.codes import ALIAS, CODES, DECIDED
 from retrograde.kernels.workspace import (
     ERRORS,
     KING,
@@ -38,8 +38,6 @@ __all__ = ["CODES", "DONE", "NEW", "count_values", "mark_children"]
 
 NEW: Final = 1
 DONE: Final = 2
-CODES: Final = 1 << 15
-"""Number of codes that an item can hold."""
 
 
 @called

@@ -41,11 +41,9 @@ __all__ = [
     "KING",
     "RESIDUAL",
     "ROOM",
-    "WIDTH",
     "Workspace",
     "attacker_entry",
     "close_column",
-    "first_column",
     "flat_workspace",
     "is_alias",
     "new_workspace",
@@ -56,10 +54,10 @@ __all__ = [
     "white_entry",
 ]
 
-ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, WIDTH = 0, 1, 2, 3, 4, 5, 6
+ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS = 0, 1, 2, 3, 4, 5
 """Places in the head of a workspace: the king's orbit, the first entry of the row, the
-elements that keep the row, the king's cell, the number of rows opened so far, how
-many entries were asked for that do not exist, and the columns of the row."""
+elements that keep the row, the king's cell, the number of rows opened so far, and how
+many entries were asked for that do not exist."""
 
 ROOM = 128
 """Room for a list of cells: no board has more."""
@@ -191,7 +189,6 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
     w.head[BASE] = x.base[by_king] + (row - x.first_row[by_king]) * x.width[by_king]
     w.head[RESIDUAL] = I64(x.residual[x.meta_at[tier] + row])
     w.head[KING] = king
-    w.head[WIDTH] = x.width[by_king]
     w.head[STAMP] += 1
     board = w.board
     for line in range(2 * t.size):
@@ -222,15 +219,6 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
                 if taken:
                     count -= 1
                     w.number[cell] = -1
-
-
-@inlined
-def first_column(t: Tables, w: Workspace, trail_men: int) -> None:
-    """Put the trails of an open row on their first cells."""
-    for k in range(trail_men):
-        w.numbers[k] = k
-        w.black[k] = w.spot[k]
-        toggle(t, w.board, I64(w.spot[k]), 0)
 
 
 @inlined

@@ -124,6 +124,19 @@ def test_threads_change_nothing() -> None:
             assert np.array_equal(first, second)
 
 
+@pytest.mark.parametrize("name", ["ashton-5-4v2", "brandubh-5-4v4"])
+@pytest.mark.parametrize("asking", [True, False], ids=["asking", "telling"])
+def test_asking_and_telling_come_to_the_same(name: str, asking: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = load_variant(name)
+    materials = [(1, 0), (1, 1), (2, 0), (2, 1)]
+    mixed = solved(variant, materials)
+    monkeypatch.setattr("retrograde.solver.is_quicker", lambda _asking, telling: asking and telling > 0)
+    alone = solved(variant, materials)
+    for material in materials:
+        for first, second in zip(mixed.items[material], alone.items[material], strict=True):
+            assert np.array_equal(first, second)
+
+
 def test_images_have_the_same_value() -> None:
     variant = load_variant("brandubh-5-4v4")
     found = values(variant, solved(variant, [(1, 0), (1, 1)]))
