@@ -159,7 +159,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
         }
         index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
         codes: Any = [_Codes(items) for items in (white, black)]
-        write_tier(task.root, index, codes[0], codes[1], {"version": __version__, **seconds})
+        write_tier(task.root, index, codes[0], codes[1], {"version": __version__, **seconds}, threads=task.threads)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return {"tier": name, **seconds}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -121,6 +122,8 @@ def write_tier(
     white: NDArray[np.uint16],
     black: NDArray[np.uint16],
     statistics: Mapping[str, Any] | None = None,
+    *,
+    threads: int = 1,
 ) -> TierRecord:
     """Write a tier, whole or not at all.
 
@@ -135,6 +138,8 @@ def write_tier(
         Read part by part, so they may be mapped from files.
     statistics : mapping, optional
         Provenance for people, such as seconds and program version; kept beside the data.
+    threads : int
+        With two or more, both sides to move are packed at once.
 
     Returns
     -------
@@ -155,11 +160,12 @@ def write_tier(
     name = f"{index.attackers}v{index.defenders}"
     if material not in store.planned:
         raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
-    histograms = {}
-    for side, codes in (("white", white), ("black", black)):
+    sides = {"white": white, "black": black}
+    for codes in sides.values():
         if codes.shape != (index.size,) or codes.dtype != np.uint16:
             raise ValueError(f"tier {name}: codes are uint16 of shape ({index.size},), not {codes.dtype} {codes.shape}")
-        histograms[side] = code_histogram(codes)
+    with ThreadPoolExecutor(max_workers=min(threads, 2)) as pool:
+        histograms = dict(zip(sides, pool.map(code_histogram, sides.values()), strict=True))
     classes = sum(histograms["white"].values())
     if classes != sum(histograms["black"].values()):
         raise ValueError(f"tier {name}: the two sides to move have different numbers of aliases")
@@ -170,11 +176,11 @@ def write_tier(
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
-            sides = {}
-            for side, codes in (("white", white), ("black", black)):
-                dtype = "uint8" if max(histograms[side], default=0) <= 0xFF else "uint16"
-                _write_array(folder / side, codes, dtype)
-                sides[side] = SideRecord(dtype=dtype, classes=histograms[side])
+            dtypes = {
+                side: "uint8" if max(found, default=0) <= 0xFF else "uint16" for side, found in histograms.items()
+            }
+            with ThreadPoolExecutor(max_workers=min(threads, 2)) as pool:
+                list(pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides))
             _write_array(folder / "representatives", pack_bits(index.representatives).ravel(), "uint8")
             record = TierRecord(
                 game=game_digest(index.variant),
@@ -185,8 +191,8 @@ def write_tier(
                 classes=classes,
                 chunk=CHUNK,
                 shard=SHARD,
-                white=sides["white"],
-                black=sides["black"],
+                white=SideRecord(dtype=dtypes["white"], classes=histograms["white"]),
+                black=SideRecord(dtype=dtypes["black"], classes=histograms["black"]),
                 files={
                     path.relative_to(folder).as_posix(): FileRecord(bytes=path.stat().st_size, sha256=sha256_of(path))
                     for path in sorted(folder.rglob("*"))
