@@ -26,7 +26,8 @@ import numpy as np
 
 from retrograde.kernels.backward import backward_pass
 from retrograde.kernels.codes import ALIAS, CODES, DECIDED
-from retrograde.kernels.forward import FULL, IMMEDIATE, LOSSES, STUCK, WINS, forward_pass
+from retrograde.kernels.forward import FULL, LOSSES, WINS, forward_pass
+from retrograde.kernels.immediate import immediate_pass
 from retrograde.kernels.reverse import reverse_slides
 from retrograde.kernels.workspace import new_workspace
 from retrograde.tiers import tier_graph
@@ -101,7 +102,8 @@ class TierSolver:
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
         self._reverse = reverse_slides(self.tables)
         defenders = max(defenders for _, defenders in self.materials)
-        self._workspaces = [new_workspace(variant, defenders) for _ in range(threads)]
+        trails = max((attackers for attackers, defenders in self.materials if defenders), default=0)
+        self._workspaces = [new_workspace(variant, defenders, trails) for _ in range(threads)]
 
     def size(self, material: tuple[int, int]) -> int:
         """Return the number of entries of a tier, for one side to move."""
@@ -144,14 +146,14 @@ class TierSolver:
         work = _Tier(self, tier, arrays)
         tell = advanced or (lambda _: None)
         tell("immediate wins")
-        work.forward(IMMEDIATE, WHITE)
-        work.forward(STUCK, BLACK)
+        work.immediate(WHITE)
+        work.immediate(BLACK)
         work.backward(BLACK, lost=True, distance=0)
         tell("quick losses and wins")
-        work.forward(LOSSES, BLACK, 1)
+        work.forward(LOSSES, BLACK, 1, by_rows=True)
         work.forward(WINS, WHITE, 1)
         tell("black's moves")
-        work.forward(FULL, BLACK, _SEEN)
+        work.forward(FULL, BLACK, _SEEN, by_rows=True)
         tell("white's moves")
         work.forward(FULL, WHITE, 1)
         distance = 1
@@ -200,7 +202,18 @@ class _Tier:
         """Return the greatest distance so far."""
         return int(np.flatnonzero(self.known[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
 
-    def forward(self, mode: int, side: int, limit: int = 0) -> None:
+    def immediate(self, side: int) -> None:
+        """Run the first pass over all rows."""
+        solver, items = self.solver, self.arrays[side]
+
+        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
+            return immediate_pass(
+                solver.tables, solver.index, workspace, self.tier, side, first, last, items, self.lower, report
+            )
+
+        self.known[side] += self._share(run)
+
+    def forward(self, mode: int, side: int, limit: int, *, by_rows: bool = False) -> None:
         """Run a forward pass over all rows."""
         solver = self.solver
         mine, theirs = self.arrays[side], self.arrays[1 - side]
@@ -216,6 +229,7 @@ class _Tier:
                 first,
                 last,
                 limit,
+                by_rows,
                 mine,
                 theirs,
                 self.lower,

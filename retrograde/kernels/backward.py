@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.kernels.codes import CAPTURES, COUNTER, DECIDED, SAFE
-from retrograde.kernels.forward import capture_code
+from retrograde.kernels.moves import capture_code
 from retrograde.kernels.workspace import (
     ERRORS,
     KING,
@@ -157,6 +157,13 @@ def longest_capture(
         w.hop_number,
         w.escapes,
         w.seen,
+        w.traits,
+        w.sharp,
+        w.quiet,
+        w.run,
+        w.lines,
+        w.masks,
+        w.marks,
         w.sample,
     )
     open_spare(t, x, w, tier, parent, side)

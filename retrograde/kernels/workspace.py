@@ -13,6 +13,7 @@ worked out once a row.
 
 from __future__ import annotations
 
+from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 __all__ = [
-    "BASE",
+    "CELLS",
     "ERRORS",
     "KING",
+    "MARKED_TRAILS",
     "RESIDUAL",
     "ROOM",
     "Workspace",
@@ -47,20 +49,25 @@ __all__ = [
     "flat_workspace",
     "is_alias",
     "new_workspace",
-    "next_column",
+    "next_run",
     "open_column",
     "open_row",
     "prepare_attacker",
+    "step_to",
     "white_entry",
 ]
 
-ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS = 0, 1, 2, 3, 4, 5
+ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS = 0, 1, 2, 3, 4, 5, 6
 """Places in the head of a workspace: the king's orbit, the first entry of the row, the
-elements that keep the row, the king's cell, the number of rows opened so far, and how
-many entries were asked for that do not exist."""
+elements that keep the row, the king's cell, the number of rows opened so far, how
+many entries were asked for that do not exist, and the cells that the row leaves to trails."""
 
 ROOM = 128
 """Room for a list of cells: no board has more."""
+MARKED_TRAILS = 4
+"""Trails up to which there is room to judge a row, see `retrograde.kernels.rows`."""
+_STRIDE = 8
+"""Columns up to which it is quicker to step on than to unrank."""
 _MISSING, _GENERIC = -1, -2
 """Instead of a base: no such entry; a row with aliases, in which the rank needs all images."""
 
@@ -92,6 +99,16 @@ class Workspace(NamedTuple):
         By line, the places on which the king has won.
     seen : ndarray of int64
         Entries already treated.
+    traits : ndarray of uint8
+        By number in this row, what the cell means to a question about all columns.
+    sharp, quiet : ndarray of int64
+        At ``2 * man`` and the next the targets on its row and on its column; see `retrograde.kernels.forward`.
+    run : ndarray of int64
+        As ``numbers``, where columns are gone through without a board.
+    lines : ndarray of uint16
+    masks : ndarray of uint16
+    marks : ndarray of uint8
+        See `retrograde.kernels.rows`: masks of one choice of trails; of all; marks.
     sample : ndarray of uint16
         Gives the type of pointers to items.
     """
@@ -114,17 +131,25 @@ class Workspace(NamedTuple):
     hop_number: NDArray[np.uint8]
     escapes: NDArray[np.int64]
     seen: NDArray[np.int64]
+    traits: NDArray[np.uint8]
+    sharp: NDArray[np.int64]
+    quiet: NDArray[np.int64]
+    run: NDArray[np.int64]
+    lines: NDArray[np.uint16]
+    masks: NDArray[np.uint16]
+    marks: NDArray[np.uint8]
     sample: NDArray[np.uint16]
 
 
-def new_workspace(variant: Variant, defenders: int) -> Workspace:
-    """Return memory for one thread that works on tiers of at most so many defenders."""
+def new_workspace(variant: Variant, defenders: int, trails: int = 0) -> Workspace:
+    """Return memory for one thread that works on tiers of at most so many defenders and so many trails."""
     size, cells = variant.size, variant.size**2
     escapes = np.zeros(2 * size, dtype=np.int64)
     for cell in variant.regions.escapes:
         rank, file = divmod(cell, size)
         escapes[rank] |= 1 << file
         escapes[size + file] |= 1 << rank
+    choices = comb(cells, max(min(trails, MARKED_TRAILS) - 1, 0))
     hops = (defenders + 1) * cells
     return Workspace(
         head=np.zeros(8, dtype=np.int64),
@@ -145,6 +170,13 @@ def new_workspace(variant: Variant, defenders: int) -> Workspace:
         hop_number=np.zeros(hops * ROOM, dtype=np.uint8),
         escapes=escapes,
         seen=np.zeros(4 * cells, dtype=np.int64),
+        traits=np.zeros(ROOM, dtype=np.uint8),
+        sharp=np.zeros(2 * ROOM, dtype=np.int64),
+        quiet=np.zeros(2 * ROOM, dtype=np.int64),
+        run=np.zeros(ROOM, dtype=np.int64),
+        lines=np.zeros(8 * size, dtype=np.uint16),
+        masks=np.zeros(4 * size * choices, dtype=np.uint16),
+        marks=np.zeros(cells * choices, dtype=np.uint8),
         sample=np.zeros(1, dtype=np.uint16),
     )
 
@@ -171,6 +203,13 @@ def flat_workspace(w: Workspace) -> Workspace:
         pointer(w.hop_number),
         pointer(w.escapes),
         pointer(w.seen),
+        pointer(w.traits),
+        pointer(w.sharp),
+        pointer(w.quiet),
+        pointer(w.run),
+        pointer(w.lines),
+        pointer(w.masks),
+        pointer(w.marks),
         pointer(w.sample),
     )
 
@@ -219,6 +258,7 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
                 if taken:
                     count -= 1
                     w.number[cell] = -1
+        w.head[CELLS] = count
 
 
 @inlined
@@ -253,6 +293,29 @@ def next_column(t: Tables, w: Workspace, trail_men: int) -> None:
         w.numbers[low] = low
         w.black[low] = w.spot[low]
         toggle(t, w.board, I64(w.black[low]), 0)
+
+
+@inlined
+def step_to(t: Tables, x: TierTables, w: Workspace, trail_men: int, at: int, column: int) -> None:
+    """Move the trails of an open row on from one column, or from none if it is -1, to a later one."""
+    if at >= 0 and column - at <= _STRIDE:
+        for _ in range(column - at):
+            next_column(t, w, trail_men)
+    else:
+        if at >= 0:
+            close_column(t, w, trail_men)
+        open_column(t, x, w, trail_men, column)
+
+
+@inlined
+def next_run(numbers: NDArray[np.int64], trail_men: int) -> None:
+    """Move the trails but the lowest on to the next choice of cells for them."""
+    k = I64(1)
+    while k + 1 < trail_men and numbers[k] + 1 == numbers[k + 1]:
+        numbers[k] = k
+        k += 1
+    if k < trail_men:
+        numbers[k] += 1
 
 
 @called
