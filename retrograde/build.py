@@ -37,6 +37,8 @@ __all__ = ["TierTask", "build_tablebase", "build_tier"]
 
 _BYTES = 4
 """Bytes of memory for an entry of a tier: two items."""
+_PART = 1 << 16
+"""Items that are turned into codes together, and back."""
 
 
 class TierTask(NamedTuple):
@@ -158,30 +160,23 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
             "cpu_seconds": round(time.process_time() - cpu, 3),
         }
         index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
-        codes: Any = [_Codes(items) for items in (white, black)]
-        write_tier(task.root, index, codes[0], codes[1], {"version": __version__, **seconds}, threads=task.threads)
+        codes = _to_codes(white), _to_codes(black)
+        write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return {"tier": name, **seconds}
 
 
-class _Codes:
-    """A solver's items as the store wants them, part by part; see `retrograde.tablebase.encoding`."""
-
-    dtype = np.dtype(np.uint16)
-
-    def __init__(self, items: NDArray[np.uint16]) -> None:
-        self._items = items
-        self.shape = items.shape
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __getitem__(self, part: slice) -> NDArray[np.uint16]:
-        items = self._items[part]
-        codes = np.where(items & DECIDED, items & ~np.uint16(DECIDED), 0).astype(np.uint16)
-        codes[items == ALIAS] = ALIAS_CODE
-        return codes
+def _to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Turn a solver's items into what the store wants, in their place; see `retrograde.tablebase.encoding`."""
+    # Part by part, so that the cache holds what is in between.
+    for start in range(0, len(items), _PART):
+        part = items[start : start + _PART]
+        aliases = part == ALIAS
+        part *= part >= DECIDED
+        part &= np.uint16(~DECIDED & 0xFFFF)
+        part[aliases] = ALIAS_CODE
+    return items
 
 
 def _read(
@@ -193,9 +188,8 @@ def _read(
     for side in SIDES:
         items = allocate(tier.entries)
         tier.codes(side, items)
-        step = 1 << 22
-        for start in range(0, len(items), step):
-            part = items[start : start + step]
+        for start in range(0, len(items), _PART):
+            part = items[start : start + _PART]
             part[part != 0] |= np.uint16(DECIDED)
         found.append(items)
     return found[0], found[1]

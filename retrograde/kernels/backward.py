@@ -29,7 +29,7 @@ from retrograde.kernels.workspace import (
     close_column,
     flat_workspace,
     open_column,
-    open_row,
+    open_later_row,
     prepare_attacker,
     white_entry,
 )
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 __all__ = ["backward_pass"]
+
+_BLOCK = 512
+"""Items that are searched for a value together."""
 
 
 @called
@@ -311,6 +314,15 @@ def judge_arrival(t: Tables, board: NDArray[np.uint32], side: int, target: int, 
     return facing != 0 and (I64(t.king_falls[king * 16 + neighbouring_attackers(t, board, king)]) & facing) != 0
 
 
+@inlined
+def occurs(items: NDArray[np.uint16], start: int, stop: int, code: np.uint16) -> bool:
+    """Return whether a range of items has one that equals a code; all are looked at, many at a time."""
+    found = np.uint16(0)
+    for place in range(start, stop):
+        found |= np.uint16(items[place] == code)
+    return found != 0
+
+
 @kernel
 def backward_pass(
     tables: Tables,
@@ -359,17 +371,20 @@ def backward_pass(
     w.head[ERRORS] = 0
     by_king = tier * x.kings
     for orbit in range(x.kings):
-        start, rows, width = x.first_row[by_king + orbit], x.row_count[by_king + orbit], x.width[by_king + orbit]
-        base = x.base[by_king + orbit]
-        for row in range(max(first, start), min(last, start + rows)):
-            is_open = False
-            entry = base + (row - start) * width
-            for column in range(width):
-                if own[entry + column] == code:
-                    if not is_open:
-                        open_row(t, x, w, tier, row, side)
-                        is_open = True
-                    open_column(t, x, w, trail_men, column)
-                    tell_parents(t, x, w, back, tier, side ^ 1, distance, lost, entry + column, others, addresses, told)
+        start, width, base = x.first_row[by_king + orbit], x.width[by_king + orbit], x.base[by_king + orbit]
+        stop = base + (min(last, start + x.row_count[by_king + orbit]) - start) * width
+        opened = I64(-1)
+        for block in range(base + (max(first, start) - start) * width, stop, _BLOCK):
+            end = min(block + _BLOCK, stop)
+            if not occurs(own, block, end, code):
+                continue
+            for child in range(block, end):
+                if own[child] == code:
+                    row = start + (child - base) // width
+                    if row != opened:
+                        open_later_row(t, x, w, tier, row, opened, side)
+                        opened = row
+                    open_column(t, x, w, trail_men, child - base - (row - start) * width)
+                    tell_parents(t, x, w, back, tier, side ^ 1, distance, lost, child, others, addresses, told)
                     close_column(t, w, trail_men)
     return w.head[ERRORS]

@@ -21,7 +21,7 @@ from retrograde.kernels.workspace import (
     Workspace,
     attacker_entry,
     flat_workspace,
-    open_row,
+    open_later_row,
     prepare_attacker,
     step_to,
     white_entry,
@@ -267,13 +267,15 @@ def forward_pass(
     w.head[ERRORS] = 0
     by_king = tier * x.kings
     for orbit in range(x.kings):
+        opened = I64(-1)
         start, rows, width = x.first_row[by_king + orbit], x.row_count[by_king + orbit], x.width[by_king + orbit]
         for row in range(max(first, start), min(last, start + rows)):
             base = x.base[by_king + orbit] + (row - start) * width
             at = I64(-1)
             by_row = may_judge and x.residual[x.meta_at[tier] + row] == 1
             if by_row:
-                open_row(t, x, w, tier, row, side)
+                open_later_row(t, x, w, tier, row, opened, side)
+                opened = I64(row)
                 judge_row(t, x, w, trail_men, base, width, limit, children, items, found)
             for column in range(width):
                 item = I64(items[base + column])
@@ -283,7 +285,8 @@ def forward_pass(
                     if item != ASK:
                         continue
                 elif at < 0:
-                    open_row(t, x, w, tier, row, side)
+                    open_later_row(t, x, w, tier, row, opened, side)
+                    opened = I64(row)
                 step_to(t, x, w, trail_men, at, column)
                 at = I64(column)
                 new = evaluate(t, x, w, tier, side, mode, limit, children, addresses)

@@ -23,7 +23,7 @@ from retrograde.kernels.workspace import (
     is_alias,
     next_run,
     open_column,
-    open_row,
+    open_later_row,
     step_to,
 )
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_zeros
@@ -235,9 +235,11 @@ def immediate_pass(
     w.head[ERRORS] = 0
     by_king = tier * x.kings
     for orbit in range(x.kings):
+        opened = I64(-1)
         start, rows, width = x.first_row[by_king + orbit], x.row_count[by_king + orbit], x.width[by_king + orbit]
         for row in range(max(first, start), min(last, start + rows)):
-            open_row(t, x, w, tier, row, side)
+            open_later_row(t, x, w, tier, row, opened, side)
+            opened = I64(row)
             base = x.base[by_king + orbit] + (row - start) * width
             aliases = trail_men > 0 and w.head[RESIDUAL] != 1
             if trail_men > 0 and not aliases:

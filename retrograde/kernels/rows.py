@@ -122,7 +122,6 @@ def find_marks(t: Tables, x: TierTables, w: Workspace, trail_men: int) -> None:
     for k in range(staying):
         numbers[k] = k
         toggle(t, board, I64(w.spot[k]), 0)
-    captures = advance(w.lines, 0)
     for choice in range(x.binomial[cells * x.most + staying]):
         for place in range(4 * lines):
             w.lines[place] = 0
@@ -135,11 +134,11 @@ def find_marks(t: Tables, x: TierTables, w: Workspace, trail_men: int) -> None:
                 kind = I64(SOLDIER)
             if t.facing[king * t.cells + cell] != 0:
                 toggle(t, board, cell, 0)
-                if judge(t, board, 1, cell, king, x.attackers[0]) != UNDECIDED:
+                if judge(t, board, 1, cell, king, trail_men) != UNDECIDED:
                     kind = I64(ROYAL)
                 toggle(t, board, cell, 0)
             if kind != 0:
-                add_cell(t, advance(captures, kind * lines), cell)
+                add_cell(t, advance(w.lines, kind * lines), cell)
         masks = advance(w.masks, choice * 2 * lines)
         for line in range(lines):
             quiet = ~(w.lines[SOLDIER * lines + line] | w.lines[ROYAL * lines + line])

@@ -51,6 +51,7 @@ __all__ = [
     "new_workspace",
     "next_run",
     "open_column",
+    "open_later_row",
     "open_row",
     "prepare_attacker",
     "step_to",
@@ -259,6 +260,33 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
                     count -= 1
                     w.number[cell] = -1
         w.head[CELLS] = count
+    else:
+        # As if the leads were trails, for `open_later_row`.
+        for number in range(x.cells):
+            w.spot[number] = x.spot[kind * x.cells + number]
+
+
+@called
+def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, before: int, side: int) -> None:
+    """Set the workspace to a row, knowing of an earlier one of the same king that is open, or of none if it is -1.
+
+    Without trails a row is a single position, and the next one hardly another.
+    """
+    if before < 0 or x.trail_men[tier] > 0:
+        open_row(t, x, w, tier, row, side)
+        return
+    w.head[BASE] += row - before
+    w.head[RESIDUAL] = I64(x.residual[x.meta_at[tier] + row])
+    w.head[STAMP] += 1
+    combinations = advance(x.combination, x.meta_at[tier])
+    lead_men = x.lead_men[tier]
+    steps = I64(combinations[row]) - I64(combinations[before])
+    if steps <= _STRIDE:
+        for _ in range(steps):
+            next_column(t, w, lead_men)
+    else:
+        close_column(t, w, lead_men)
+        open_column(t, x, w, lead_men, I64(combinations[row]))
 
 
 @inlined

@@ -36,7 +36,7 @@ __all__ = [
 ALIAS_CODE: Final = 0xFFFF
 """Marks an alias in the arrays that are written."""
 
-_STEP = 1 << 22
+_STEP = 1 << 18
 
 
 def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
@@ -79,9 +79,10 @@ def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
     >>> fill_aliases(np.array([ALIAS_CODE, 3, ALIAS_CODE, 5], dtype=np.uint16)).tolist()
     [3, 3, 3, 5]
     """
-    kept = np.flatnonzero(codes != ALIAS_CODE)
-    if len(kept) == len(codes):
+    own = codes != ALIAS_CODE
+    if own.all():
         return codes
+    kept = np.flatnonzero(own)
     if not len(kept):
         return np.zeros_like(codes)
     source = np.zeros(len(codes), dtype=np.int64)
