@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.kernels.codes import CAPTURES, COUNTER, DECIDED, SAFE
+from retrograde.kernels.entries import attacker_entry, prepare_attacker, white_entry
 from retrograde.kernels.moves import capture_code
 from retrograde.kernels.workspace import (
     ERRORS,
@@ -25,13 +26,10 @@ from retrograde.kernels.workspace import (
     RESIDUAL,
     ROOM,
     Workspace,
-    attacker_entry,
     close_column,
     flat_workspace,
     open_column,
     open_later_row,
-    prepare_attacker,
-    white_entry,
 )
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import (

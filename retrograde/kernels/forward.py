@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.kernels.codes import ALIAS, CAPTURES, DECIDED, SAFE
+from retrograde.kernels.entries import attacker_entry, prepare_attacker, white_entry
 from retrograde.kernels.moves import beside, capture_code, may_capture, may_return, only_way, winner
 from retrograde.kernels.rows import ASK, judge_row
 from retrograde.kernels.workspace import (
@@ -19,12 +20,9 @@ from retrograde.kernels.workspace import (
     KING,
     MARKED_TRAILS,
     Workspace,
-    attacker_entry,
     flat_workspace,
     open_later_row,
-    prepare_attacker,
     step_to,
-    white_entry,
 )
 from tablut.engine.jit import I64, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import flat, make, unmake

@@ -12,17 +12,15 @@ import numpy as np
 
 from retrograde.kernels.backward import keeps
 from retrograde.kernels.codes import ALIAS, CODES, DECIDED
+from retrograde.kernels.entries import attacker_entry, prepare_attacker, white_entry
 from retrograde.kernels.workspace import (
     ERRORS,
     KING,
     Workspace,
-    attacker_entry,
     close_column,
     flat_workspace,
     open_column,
     open_row,
-    prepare_attacker,
-    white_entry,
 )
 from tablut.engine.jit import I64, address_of, advance, called, keep, kernel, pointer
 from tablut.engine.kernels import flat, generate, make, unmake

@@ -608,11 +608,12 @@ def _classify(
         for k in range(men):
             numbers[k] = k
         for combination in range(row.shape[1]):
-            least, by, keeps = I64(combination), I64(0), I64(0)
+            # The identity, element 0, keeps everything.
+            least, by, keeps = I64(combination), I64(0), I64(1)
             for k in range(men):
                 if spot[numbers[k]] == representatives[king]:
                     least = I64(-1)
-            left = I64(stabilisers[king]) if least >= 0 else I64(0)
+            left = I64(stabilisers[king]) & ~1 if least >= 0 else I64(0)
             while left:
                 number = trailing_zeros(left)
                 left &= left - 1

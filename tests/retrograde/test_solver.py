@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograde.plain import plain_solution
-from retrograde.solver import SolverError, TierSolver, codes_of
+from retrograde.solver import SolverError, TierSolver, _Tier, codes_of
 from symmetry import dihedral
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
@@ -134,6 +134,23 @@ def test_asking_and_telling_come_to_the_same(name: str, asking: bool, monkeypatc
     alone = solved(variant, materials)
     for material in materials:
         for first, second in zip(mixed.items[material], alone.items[material], strict=True):
+            assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v2", "brandubh-5-4v4"])
+def test_rows_and_positions_come_to_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = load_variant(name)
+    materials = [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
+    by_rows = solved(variant, materials)
+    forward = _Tier.forward
+
+    def by_positions(tier: _Tier, mode: int, side: int, limit: int, **_: bool) -> None:
+        forward(tier, mode, side, limit, by_rows=False)
+
+    monkeypatch.setattr(_Tier, "forward", by_positions)
+    alone = solved(variant, materials)
+    for material in materials:
+        for first, second in zip(by_rows.items[material], alone.items[material], strict=True):
             assert np.array_equal(first, second)
 
 
