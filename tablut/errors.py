@@ -1,14 +1,50 @@
 """The errors of the toolkit: a shallow tree, each message naming the input and the way out.
 
-On the command line every `TablutError` becomes one line on standard error and
-exit code 2.
+On the command line every `TablutError` becomes one line on standard error; its class
+says with which exit code.
 """
 
-__all__ = ["IllegalMoveError", "InputError", "OutputError", "TablutError", "VariantError"]
+from __future__ import annotations
+
+import errno
+
+__all__ = [
+    "IllegalMoveError",
+    "InputError",
+    "MachineError",
+    "OutputError",
+    "TablutError",
+    "VariantError",
+    "input_failure",
+    "output_failure",
+]
+
+_WRONG_NAME = frozenset(
+    {
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.EEXIST,
+        errno.ENAMETOOLONG,
+        errno.EINVAL,
+        errno.ELOOP,
+        errno.ENOTEMPTY,
+        errno.ENXIO,
+    }
+)
+"""Errors of the system that another name would mend; the others are the machine's."""
 
 
 class TablutError(Exception):
-    """Base class of everything that the toolkit refuses."""
+    """Base class of everything that the toolkit refuses.
+
+    Attributes
+    ----------
+    exit_code : int
+        That of a command which ends with the error.
+    """
+
+    exit_code = 2
 
 
 class InputError(TablutError, ValueError):
@@ -24,4 +60,41 @@ class VariantError(InputError):
 
 
 class OutputError(TablutError, OSError):
-    """A file or folder that cannot be written."""
+    """A file or folder that cannot be written under that name."""
+
+
+class MachineError(OutputError):
+    """The machine failed: a full disk, no permission, no memory, nobody at an address. What was done is kept."""
+
+    exit_code = 74
+
+
+def input_failure(message: str, error: OSError) -> TablutError:
+    """Return the error to raise where the system cannot read: an `InputError` if another name would mend it.
+
+    Parameters
+    ----------
+    message : str
+        The whole line, the way out included.
+    error : OSError
+        What the system said.
+
+    Examples
+    --------
+    >>> input_failure("file 'x': No such file", FileNotFoundError(2, "No such file")).exit_code
+    2
+    >>> input_failure("file 'x': Input/output error", OSError(5, "Input/output error")).exit_code
+    74
+    """
+    return InputError(message) if error.errno in _WRONG_NAME else MachineError(message)
+
+
+def output_failure(message: str, error: OSError) -> OutputError:
+    """Return the error to raise where the system cannot write: a `MachineError` unless another name would mend it.
+
+    Examples
+    --------
+    >>> output_failure("file 'x': No space left on device", OSError(28, "No space left on device")).exit_code
+    74
+    """
+    return OutputError(message) if error.errno in _WRONG_NAME else MachineError(message)

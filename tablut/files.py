@@ -1,14 +1,145 @@
-"""Writing files so that a reader never sees half of one."""
+"""Files: read within bounds, written so that a reader never sees half of one, locked, reserved, swept.
+
+Everything that the toolkit does with a file of its own or a user's, and that is not a
+format, is done here.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from tablut.errors import OutputError
+from tablut.errors import InputError, OutputError, input_failure, output_failure
 
-__all__ = ["write_bytes", "write_text"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "TEXT_BYTES",
+    "child",
+    "excerpt",
+    "lock_folder",
+    "read_bytes",
+    "read_text",
+    "remove_temporaries",
+    "reserve",
+    "sync_names",
+    "write_bytes",
+    "write_text",
+]
+
+TEXT_BYTES: Final = 64 << 20
+"""Most bytes of a text file from outside, unless its reader says less."""
+
+_TEMPORARY = re.compile(r"\..+\.[A-Za-z0-9_]+\.tmp")
+_STEP = 1 << 20
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
+    """Return the content of a file from outside: an ordinary one, of bounded size.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        What error messages call it, such as ``"variant file"``.
+    most : int
+        Most bytes that it may have.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is longer, or a device or a pipe.
+    MachineError
+        If the system cannot read it.
+
+    Examples
+    --------
+    >>> read_bytes(Path("/dev/zero"), "variant file")
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: variant file '/dev/zero': is no ordinary file
+    """
+    shown = f"{what} {excerpt(str(path))}"
+    try:
+        # A pipe without a writer would keep `open` waiting.
+        with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InputError(f"{shown}: is no ordinary file")
+            content = file.read(most + 1)
+    except OSError as error:
+        raise input_failure(f"{shown}: {error.strerror}", error) from error
+    except ValueError as error:  # a name with a null character
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{shown}: {error}") from error
+    if len(content) > most:
+        raise InputError(f"{shown}: has more than {most:,} bytes, the most that is read")
+    return content
+
+
+def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
+    """Return the text of a file from outside, in UTF-8; line ends of every system become line feeds.
+
+    Raises
+    ------
+    InputError, MachineError
+        As `read_bytes`; and if it is not UTF-8.
+    """
+    try:
+        text = read_bytes(path, what, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} {excerpt(str(path))}: not a UTF-8 text file") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def excerpt(text: str, most: int = 80) -> str:
+    """Return a text from outside for an error message: quoted, on one line, its middle left out if it is long.
+
+    Examples
+    --------
+    >>> excerpt("e4-e5"), excerpt("x" * 200, most=12)
+    ("'e4-e5'", "'xxxxxx...xxxxxx' (200 characters)")
+    """
+    if len(text) <= most:
+        return repr(text)
+    half = most // 2
+    return f"{text[:half] + '...' + text[-half:]!r} ({len(text):,} characters)"
+
+
+def child(folder: Path, name: str, what: str) -> Path:
+    """Return a file or folder whose name was read from a file: directly in the folder, and no link.
+
+    Raises
+    ------
+    InputError
+        If the name leads elsewhere.
+
+    Examples
+    --------
+    >>> child(Path("store"), "ply-001", "ply").as_posix()
+    'store/ply-001'
+    >>> child(Path("store"), "../evil", "ply")
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: ply '../evil': is no plain name in 'store'
+    """
+    path = folder / name
+    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
+        raise InputError(f"{what} {excerpt(name)}: is no plain name in {str(folder)!r}")
+    if path.is_symlink():
+        raise InputError(f"{what} {excerpt(name)}: is a link; {str(folder)!r} must hold the files themselves")
+    return path
+
+
+# -- writing -------------------------------------------------------------------------------
 
 
 def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool = False) -> None:
@@ -28,12 +159,18 @@ def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool =
     Raises
     ------
     OutputError
-        Naming the file, if it cannot be written.
+        Naming the file, if it cannot be written under that name.
+    MachineError
+        If the machine fails: for one, if the disk is full.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "Is a directory")
+        if target.exists() and not target.is_file():
+            # A device or a pipe takes the bytes itself; it must not be replaced by a file.
+            target.write_bytes(content)
+            return
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -47,9 +184,98 @@ def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool =
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise OutputError(f"output file {str(target)!r}: {error.strerror}{hint}") from error
+        raise output_failure(f"output file {str(target)!r}: {error.strerror}{hint}", error) from error
 
 
 def write_text(target: Path, content: str, hint: str = "", *, lasting: bool = False) -> None:
     """Write a text file in UTF-8, as `write_bytes` does."""
     write_bytes(target, content.encode(), hint, lasting=lasting)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what a killed `write_bytes` left in a folder; the caller holds the folder's lock."""
+    for path in folder.iterdir():
+        if _TEMPORARY.fullmatch(path.name) and path.is_file():
+            path.unlink(missing_ok=True)
+
+
+def reserve(path: Path, length: int) -> None:
+    """Make a file of so many zero bytes for which the disk has room, so that it can be mapped.
+
+    A page of a mapped file that the disk has no room for ends the process by SIGBUS, without a word.
+
+    Raises
+    ------
+    MachineError
+        If the disk has no room; nothing is left behind.
+    """
+    try:
+        with path.open("wb") as file:
+            try:
+                if hasattr(os, "posix_fallocate") and length:
+                    os.posix_fallocate(file.fileno(), 0, length)
+                else:
+                    for start in range(0, length, _STEP):
+                        file.write(bytes(min(_STEP, length - start)))
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        message = f"scratch file {str(path)!r}: cannot take {length:,} bytes: {error.strerror}"
+        raise output_failure(message, error) from error
+
+
+def sync_names(folder: Path) -> None:
+    """Have the names in a folder on the disk, where the system can do that.
+
+    Raises
+    ------
+    OutputError
+        If the system cannot.
+    """
+    if os.name != "posix":
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise output_failure(f"folder {str(folder)!r}: {error.strerror}", error) from error
+
+
+@contextmanager
+def lock_folder(folder: Path, what: str) -> Iterator[None]:
+    """Keep other writers out of a folder for as long as the context lasts; the lock goes with the process.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder; its file ``lock`` is what is locked.
+    what : str
+        What error messages call the folder, such as ``"tablebase"``.
+
+    Raises
+    ------
+    InputError
+        If another program has the lock.
+    OutputError
+        If the file cannot be made.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / "lock", blocking=False, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(f"{what} {str(folder)!r}: another program is writing there; wait for it") from error
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        message = f"{what} {str(folder)!r}: cannot be locked: {error.strerror}; choose another folder"
+        raise output_failure(message, error) from error
+    try:
+        yield
+    finally:
+        lock.release()

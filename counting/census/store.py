@@ -8,13 +8,12 @@ children of the ply that is being made, and goes when that is complete.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from typing import TYPE_CHECKING, Any, Final
 
 from counting.census.files import FORMAT_VERSION
 from tablut.errors import InputError, OutputError
-from tablut.files import write_text
+from tablut.files import sync_names, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,9 +156,9 @@ class CensusStore:
         The parts are on the disk already; their names must be there before the record, and the
         record before what it was made from goes.
         """
-        _sync_names(self.root / f"ply-{record['ply']:03}")
+        sync_names(self.root / f"ply-{record['ply']:03}")
         write_text(self.root / f"ply-{record['ply']:03}.json", json.dumps(record) + "\n", lasting=True)
-        _sync_names(self.root)
+        sync_names(self.root)
         shutil.rmtree(self.root / "work", ignore_errors=True)
         named = set(self.parts(record))
         for path in (self.root / f"ply-{record['ply']:03}").iterdir():
@@ -169,17 +168,3 @@ class CensusStore:
     def free_bytes(self) -> int:
         """Return the free space of the disk."""
         return shutil.disk_usage(self.root).free
-
-
-def _sync_names(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the system can do that."""
-    if os.name != "posix":
-        return
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise OutputError(f"census folder {str(folder)!r}: {error.strerror}") from error

@@ -30,7 +30,6 @@ __all__ = [
     "RootRecord",
     "SideRecord",
     "TierRecord",
-    "game_digest",
     "read_record",
     "write_record",
 ]
@@ -116,7 +115,7 @@ class TierRecord(_Record):
     format, version : str, int
         `FORMAT_NAME` and `FORMAT_VERSION`.
     game : str
-        `game_digest` of the variant that the values belong to.
+        `Variant.digest` of the variant that the values belong to.
     attackers, defenders : int
         The material.
     placements : int
@@ -183,23 +182,6 @@ Model = TypeVar("Model", RootRecord, TierRecord)
 def _digest(body: Any) -> str:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def game_digest(variant: Variant) -> str:
-    """Return a digest of what a variant's game is: equal where `Variant.same_game` holds.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from tablut.variants import load_variant
-    >>> ashton = load_variant("ashton")
-    >>> game_digest(ashton) == game_digest(replace(ashton, name="mine"))
-    True
-    >>> game_digest(ashton) == game_digest(load_variant("bologna"))
-    False
-    """
-    record = GameRecord.of(variant).model_dump(mode="json", by_alias=True, include={"terrain", "start", "rules"})
-    return _digest(record)
 
 
 def _group_text(body: Any) -> str:

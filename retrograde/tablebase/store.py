@@ -32,7 +32,6 @@ from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.schema import (
     RootRecord,
     TierRecord,
-    game_digest,
     read_record,
 )
 from tablut.indexing.tiers import TierIndex
@@ -127,7 +126,7 @@ class Tier:
     def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
         self.record = read_record(folder, TierRecord)
-        if self.record.game != game_digest(variant):
+        if self.record.game != variant.digest:
             raise TablebaseError(
                 f"tablebase file {str(folder / 'zarr.json')!r}: is a tier of another game than {variant.name}; "
                 "build it again"

@@ -19,7 +19,6 @@ from retrograde.tablebase.schema import (
     RootRecord,
     SideRecord,
     TierRecord,
-    game_digest,
     write_record,
 )
 from retrograde.tablebase.store import Store, open_store, sha256_of
@@ -183,7 +182,7 @@ def write_tier(
                 list(pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides))
             _write_array(folder / "representatives", pack_bits(index.representatives).ravel(), "uint8")
             record = TierRecord(
-                game=game_digest(index.variant),
+                game=index.variant.digest,
                 attackers=index.attackers,
                 defenders=index.defenders,
                 placements=index.positions,

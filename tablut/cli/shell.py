@@ -110,15 +110,15 @@ def run(args: Sequence[str]) -> int:
         message = error.format_message().rstrip(".")
         return _refuse(f"{message}; see `{command} --help`")
     except TablutError as error:
-        return _refuse(str(error))
+        return _refuse(str(error), error.exit_code)
     except typer.Abort:
         return EXIT_INTERRUPTED
     return result if isinstance(result, int) else 0
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, exit_code: int = EXIT_BAD_INPUT) -> int:
     typer.echo("tablut: " + " ".join(message.split()), err=True)
-    return EXIT_BAD_INPUT
+    return exit_code
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -94,6 +96,24 @@ class Variant:
             for symmetry in stabiliser(dihedral(self.size), labels)
             if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
         )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the game in hexadecimal: of terrain, start and rules, equal where `same_game` holds.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> load_variant("ashton").digest == load_variant("bologna").digest
+        False
+        """
+        game = {
+            "terrain": self.terrain,
+            "start": self.start,
+            "rules": self.rules.model_dump(mode="json", by_alias=True),
+        }
+        text = json.dumps(game, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def same_game(self, other: Variant) -> bool:
         """Return whether two variants differ at most in name, title and source.

@@ -1,0 +1,84 @@
+"""Files from outside are bounded; files of ours are whole, locked and swept."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tablut.errors import InputError, MachineError, OutputError
+from tablut.files import child, excerpt, lock_folder, read_bytes, read_text, remove_temporaries, reserve, write_bytes
+
+
+def test_a_longer_file_than_allowed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(b"x" * 11)
+    assert read_bytes(path, "file", 11) == b"x" * 11
+    with pytest.raises(InputError, match="more than 10 bytes"):
+        read_bytes(path, "file", 10)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), tmp_path):
+        with pytest.raises(InputError):
+            read_bytes(path, "file")
+
+
+def test_text_of_other_systems_reads_alike(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes("\ufeffone\r\ntwo\rthree\n".encode())
+    assert read_text(path, "file") == "one\ntwo\nthree\n"
+    path.write_bytes(b"\xff")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_text(path, "file")
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "/etc", "a\\b", "a\0", "a\n", ".hidden", "x" * 300])
+def test_a_name_from_a_file_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError):
+        child(tmp_path, name, "ply")
+
+
+def test_a_link_in_a_store_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+    with pytest.raises(InputError, match="link"):
+        child(tmp_path, "link", "ply")
+
+
+def test_an_excerpt_is_one_short_line() -> None:
+    assert len(excerpt("\n" * 1_000_000)) < 400
+    assert "\n" not in excerpt("a\nb")
+
+
+def test_a_full_disk_is_the_machines_fault_and_a_folder_the_users(tmp_path: Path) -> None:
+    if Path("/dev/full").exists():
+        with pytest.raises(MachineError, match="No space left"):
+            write_bytes(Path("/dev/full"), b"x")
+    with pytest.raises(OutputError, match="directory") as caught:
+        write_bytes(tmp_path, b"x")
+    assert caught.value.exit_code == 2
+
+
+def test_only_temporaries_are_swept(tmp_path: Path) -> None:
+    for name in (".census.json.ab_12x.tmp", "census.json", ".hidden", "notes.tmp"):
+        (tmp_path / name).touch()
+    remove_temporaries(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", "census.json", "notes.tmp"]
+
+
+def test_a_file_is_reserved_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "scratch"
+    reserve(path, 12_345)
+    assert path.read_bytes() == bytes(12_345)
+    with pytest.raises(OutputError, match="scratch"):
+        reserve(path, 1 << 60)
+    assert not path.exists()
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with lock_folder(tmp_path, "store"), pytest.raises(InputError, match="another program"), lock_folder(tmp_path, "x"):
+        pass
+    with lock_folder(tmp_path, "store"):
+        pass
