@@ -182,16 +182,13 @@ def show_command(
     return Reply(result, lambda console: _show_orbit(console, rules, result))
 
 
-def _show_orbit(console: Console, variant: Variant, result: _Orbit) -> None:
-    from rich.columns import Columns
-    from rich.panel import Panel
-
-    panels = []
-    for image in result.images:
-        position = Position.parse(image.position, variant.size)
-        drawn = draw_board(variant, position.rows())
-        title = image.symmetry + (" *" if image.position == result.canonical else "")
-        panels.append(Panel.fit(drawn, title=title, border_style="dim"))
-    console.print(Columns(panels))
-    console.print(f"orbit of {result.orbit_size}; stabiliser: {', '.join(result.stabiliser)}")
+def _show_orbit(console: PeopleConsole, variant: Variant, result: _Orbit) -> None:
+    drawn = {
+        image.symmetry + (" *" if image.position == result.canonical else ""): draw_board(
+            variant, Position.parse(image.position, variant.size).rows()
+        )
+        for image in result.images
+    }
+    console.print(side_by_side(drawn), width=min(console.width, 100))
+    console.print(f"{result.variant}: orbit of {result.orbit_size}; stabiliser: {', '.join(result.stabiliser)}")
     console.print(f"canonical (*): {result.canonical}", soft_wrap=True)
