@@ -64,9 +64,7 @@ def _section(title: str, note: str = "") -> Text:
 
 def _show(console: PeopleConsole, report: BoundsReport) -> None:
     console.print(
-        Text.assemble(
-            (f"The state space of {report.variant}", "bold"), "  ", ("placements, every number exact", "dim")
-        )
+        Text.assemble((f"The state space of {report.variant}", "bold"), "  ", ("placements, every number exact", "dim"))
     )
     for section in (_show_terms, _show_geometry, _show_findings, _show_counts, _show_material, _show_comparison):
         section(console, report)

@@ -12,9 +12,8 @@ from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from retrograde.tablebase.cli import TablebaseInfo
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["build_command"]
 
@@ -62,7 +61,7 @@ def build_command(
         )
     info: TablebaseInfo = info_of(root)
 
-    def show(console: Console) -> None:
+    def show(console: PeopleConsole) -> None:
         show_info(console, info)
         console.print(f"stored in {root}", soft_wrap=True)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-__all__ = ["Check", "breaks", "images", "near_start", "random_placements", "random_positions", "verify"]
+__all__ = ["Check", "breaks", "checks", "images", "near_start", "random_placements", "random_positions", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,27 +275,41 @@ def verify(
     >>> sum(check.failures for check in checks)
     0
     """
+    return list(checks(variant, samples=samples, seed=seed, most=most, group=group))
+
+
+def checks(
+    variant: Variant,
+    *,
+    samples: int = 2000,
+    seed: int = 1,
+    most: int | None = None,
+    group: Sequence[Symmetry] | None = None,
+) -> Iterator[Check]:
+    """Yield what `verify` returns, each claim as soon as it has been tried.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> next(checks(load_variant("brandubh-5-4v0"), samples=50, most=1000)).name
+    'the symmetries form a subgroup of D4'
+    """
     elements = tuple(variant.symmetries if group is None else group)
+    yield _is_group(elements, variant.size)
+    yield _keeps_cells(variant, elements)
     engine, rng = engine_for(variant), np.random.default_rng(seed)
     if most is None:
         most = 250_000 if variant.size <= 5 else 10_000
+    played, placed = random_positions(variant, samples, rng), random_placements(variant, samples, rng)
+    yield _moves_check(engine, elements, played, "positions of random play")
+    yield _moves_check(engine, elements, placed, "random placements")
+    yield from _canonical_checks(engine, elements, np.concatenate([played, placed]))
     reached, plies, complete = near_start(variant, most)
     where = "every position that the start can reach" if complete else f"every position within {plies} plies"
-    sets = {
-        where: reached,
-        "positions of random play": random_positions(variant, samples, rng),
-        "random placements": random_placements(variant, samples, rng),
-    }
-    checks = [_is_group(elements, variant.size), _keeps_cells(variant, elements)]
-    for name, words in sets.items():
-        checks.append(_moves_check(engine, elements, words, name))
-    sample = np.concatenate([words[: max(1, samples // 10)] for words in sets.values()])
-    checks.append(_perft_check(engine, elements, sample))
-    checks += _canonical_checks(
-        engine, elements, np.concatenate([sets["positions of random play"], sets["random placements"]])
-    )
-    checks.append(_counts_check(engine, elements, reached, where))
-    return checks
+    sample = np.concatenate([words[: max(1, samples // 10)] for words in (reached, played, placed)])
+    yield _perft_check(engine, elements, sample)
+    yield _counts_check(engine, elements, reached, where)
+    yield _moves_check(engine, elements, reached, where)
 
 
 def _is_group(elements: Sequence[Symmetry], size: int) -> Check:

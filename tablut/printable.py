@@ -55,23 +55,21 @@ def one_line(text: str, most: int = _LINE) -> str:
 
 
 def plain_signs() -> str:
-    """Register how to write signs that an encoding lacks, and return the name for ``errors=``.
+    r"""Register how to write signs that an encoding lacks, and return the name for ``errors=``.
 
     The signs of boards and tables get ASCII ones, all others an escape.
 
     Examples
     --------
     >>> "5 ● ♔ ✕ ☃".encode("ascii", plain_signs()).decode()
-    '5 b K X \\\\u2603'
+    '5 b K X \\u2603'
     """
 
     def replace(error: UnicodeError) -> tuple[str | bytes, int]:
         if not isinstance(error, UnicodeEncodeError):
             raise error
         lost = error.object[error.start : error.end]
-        written = "".join(
-            _PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode("ascii") for sign in lost
-        )
+        written = "".join(_PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode("ascii") for sign in lost)
         return written, error.end
 
     codecs.register_error(ENCODING_ERRORS, replace)

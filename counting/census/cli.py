@@ -6,17 +6,19 @@ import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.cli.tables import Table, number
 from tablut.errors import InputError
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress
 
     from counting.census.report import CensusReport
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["census_command"]
 
@@ -42,7 +44,7 @@ class _Display:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.display.console.print(text, highlight=False, soft_wrap=True)
+        self.display.console.print(text, soft_wrap=True)
 
 
 @command
@@ -108,15 +110,19 @@ def census_command(
     return Reply(report, lambda console: _show(console, report, detailed), 0 if report.holds else EXIT_NO)
 
 
-def _show(console: Console, report: CensusReport, detailed: bool) -> None:
-    from rich.table import Table
-
-    console.print(f"[bold]{report.variant}[/bold]  {report.position}", soft_wrap=True)
-    table = Table(box=None, pad_edge=False)
-    for name in ("ply", "new", "classes", "decided", "classes", "captures", "branching"):
-        table.add_column(name, justify="right")
+def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
+    console.print(Text.assemble((report.variant, "bold"), f"  {report.position}"), soft_wrap=True)
+    table = Table(
+        number("ply"),
+        number("new"),
+        number("classes", "new, classes"),
+        number("decided"),
+        number("classes", "decided, classes"),
+        number("captures"),
+        number("branching"),
+    )
     for ply in report.plies:
-        table.add_row(
+        table.add(
             str(ply.ply),
             f"{ply.new:,}",
             f"{ply.new_classes:,}",
@@ -125,8 +131,7 @@ def _show(console: Console, report: CensusReport, detailed: bool) -> None:
             f"{ply.captures:,}",
             "" if ply.branching is None else f"{ply.branching:.2f}",
         )
-    table.add_section()
-    table.add_row(
+    table.add(
         "all" if report.complete else "sum",
         f"{report.total:,}",
         f"{report.total_classes:,}",
@@ -136,14 +141,14 @@ def _show(console: Console, report: CensusReport, detailed: bool) -> None:
     )
     console.print(table)
     order = len(report.symmetries)
-    console.print(f"[dim]Classes under the {order} symmetr{'y' if order == 1 else 'ies'} that keep the start.[/dim]")
+    console.print(f"Classes under the {order} symmetr{'y' if order == 1 else 'ies'} that keep the start.", style="dim")
     if detailed:
         _show_bounds(console, report)
     if report.full is not None:
-        verdict = "the same numbers" if report.full.agrees else "[bold red]other numbers[/bold red]"
-        console.print(f"Without symmetry: {verdict} at every ply.")
+        verdict = Text("the same numbers") if report.full.agrees else Text("other numbers", "bold red")
+        console.print(Text.assemble("Without symmetry: ", verdict, " at every ply."))
     if report.outside:
-        console.print(f"[bold red]{report.outside:,} positions are outside the counted space.[/bold red]")
+        console.print(f"{report.outside:,} positions are outside the counted space.", style="bold red")
     elif detailed:
         console.print("Every undecided position lies in the counted space.")
     if report.graph is not None:
@@ -157,25 +162,23 @@ def _show(console: Console, report: CensusReport, detailed: bool) -> None:
     if report.next_ply is not None:
         wanted = report.next_ply
         console.print(
-            f"[dim]Ply {wanted.ply} would take {wanted.children:,} children, {wanted.children_bytes / 1e9:.2f} GB, "
-            f"and about {wanted.positions_bytes / 1e9:.2f} GB for its positions.[/dim]"
+            f"Ply {wanted.ply} would take {wanted.children:,} children, {wanted.children_bytes / 1e9:.2f} GB, "
+            f"and about {wanted.positions_bytes / 1e9:.2f} GB for its positions.",
+            style="dim",
         )
     if report.children_per_cpu_second:
         console.print(
-            f"[dim]{report.children:,} children in {report.cpu_seconds:.1f} s of processor time, "
-            f"{report.children_per_cpu_second / 1e6:.1f} million a second.[/dim]"
+            f"{report.children:,} children in {report.cpu_seconds:.1f} s of processor time, "
+            f"{report.children_per_cpu_second / 1e6:.1f} million a second.",
+            style="dim",
         )
 
 
-def _show_bounds(console: Console, report: CensusReport) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, title="Against the bound", title_justify="left", title_style="bold")
-    for name in ("attackers", "defenders", "reached", "bound", "ratio"):
-        table.add_column(name, justify="right")
+def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
+    console.print("Against the bound", style="bold")
+    table = Table(*map(number, ("attackers", "defenders", "reached", "bound", "ratio")))
     for pair in report.material:
         ratio = "" if pair.ratio is None else f"{pair.ratio:.6f}"
-        table.add_row(str(pair.attackers), str(pair.defenders), f"{pair.reached:,}", f"{pair.bound:,}", ratio)
-    table.add_section()
-    table.add_row("all", "", f"{report.total:,}", f"{report.bound:,}", f"{report.ratio:.6f}", style="bold")
+        table.add(str(pair.attackers), str(pair.defenders), f"{pair.reached:,}", f"{pair.bound:,}", ratio)
+    table.add("all", "", f"{report.total:,}", f"{report.bound:,}", f"{report.ratio:.6f}", style="bold")
     console.print(table)

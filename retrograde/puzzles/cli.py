@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.text import Text
 
 from retrograde.puzzles.cli_solve import MemoryOption, NodesOption, StoreOption, find_tablebase, solve_command
 from tablut.cli.options import VariantOption, read_text
@@ -17,8 +18,9 @@ from tablut.results import Result
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress, TaskID
+
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
 
@@ -127,11 +129,12 @@ def _set_total(display: Progress, task: TaskID, total: int) -> None:
     display.reset(task, total=total)
 
 
-def _show_made(console: Console, result: _Made) -> None:
+def _show_made(console: PeopleConsole, result: _Made) -> None:
     for line in result.puzzles:
-        console.print(line, soft_wrap=True, markup=False)
+        console.print(line, soft_wrap=True)
     where = f", written to {result.file}" if result.file else ""
-    console.print(f"# {len(result.puzzles)} of {result.asked} from {result.examined:,} positions{where}", style="dim")
+    counts = f"{len(result.puzzles)} of {result.asked} from {result.examined:,} positions{where}"
+    console.print(f"# {result.variant}: {counts}", style="dim", soft_wrap=True)
 
 
 @app.command("check")
@@ -176,16 +179,17 @@ def check_command(
     return Reply(result, lambda console: _show_checked(console, result), EXIT_NO if failed else 0)
 
 
-def _show_checked(console: Console, result: _Checked) -> None:
+def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     console.print(f"{result.variant}  {result.position}", soft_wrap=True)
     for failure in result.failures:
-        console.print(f"[bold red]fails[/bold red]  {failure}", soft_wrap=True)
+        console.print(Text.assemble(("fails", "bold red"), f"  {failure}"), soft_wrap=True)
     if not result.failures:
-        console.print(
-            f"[green]proved[/green]: {result.winner} wins within {result.plies} plies; {result.positions:,} positions"
-        )
+        what = f": {result.winner} wins within {result.plies} plies; {result.positions:,} positions"
+        console.print(Text.assemble(("proved", "green"), what))
     if result.shorter is not None:
-        console.print(f"[bold red]not the shortest[/bold red]: {result.winner} wins within {result.shorter}")
+        console.print(
+            Text.assemble(("not the shortest", "bold red"), f": {result.winner} wins within {result.shorter}")
+        )
     elif result.distance == "exact":
         console.print("and no sooner: every shorter win was tried")
     else:

@@ -7,21 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from tablut.cli.options import PositionOption, VariantOption, read_position, read_text
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
 from tablut.errors import InputError
 from tablut.files import write_text
+from tablut.machine import check_memory
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from retrograde.puzzles.certificate import Certificate
     from retrograde.puzzles.puzzle_file import Puzzle
     from retrograde.puzzles.solution import Limits, Solution
+    from tablut.cli.people import PeopleConsole
     from tablut.prober import Prober
 
 __all__ = ["MemoryOption", "NodesOption", "StoreOption", "find_tablebase", "solve_command"]
@@ -127,6 +128,7 @@ def solve_command(
     """
     from retrograde.puzzles.solution import Limits
 
+    check_memory("--memory", memory)
     limits = Limits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
     if file is not None:
         if position is not None or save_proof is not None or svg is not None or plies_left is not None:
@@ -230,13 +232,14 @@ def _proven_bounds(solution: Solution) -> list[str]:
     return lines
 
 
-def _show(console: Console, variant: Variant, solution: Solution, result: _Solved) -> None:
+def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: _Solved) -> None:
     from tablut.cli.draw import draw_board, legend
 
     console.print(draw_board(variant, solution.position.rows()))
     console.print(legend(variant))
     console.print(f"{variant.name}  {solution.position}", soft_wrap=True)
-    console.print(f"[bold]{_verdict(solution)}[/bold]" + (f"  ({solution.reason})" if solution.reason else ""))
+    reason = f"  ({solution.reason})" if solution.reason else ""
+    console.print(Text.assemble((_verdict(solution), "bold"), reason))
     if solution.status == "unknown":
         for line in _proven_bounds(solution):
             console.print(f"proved: {line}")
@@ -249,11 +252,11 @@ def _show(console: Console, variant: Variant, solution: Solution, result: _Solve
         console.print(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}", soft_wrap=True)
     if result.open_moves:
         console.print(f"moves not settled: {', '.join(result.open_moves)}", soft_wrap=True)
-    console.print(f"[dim]by {result.source}; {result.nodes:,} nodes, {result.seconds:.2f} s[/dim]")
+    console.print(f"by {result.source}; {result.nodes:,} nodes, {result.seconds:.2f} s", style="dim")
     if result.proof:
-        console.print(f"[dim]strategy for {result.proof_positions:,} positions in {result.proof}[/dim]")
+        console.print(f"strategy for {result.proof_positions:,} positions in {result.proof}", style="dim")
     if result.svg:
-        console.print(f"[dim]drawn to {result.svg}[/dim]")
+        console.print(f"drawn to {result.svg}", style="dim")
 
 
 # -- puzzle files ----------------------------------------------------------------------
@@ -301,15 +304,18 @@ def _claim(puzzle: Puzzle) -> str:
     return claim
 
 
-def _show_file(console: Console, result: _File) -> None:
+def _show_file(console: PeopleConsole, result: _File) -> None:
     colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}
     for puzzle in result.puzzles:
         solution = puzzle.solution
         value = f"{solution.winner} wins in {solution.dtm}" if solution.winner and solution.dtm else solution.wdl
         moves = " ".join(solution.winning_moves[:4]) + (" …" if len(solution.winning_moves) > 4 else "")
         console.print(
-            f"[{colours[puzzle.verdict]}]{puzzle.verdict:>8}[/]  {puzzle.id:<16} {value or 'unknown':<18} {moves:<12} "
-            f"[dim]{solution.nodes:,} nodes[/dim]",
+            Text.assemble(
+                (f"{puzzle.verdict:>8}", colours[puzzle.verdict]),
+                f"  {solution.variant:<8} {puzzle.id:<16} {value or 'unknown':<18} {moves:<12} ",
+                (f"{solution.nodes:,} nodes", "dim"),
+            ),
             soft_wrap=True,
         )
         if puzzle.verdict in ("refuted", "unknown"):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from retrograde.build_cli import build_command
 from retrograde.tablebase.encoding import unforced
@@ -13,16 +14,16 @@ from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, read_position
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
 from tablut.results import Result
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.schema import TierRecord
     from retrograde.tablebase.verification import Verification
+    from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
 __all__ = ["TablebaseInfo", "TierResult", "app", "info_of", "probe_command", "show_info", "tier_result"]
@@ -145,32 +146,24 @@ def info_of(store: Path) -> TablebaseInfo:
     )
 
 
-def show_info(console: Console, info: TablebaseInfo) -> None:
+def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
     """Print what a tablebase holds, as a table."""
-    from rich.table import Table
-
-    console.print(f"[bold]{info.variant}[/bold]  tablebase, every position of at most {info.max_men} men")
-    table = Table(box=None, pad_edge=False)
+    console.print(Text.assemble((info.variant, "bold"), f"  tablebase, every position of at most {info.max_men} men"))
     neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
-    for name in ("tier", "positions", "classes", "win", neither, "loss", "longest", "bytes"):
-        table.add_column(name, justify="left" if name == "tier" else "right")
+    numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
+    table = Table(label("tier"), *map(number, numbers))
     for tier in info.tiers:
-        table.add_row(
+        counts = (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
+        table.add(
             f"{tier.attackers}v{tier.defenders}",
-            *(
-                f"{number:,}"
-                for number in (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
-            ),
+            *(f"{count:,}" for count in counts),
             str(tier.max_dtm),
             f"{tier.bytes:,}",
         )
-    table.add_section()
-    table.add_row("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
-    # Numbers are shown whole, however narrow the terminal is.
-    console.width = max(console.width, console.measure(table, options=console.options.update(width=999)).maximum)
+    table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
     console.print(table)
     note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
-    console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+    console.print(note, style="dim")
     if info.classes:
         console.print(f"{info.bytes_per_class:.4f} bytes a class")
     if info.missing:
@@ -233,24 +226,27 @@ def verify_command(
     )
     return Reply(
         verified,
-        lambda console: _show_verified(console, report, quick=quick),
+        lambda console: _show_verified(console, variant.name, report, quick=quick),
         EXIT_NO if report.failures else 0,
         seed=None if quick else seed,
     )
 
 
-def _show_verified(console: Console, report: Verification, *, quick: bool) -> None:
-    console.print(f"{report.files_checked:,} files compared with their digests")
+def _show_verified(console: PeopleConsole, variant: str, report: Verification, *, quick: bool) -> None:
+    console.print(f"{variant}: {report.files_checked:,} files compared with their digests")
     if not quick:
         console.print(f"{report.positions_checked:,} values proved from their moves")
         searched, followed = report.samples["searched"], report.samples["followed"]
         console.print(f"{searched} wins searched and {followed} played to their end by the naive rules")
     for wrong in report.wrong:
         place = f"  {wrong.position}" if wrong.position else ""
-        console.print(f"[bold red]{wrong.where}[/bold red]  {wrong.what}{place}", soft_wrap=True)
+        console.print(Text.assemble((wrong.where, "bold red"), f"  {wrong.what}{place}"), soft_wrap=True)
     if report.failures > len(report.wrong):
         console.print(f"and {report.failures - len(report.wrong):,} more")
-    console.print("[bold red]wrong[/bold red]" if report.failures else "[bold green]as it should be[/bold green]")
+    if report.failures:
+        console.print("wrong", style="bold red")
+    else:
+        console.print("as it should be", style="bold green")
 
 
 # -- probe ---------------------------------------------------------------------------------
@@ -307,18 +303,16 @@ def _tablebase(store: Path | None, variant: Variant | None) -> Tablebase:
     return tablebase
 
 
-def _show_probed(console: Console, board: Board, probed: _Probed) -> None:
-    from rich.table import Table
-
+def _show_probed(console: PeopleConsole, board: Board, probed: _Probed) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
-    console.print(probed.position, soft_wrap=True)
-    console.print(f"{board.turn} to move: [bold]{_words(probed.wdl, probed.dtm)}[/bold]")
+    console.print(f"{probed.variant}  {probed.position}", soft_wrap=True)
+    console.print(Text.assemble(f"{board.turn} to move: ", (_words(probed.wdl, probed.dtm), "bold")))
     if not probed.moves:
         console.print(f"{board.turn} has no legal move")
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = Table(label("move"), label("value"), header=False)
     for rated in probed.moves:
-        table.add_row(rated.move, _words(rated.wdl, rated.dtm))
+        table.add(rated.move, _words(rated.wdl, rated.dtm))
     console.print(table)
 
 

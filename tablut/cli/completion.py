@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tablut.errors import InputError, output_failure
@@ -38,18 +39,16 @@ def completion(shell: str, shells: Sequence[str], *, install: bool) -> str:
     OutputError
         If it cannot be installed.
     """
-    from typer.completion import get_completion_script
-    from typer.completion import install as put
-
+    typers: Any = import_module("typer.completion")
     name = shell or _asking()
     option = "--install-completion" if install else "--show-completion"
     if name not in shells:
         what = f"{name!r} is no shell with completion" if name else "cannot tell which shell asks"
         raise InputError(f"{option}: {what}; name one: {', '.join(shells)}")
     if not install:
-        return get_completion_script(prog_name="tablut", complete_var="_TABLUT_COMPLETE", shell=name)
+        return str(typers.get_completion_script(prog_name="tablut", complete_var="_TABLUT_COMPLETE", shell=name))
     try:
-        _, path = put(shell=name, prog_name="tablut", complete_var="_TABLUT_COMPLETE")
+        _, path = typers.install(shell=name, prog_name="tablut", complete_var="_TABLUT_COMPLETE")
     except OSError as error:
         raise output_failure(f"{option}: {error.filename or ''}: {error.strerror}", error) from error
     return f"completion for {name} is in {path}; it takes effect in a new terminal"
@@ -57,7 +56,7 @@ def completion(shell: str, shells: Sequence[str], *, install: bool) -> str:
 
 def _asking() -> str:
     """Return the name of the shell that the program was started from; empty if there is none."""
-    import shellingham
+    import shellingham  # type: ignore[import-untyped]
 
     try:
         return str(shellingham.detect_shell()[0])
@@ -67,9 +66,7 @@ def _asking() -> str:
 
 def complete(group: Any, variable: str) -> NoReturn:
     """Answer a shell that asks how the line goes on, and exit; whatever happens, nothing else is printed."""
-    from typer.completion import completion_init
-
-    completion_init()
+    import_module("typer.completion").completion_init()
     try:
         group.main([], "tablut", complete_var=variable)
         sys.exit(0)

@@ -33,7 +33,7 @@ def watch_interrupts() -> None:
         return
     heard = threading.Event()
 
-    def hear(signal_number: int, frame: FrameType | None) -> NoReturn:
+    def hear(_signal: int, _frame: FrameType | None) -> NoReturn:
         heard.set()
         raise KeyboardInterrupt
 

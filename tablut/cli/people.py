@@ -39,12 +39,12 @@ _WORD = re.compile(r"\s*\S+")
 
 
 def safe_text(content: str | Text) -> Text:
-    """Return text as the console shows it: no markup read, no character left that a terminal obeys.
+    r"""Return text as the console shows it: no markup read, no character left that a terminal obeys.
 
     Examples
     --------
-    >>> safe_text("[/bold]\\x1b[31m").plain
-    '[/bold]\\\\x1b[31m'
+    >>> safe_text("[/bold]\x1b[31m").plain
+    '[/bold]\\x1b[31m'
     """
     if isinstance(content, str):
         return Text(printable(content))
@@ -110,7 +110,7 @@ class PeopleConsole(Console):
         elif self.width < NARROWEST:
             self.width = NARROWEST
 
-    def print(self, *objects: Any, indent: int = 0, **settings: Any) -> None:  # type: ignore[override]
+    def print(self, *objects: Any, indent: int = 0, **settings: Any) -> None:
         """Print as `rich.console.Console.print` does, but break text between words only.
 
         Parameters
@@ -133,7 +133,7 @@ class PeopleConsole(Console):
             settings |= {"no_wrap": True, "overflow": "ignore"}
         super().print(*objects, **{"crop": False, **settings})
 
-    def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:  # type: ignore[override]
+    def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
         """Write text as it is, but for characters that a terminal obeys."""
         super().out(*(printable(str(thing)) for thing in objects), sep=sep, end=end, **settings)
 

@@ -160,7 +160,9 @@ def moves_command(variant: VariantOption = "ashton", position: PositionOption = 
 
 
 def _show_moves(console: PeopleConsole, result: _Moves) -> None:
-    console.print(f"{result.variant}  {result.position}\n{ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True)
+    console.print(
+        f"{result.variant}  {result.position}\n{ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True
+    )
     quiet = [told.move for told in result.moves if not told.captures and not told.outcome]
     for told in result.moves:
         if told.captures or told.outcome:

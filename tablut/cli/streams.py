@@ -24,10 +24,10 @@ class _Closed(io.TextIOBase):
     name = "closed"
     encoding = "utf-8"
 
-    def read(self, size: int | None = -1, /) -> str:
+    def read(self, _size: int | None = -1, /) -> str:
         raise InputError("standard input: is closed; name a file")
 
-    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+    def readline(self, _size: int | None = -1, /) -> str:  # type: ignore[override]
         return self.read()
 
     def write(self, text: str, /) -> int:

@@ -61,7 +61,7 @@ def prose(name: str = "", field: str = "", style: str = "", least: int = 24) -> 
 
 
 class Table:
-    """A table that rich prints.
+    r"""A table that rich prints.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ class Table:
     --------
     >>> table = Table(label("space"), number("placements"))
     >>> table.add("undecided", "947889249256532407079664255")
-    >>> print("\\n".join(line.plain for line in table.lines(80)))
+    >>> print("\n".join(line.plain for line in table.lines(80)))
     space                       placements
     undecided  947889249256532407079664255
-    >>> print("\\n".join(line.plain for line in table.lines(30)))
+    >>> print("\n".join(line.plain for line in table.lines(30)))
     space: undecided
     placements:
       947889249256532407079664255
@@ -111,7 +111,9 @@ class Table:
         """Return the lines of the table in the layout that fits a width."""
         whole = len(self.columns)
         # The columns at the end that say what the row is about can stand below it.
-        beside = max((i + 1 for i, column in enumerate(self.columns) if column.kind != "prose" and column.name), default=1)
+        beside = max(
+            (i + 1 for i, column in enumerate(self.columns) if column.kind != "prose" and column.name), default=1
+        )
         for shown in dict.fromkeys((whole, beside)):
             widths = self._widths(width, shown)
             if widths is not None:
@@ -144,8 +146,9 @@ class Table:
             lines += self._row(cells, widths, style)
             for cell, column in zip(cells[len(widths) :], self.columns[len(widths) :], strict=True):
                 if cell.plain:
-                    below = wrapped(cell, width if column.kind == "prose" else _WHOLE, indent=indent)
-                    lines += [line.copy() for line in below]
+                    text = cell.copy()
+                    text.stylize_before(column.style or style)
+                    lines += wrapped(text, width if column.kind == "prose" else _WHOLE, indent=indent)
         return lines
 
     def _row(self, cells: list[Text], widths: list[int], style: str, *, styled: bool = True) -> list[Text]:

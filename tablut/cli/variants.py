@@ -113,7 +113,7 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: _Describe
     console.print(side_by_side(boards), width=min(console.width, 100))
     console.print(legend(variant))
     console.print(f"\n{described.start}\n", soft_wrap=True)
-    table = Table(label("field"), prose("value", style="bold", least=12), prose("meaning", style="dim"))
+    table = Table(label("field"), label("value", style="bold"), prose("meaning", style="dim"))
     for name, value in described.fields.items():
         table.add(name, _shown(value), described.meanings[name])
     console.print(table)
