@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["Check", "breaks", "checks", "images", "near_start", "random_placements", "random_positions", "verify"]
 
 
+_PART = 20_000
+"""Positions of which all plies are held in memory at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One claim, tried on a number of cases.
@@ -149,7 +153,7 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
             break
         words = children.words[rng.choice(undecided, each)]
         found.append(words)
-    return np.unique(np.concatenate(found), axis=0)[:count]
+    return _distinct(np.concatenate(found))[:count]
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
@@ -176,21 +180,38 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     frontier, plies = known, 0
     while True:
         children = engine.expand(frontier)
-        reached = np.unique(children.words[children.outcomes == 0], axis=0)
-        merged = np.unique(np.concatenate([known, reached]), axis=0)
-        if len(merged) == len(known):
+        frontier = _difference(_distinct(children.words[children.outcomes == 0]), known)
+        if not len(frontier):
             return known, plies, True
-        if len(merged) > most:
+        if len(known) + len(frontier) > most:
             return known, plies, False
-        frontier = _difference(reached, known)
-        known, plies = merged, plies + 1
+        known, plies = _distinct(np.concatenate([known, frontier])), plies + 1
+
+
+def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the order of rows, and of each row in that order whether it is another than the one before.
+
+    `numpy.unique` does the same by rows as one value each, with the interpreter locked:
+    of millions of rows, no interrupt would be heard for a minute.
+    """
+    order = np.lexsort(words.T[::-1])
+    ranked = words[order]
+    new = np.ones(len(words), dtype=np.bool_)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    return order, new
+
+
+def _distinct(words: Words) -> Words:
+    """Return the distinct rows, in order."""
+    order, new = _sorted(words)
+    return words[order[new]]
 
 
 def _difference(words: Words, known: Words) -> Words:
-    """Return the rows of one array of distinct rows that another does not have."""
-    both, counts = np.unique(np.concatenate([known, known, words]), axis=0, return_counts=True)
-    new: Words = both[counts == 1]
-    return new
+    """Return the rows of one array of distinct rows that another does not have, in order."""
+    order, new = _sorted(np.concatenate([known, words]))
+    single = new & np.append(new[1:], True)
+    return words[order[single & (order >= len(known))] - len(known)]
 
 
 def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDArray[np.uint64]:
@@ -342,10 +363,12 @@ def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> Check:
 def _moves_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
     failures, example = 0, ""
     for element in elements:
-        wrong = _wrong_parents(engine, words, element)
-        failures += len(wrong)
-        if len(wrong) and not example:
-            example = f"{element.name}: {_position(engine, words[wrong[0]])}"
+        for start in range(0, len(words), _PART):
+            part = words[start : start + _PART]
+            wrong = _wrong_parents(engine, part, element)
+            failures += len(wrong)
+            if len(wrong) and not example:
+                example = f"{element.name}: {_position(engine, part[wrong[0]])}"
     claim = f"moves, captures and outcomes of g·p are the images of those of p: {name}"
     return Check(claim, len(words) * len(elements), failures, example)
 
@@ -395,7 +418,7 @@ def _less(first: Words, second: Words) -> NDArray[np.bool_]:
 def _counts_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
     """Try whether the orbit sizes of the classes add up to the number of positions."""
     group = stabiliser(elements, diagram_cells(engine.variant.start))
-    classes = np.unique(engine.canonical(words, group)[0], axis=0)
+    classes = _distinct(engine.canonical(words, group)[0])
     fixing = sum((images(engine, classes, element) == classes).all(axis=1).astype(np.int64) for element in group)
     total = int((len(group) // fixing).sum())
     claim = f"orbit sizes add up ({len(classes)} classes under the stabiliser of the start): {name}"
