@@ -48,8 +48,10 @@ def report_command(
     files = []
     with progress("rendering") as display:
         task = display.add_task("", total=len(GENERATORS))
-        for name, generate in GENERATORS.items():
-            for artefact in generate():
+        # All of them are prepared, and what they are rendered from is read, before the first is written.
+        prepared = {name: generate() for name, generate in GENERATORS.items()}
+        for name, artefacts in prepared.items():
+            for artefact in artefacts:
                 changed = artefact.differs(_existing(folder, artefact))
                 if changed and not check:
                     write(folder, artefact)

@@ -211,7 +211,8 @@ def _difference(words: Words, known: Words) -> Words:
     """Return the rows of one array of distinct rows that another does not have, in order."""
     order, new = _sorted(np.concatenate([known, words]))
     single = new & np.append(new[1:], True)
-    return words[order[single & (order >= len(known))] - len(known)]
+    rest: Words = words[order[single & (order >= len(known))] - len(known)]
+    return rest
 
 
 def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDArray[np.uint64]:

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.prober import Prober
 
-__all__ = ["MemoryOption", "NodesOption", "StoreOption", "find_tablebase", "solve_command"]
+__all__ = [
+    "MemoryOption",
+    "NodesOption",
+    "PuzzleFile",
+    "PuzzleResult",
+    "StoreOption",
+    "find_tablebase",
+    "solve_command",
+]
 
 NodesOption = Annotated[int, typer.Option("--nodes", min=1, help="Moves to be made on the board, for each position.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", min=0.0, help="Wall time for each position.")]
@@ -84,7 +92,9 @@ class PuzzleResult(Result):
     solution: SolutionResult
 
 
-class _File(Result):
+class PuzzleFile(Result):
+    """The puzzles of a file with what became of their claims."""
+
     file: str
     checked: int
     holds: int
@@ -283,7 +293,7 @@ def _solve_file(file: str, variant: str, limits: Limits, tablebase: Path | None,
         name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")
     }
     unsolved = any(result.verdict == "none" and result.solution.status == "unknown" for result in results)
-    found = _File(
+    found = PuzzleFile(
         file=file,
         checked=len(results),
         holds=counts["holds"],
@@ -304,7 +314,7 @@ def _claim(puzzle: Puzzle) -> str:
     return claim
 
 
-def _show_file(console: PeopleConsole, result: _File) -> None:
+def _show_file(console: PeopleConsole, result: PuzzleFile) -> None:
     colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}
     for puzzle in result.puzzles:
         solution = puzzle.solution
