@@ -105,11 +105,21 @@ class PuzzleFile(Result):
     puzzles: list[PuzzleResult]
 
 
+def _files_from(incomplete: str) -> list[str]:
+    from retrograde.puzzles.puzzle_file import collection_names
+
+    return [name for name in ("collection", *collection_names()) if name.startswith(incomplete)]
+
+
 @command
 def solve_command(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE]", help="A puzzle file, or one that ships (collection, ashton, mcgill …)."),
+        typer.Argument(
+            metavar="[FILE]",
+            help="A puzzle file, or one that ships (collection, ashton, mcgill …).",
+            autocompletion=_files_from,
+        ),
     ] = None,
     variant: VariantOption = "ashton",
     position: PositionOption = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut.board import Board
+from tablut.cli.completion import player_names_from
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Reply, command, interruptible
@@ -41,9 +42,12 @@ class _BestMove(Result):
 def bestmove_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    player: Annotated[str, typer.Option("--player", metavar="NAME", help="Who chooses: alphabeta or random.")] = (
-        "alphabeta"
-    ),
+    player: Annotated[
+        str,
+        typer.Option(
+            "--player", metavar="NAME", help="Who chooses: alphabeta or random.", autocompletion=player_names_from
+        ),
+    ] = "alphabeta",
     movetime: Annotated[
         float | None,
         typer.Option("--movetime", metavar="SECONDS", help="Time for the move; 2 if nothing else limits it."),

@@ -12,7 +12,7 @@ from tablut.errors import InputError, output_failure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["complete", "completion"]
+__all__ = ["complete", "completion", "player_names_from", "variant_names_from"]
 
 
 def completion(shell: str, shells: Sequence[str], *, install: bool) -> str:
@@ -75,3 +75,29 @@ def complete(group: Any, variable: str) -> NoReturn:
         if os.environ.get("TABLUT_TRACE"):
             raise
         sys.exit(0)
+
+
+def variant_names_from(incomplete: str) -> list[str]:
+    """Return the shipped rule sets whose names begin so, for ``autocompletion=``.
+
+    Examples
+    --------
+    >>> variant_names_from("b")
+    ['bologna', 'berkeley', 'brandubh', 'brandubh-5-4v0', 'brandubh-5-4v4', 'brandubh-7-4v1']
+    """
+    from tablut.variants import variant_names
+
+    return [name for name in variant_names() if name.startswith(incomplete)]
+
+
+def player_names_from(incomplete: str) -> list[str]:
+    """Return the players whose names begin so, for ``autocompletion=``.
+
+    Examples
+    --------
+    >>> player_names_from("a")
+    ['alphabeta']
+    """
+    from tablut.players import player_names
+
+    return [name for name in player_names() if name.startswith(incomplete)]

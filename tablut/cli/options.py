@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tablut.cli.completion import variant_names_from
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.variants import Variant, load_variant
@@ -15,7 +16,14 @@ from tablut.variants import Variant, load_variant
 __all__ = ["PositionOption", "VariantOption", "position_text", "read_position", "read_text"]
 
 VariantOption = Annotated[
-    str, typer.Option("--variant", "-v", metavar="NAME|FILE", help="A shipped rule set, or a TOML file.")
+    str,
+    typer.Option(
+        "--variant",
+        "-v",
+        metavar="NAME|FILE",
+        help="A shipped rule set, or a TOML file.",
+        autocompletion=variant_names_from,
+    ),
 ]
 PositionOption = Annotated[
     str | None,

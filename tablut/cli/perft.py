@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from tablut.cli.completion import variant_names_from
 from tablut.cli.options import PositionOption, read_position, read_text
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.errors import InputError
@@ -67,6 +68,7 @@ def perft_command(
             "-v",
             metavar="NAME|FILE",
             help="A rule set, or a TOML file. [default: the corpus's, or ashton]",
+            autocompletion=variant_names_from,
         ),
     ] = None,
     position: PositionOption = None,

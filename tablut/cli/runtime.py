@@ -36,7 +36,17 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.results import Result
 
-__all__ = ["EXIT_NO", "EXIT_UNKNOWN", "Interrupted", "Reply", "command", "interruptible", "progress", "provenance"]
+__all__ = [
+    "EXIT_NO",
+    "EXIT_UNKNOWN",
+    "Interrupted",
+    "Reply",
+    "command",
+    "interruptible",
+    "progress",
+    "provenance",
+    "text_of",
+]
 
 Answer = TypeVar("Answer")
 
@@ -129,7 +139,7 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
             body["provenance"] = provenance(ctx, parameters, reply.seed, time.perf_counter() - started)
             text = _json_text(body)
         else:
-            text = _for_people(reply)
+            text = text_of(reply)
         write_output(text)
         if stopped is not None:
             complain("interrupted; above is what was done" + (f"; go on with: {stopped.go_on}" * bool(stopped.go_on)))
@@ -188,7 +198,8 @@ class _Page(io.StringIO):
         return sys.stdout.isatty()
 
 
-def _for_people(reply: Reply) -> str:
+def text_of(reply: Reply) -> str:
+    """Return what a reply shows to people, laid out for standard output as it is now."""
     from tablut.cli.people import PeopleConsole
 
     page = _Page()

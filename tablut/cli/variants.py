@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from tablut.cli.completion import variant_names_from
 from tablut.cli.draw import draw_board, legend, side_by_side
 from tablut.cli.runtime import Reply, command
 from tablut.cli.tables import Table, label, prose
@@ -52,7 +53,10 @@ class _Described(Result):
 @command
 def variants(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME|FILE]", help="A shipped rule set, or a TOML file.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME|FILE]", help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from
+        ),
     ] = None,
 ) -> Reply:
     """List the rule sets that ship, or draw one with all its rule fields."""
