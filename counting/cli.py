@@ -74,7 +74,7 @@ def _show_terms(console: PeopleConsole, report: BoundsReport) -> None:
     console.print(_section("Equations of the paper"))
     compared = any(term.published for term in report.terms)
     published = (number("published"), label("agrees")) if compared else ()
-    table = Table(number("eq.", "equation"), number("exact"), *published, prose("what is counted"))
+    table = Table(number("equation"), number("exact"), *published, prose("what is counted"))
     for term in report.terms:
         verdict = Text("yes", "green") if term.agrees else Text("no", "bold red")
         compare = (str(term.published), verdict) if compared else ()
@@ -131,7 +131,7 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
 
 def _show_material(console: PeopleConsole, report: BoundsReport) -> None:
     console.print(_section("Largest shares of the labelled total"))
-    table = Table(number("attackers"), number("defenders"), number("states"), number("%", "percent"))
+    table = Table(number("attackers"), number("defenders"), number("states"), number("percent"))
     for pair in sorted(report.material, key=lambda pair: -pair.total)[:6]:
         table.add(str(pair.attackers), str(pair.defenders), str(pair.total), pair.share)
     console.print(table)

@@ -142,6 +142,8 @@ class Table:
         lines, indent = [], min(widths[0] + _GAP, 3 * _GAP)
         if self.header:
             lines += self._row([Text(column.name) for column in self.columns], widths, "dim", styled=False)
+            below = [Text(column.name, style="dim") for column in self.columns[len(widths) :] if column.name]
+            lines += [line for name in below for line in wrapped(name, width, indent=indent)]
         for cells, style in self._rows:
             lines += self._row(cells, widths, style)
             for cell, column in zip(cells[len(widths) :], self.columns[len(widths) :], strict=True):

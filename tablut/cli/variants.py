@@ -99,7 +99,7 @@ def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
         label("name", style="bold"),
         label("board"),
         label("material"),
-        prose("what it is, and where its rules are written", "rules"),
+        prose("what it is, and where its rules are written"),
     )
     for variant in listing.variants:
         board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"

@@ -67,7 +67,12 @@ def test_provenance(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["bound"], ["command 'bound'", "--help"]),
+        (["bound"], ["command 'bound'", "did you mean 'bounds'", "--help"]),
+        (["Census"], ["did you mean 'census'"]),
+        (["help", "perf"], ["did you mean 'perft'"]),
+        (["symmetry", "verfy"], ["verfy", "Did you mean 'verify'", "`tablut symmetry --help`"]),
+        (["bounds", "--jsno"], ["did you mean '--json'"]),
+        (["--show-completion", "tcsh"], ["tcsh", "tablut --help"]),
         (["bounds", "--nosuch"], ["--nosuch", "tablut bounds --help"]),
         (["--nosuch"], ["--nosuch", "`tablut --help`"]),
         (["bounds", "-v"], ["-v", "tablut bounds --help"]),
@@ -134,7 +139,8 @@ def test_bounds_as_json(capsys: Captured) -> None:
     assert report["provenance"]["parameters"] == {"variant": "ashton", "latex": False}
 
 
-def test_bounds_for_people(capsys: Captured) -> None:
+def test_bounds_for_people(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert run(["bounds"]) == 0
     text = capsys.readouterr().out
     assert "1293874976310946438745768012" in text
