@@ -24,6 +24,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.variants import shipped_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -236,11 +237,13 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
     """Return the puzzle of a solved position, graded."""
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
+    shipped = shipped_name(variant)
     return Puzzle(
         position=solution.position,
-        variant=variant.name,
+        variant=shipped or variant.name,
         stipulation=Stipulation(solution.winner, solution.dtm),
         id=name,
         first=solution.winning_moves,
         tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source},
+        game="" if shipped else variant.digest,
     )
