@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, page
 from retrograde.puzzles.collection import collection_names, read_puzzles
-from retrograde.puzzles.puzzle_file import Puzzle
 from retrograde.puzzles.strip import draw_sheet, draw_strip
 from tablut import svg
 from tablut.position import Move
 from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from retrograde.puzzles.puzzle_file import Puzzle
 
 __all__ = ["artefacts", "results"]
 

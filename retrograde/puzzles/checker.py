@@ -80,6 +80,11 @@ class StrategyCheck:
 
     Parameters are those of `check_strategy`.
 
+    Attributes
+    ----------
+    proved : bool
+        Whether the strategy was gone through, and nothing is wrong with it.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -117,6 +122,7 @@ class StrategyCheck:
         self.plies_made = 0
         self.excluded = -1
         self.shorter: int | None = None
+        self.proved = False
         self.finished = False
         # By the text of a position with the loser to move: the plies that the strategy needs from it.
         self._needed: dict[str, int] = {}
@@ -148,7 +154,8 @@ class StrategyCheck:
     def run(self) -> Checked:
         """Check the strategy, then look for a shorter win."""
         self._walk()
-        if not self.failures:
+        self.proved = not self.failures
+        if self.proved:
             try:
                 for fewer in range(self.plies):
                     if self.wins_within(self.root, fewer):

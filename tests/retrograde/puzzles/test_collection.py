@@ -7,8 +7,8 @@ import pytest
 from reports.puzzles import results
 from retrograde.puzzles.certificate import build_certificate
 from retrograde.puzzles.checker import check_strategy
-from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.collection import COLLECTION, collection_names, read_puzzle_text, read_puzzles
+from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.solver import Solver
