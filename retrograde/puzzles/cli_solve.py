@@ -20,8 +20,6 @@ from tablut.results import Result
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
     from retrograde.puzzles.certificate import Certificate
@@ -309,13 +307,19 @@ def _show(console: Console, variant: Variant, solution: Solution, result: _Solve
 def _solve_file(file: str, variant: str | None, limits: Limits, tablebase: Path | None, all_wins: bool) -> Reply:
     from retrograde.puzzles.collection import read_puzzles
     from retrograde.puzzles.puzzle_file import MOST_BYTES, judge, parse_puzzles
-    from retrograde.puzzles.solver import Solver
+    from retrograde.puzzles.solver import Solver, is_lost_at_once
 
     if file == "-":
         puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), variant)
     else:
         puzzles = read_puzzles(file, variant)
     games = {name: load_variant(name) for name in {puzzle.variant for puzzle in puzzles}}
+    # All of them before the first is solved: a slip in the last line must not cost an hour.
+    for puzzle in puzzles:
+        try:
+            is_lost_at_once(games[puzzle.variant], puzzle.position)
+        except InputError as error:
+            raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
     for puzzle in puzzles:
         warn_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
     results: list[PuzzleResult] = []
@@ -326,7 +330,7 @@ def _solve_file(file: str, variant: str | None, limits: Limits, tablebase: Path 
             for puzzle in puzzles:
                 rules = games[puzzle.variant]
                 solver = Solver(rules, limits, find_tablebase(rules, tablebase))
-                solution = _named(puzzle, partial(solver.solve, puzzle.position, all_wins=all_wins))
+                solution = interruptible(partial(solver.solve, puzzle.position, all_wins=all_wins))
                 verdict = judge(puzzle, solution)
                 results.append(
                     PuzzleResult(id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=_result(solution))
@@ -335,14 +339,6 @@ def _solve_file(file: str, variant: str | None, limits: Limits, tablebase: Path 
         except KeyboardInterrupt:
             interrupted = True
     return _file_reply(file, results, interrupted, len(puzzles))
-
-
-def _named(puzzle: Puzzle, work: Callable[[], Solution]) -> Solution:
-    """Return what the work returns; an error names the puzzle."""
-    try:
-        return interruptible(work)
-    except InputError as error:
-        raise InputError(f"puzzle {excerpt(puzzle.id)}: {error}") from error
 
 
 def _file_reply(file: str, results: list[PuzzleResult], interrupted: bool, total: int) -> Reply:

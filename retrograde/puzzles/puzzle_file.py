@@ -38,6 +38,7 @@ __all__ = ["MOST_BYTES", "Puzzle", "Stipulation", "format_puzzles", "judge", "pa
 MOST_BYTES: Final = 16 << 20
 """Most bytes of a puzzle file that is read."""
 _LINE: Final = 4096
+_POSITION: Final = 500
 _STIPULATION = re.compile(r"(?:(white|black) wins(?: in ([1-9][0-9]{0,3}))?|draw)")
 _TAG = re.compile(r"([a-z][a-z0-9_-]*)=(.*)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -199,6 +200,8 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
                 f"tag {excerpt(tag[1])}: is none of puzzle files; {hint}(tags of your own begin with {_USERS!r})"
             )
         tags[tag[1]] = tag[2].strip()
+    if len(text) > _POSITION:
+        raise InputError(f"position {excerpt(text)}: has more than {_POSITION} characters")
     named, rules = _rules(tags, variant, given)
     first = None
     if "first" in tags:

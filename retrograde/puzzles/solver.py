@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
     from tablut.variants import Variant
 
-__all__ = ["Solver", "solve"]
+__all__ = ["Solver", "is_lost_at_once", "solve"]
 
 _LIST_AFTER = 100_000
 """Moves after which, without an answer, everything reachable is listed."""
@@ -127,18 +127,36 @@ class Solver:
             If the position cannot be played on, the game is over, or more plies are left than a game has.
         """
         self._question = None
-        board = Board(self.variant, position)
-        outcome = board.outcome()
-        if outcome is not None and not (
-            outcome.termination == "no_moves" and self.variant.rules.no_moves == "side_to_move_loses"
-        ):
-            raise InputError(f"position '{position}': the game is over, {outcome.winner or 'nobody'} has won")
+        stuck = is_lost_at_once(self.variant, position)
         most = self.variant.rules.move_limit
         if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
             raise InputError(f"{plies_left} plies left: a game of {self.variant.name} has {most} at most")
         limit = most if plies_left is None else plies_left
-        self._question = _Question(self, position, limit, all_wins, stuck=outcome is not None)
+        self._question = _Question(self, position, limit, all_wins, stuck)
         return self._question.answer()
+
+
+def is_lost_at_once(variant: Variant, position: Position) -> bool:
+    """Return whether the side to move has no move, and thereby lost.
+
+    Raises
+    ------
+    InputError
+        If the position cannot be played on, or the game is over.
+
+    Examples
+    --------
+    >>> from tablut.position import Position
+    >>> from tablut.variants import load_variant
+    >>> is_lost_at_once(load_variant("ashton-5-4v0"), Position.parse("5/2b2/1bKb1/2b2/5 w", 5))
+    True
+    """
+    outcome = Board(variant, position).outcome()
+    if outcome is None:
+        return False
+    if outcome.termination == "no_moves" and variant.rules.no_moves == "side_to_move_loses":
+        return True
+    raise InputError(f"position '{position}': the game is over, {outcome.winner or 'nobody'} has won")
 
 
 class _Question:
