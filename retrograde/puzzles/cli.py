@@ -21,7 +21,7 @@ from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interrupti
 from tablut.cli.shell import EXIT_INTERRUPTED
 from tablut.errors import InputError
 from tablut.files import excerpt, write_text
-from tablut.memory import memory_option
+from tablut.machine import check_memory
 from tablut.results import Result
 from tablut.variants import load_variant
 
@@ -108,7 +108,8 @@ def make_command(
     rules = load_variant(variant)
     if shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
-    limits = Limits(nodes=nodes, memory_bytes=memory_option("--memory", memory), positions=0)
+    check_memory("--memory", memory)
+    limits = Limits(nodes=nodes, memory_bytes=memory << 20, positions=0)
     plies = shortest, longest
     made, interrupted = Made([], 0), False
 
@@ -254,7 +255,7 @@ def _show_checked(console: Console, result: _Checked) -> None:
         return
     say(f": {result.winner} wins within {result.plies} plies; {result.positions:,} positions", "proved", "green")
     if result.unused:
-        say(f"{result.unused:,} positions of the file are not needed, and were not checked")
+        say(f"not needed, and not checked: {result.unused:,} positions of the file")
     if result.shorter is not None:
         say(f": {result.winner} wins within {result.shorter}", "not the shortest", "bold red")
     elif result.distance == "exact":

@@ -14,7 +14,7 @@ from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interrupti
 from tablut.cli.shell import EXIT_INTERRUPTED
 from tablut.errors import InputError
 from tablut.files import excerpt, write_text
-from tablut.memory import memory_option
+from tablut.machine import check_memory
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from retrograde.puzzles.solution import Limits, Solution
     from tablut.prober import Prober
 
-__all__ = ["MemoryOption", "NodesOption", "StoreOption", "find_tablebase", "solve_command", "warn_impossible"]
+__all__ = [
+    "MemoryOption",
+    "NodesOption",
+    "PuzzleFile",
+    "PuzzleResult",
+    "StoreOption",
+    "find_tablebase",
+    "solve_command",
+    "warn_impossible",
+]
 
 NodesOption = Annotated[
     int, typer.Option("--nodes", min=1, max=10**15, help="Moves to be made on the board, for each position.")
@@ -95,7 +104,9 @@ class PuzzleResult(Result):
     solution: SolutionResult
 
 
-class _File(Result):
+class PuzzleFile(Result):
+    """The puzzles of a file with what became of their claims."""
+
     file: str
     checked: int
     holds: int
@@ -103,7 +114,7 @@ class _File(Result):
     unknown: int
     without_claim: int
     nodes: int
-    interrupted: bool
+    interrupted: bool = False
     puzzles: list[PuzzleResult]
 
 
@@ -155,7 +166,8 @@ def solve_command(
 
     if seconds is not None and not math.isfinite(seconds):
         raise InputError(f"--seconds {seconds}: expected a number of seconds")
-    limits = Limits(nodes=nodes, seconds=seconds, memory_bytes=memory_option("--memory", memory), positions=positions)
+    check_memory("--memory", memory)
+    limits = Limits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
     if file is not None:
         if position is not None or save_proof is not None or svg is not None or plies_left is not None:
             message = "leave out --position, --plies-left, --save-proof and --svg"
@@ -346,7 +358,7 @@ def _file_reply(file: str, results: list[PuzzleResult], interrupted: bool, total
         name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")
     }
     unsolved = any(result.verdict == "none" and result.solution.status == "unknown" for result in results)
-    found = _File(
+    found = PuzzleFile(
         file=file,
         checked=len(results),
         holds=counts["holds"],
@@ -368,7 +380,7 @@ def _claim(puzzle: Puzzle) -> str:
     return claim
 
 
-def _show_file(console: Console, result: _File, total: int) -> None:
+def _show_file(console: Console, result: PuzzleFile, total: int) -> None:
     from rich.text import Text
 
     colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.puzzles.certificate import Certificate, build_certificate, read_certificate, rules_digest
+from retrograde.puzzles.certificate import Certificate, build_certificate, game_of, read_certificate
 from retrograde.puzzles.checker import check_strategy
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.win_search import Budget, WinSearch
@@ -51,7 +51,8 @@ def test_a_proof_is_written_read_and_accepted(name: str, text: str, winner: str,
     assert checked.shorter is None
     assert checked.excluded >= 1
     assert checked.positions >= len(proof.strategy)
-    assert proof.rules == rules_digest(load_variant(name))
+    assert game_of(str(target), again) == load_variant(name)
+    assert again.plies_left == load_variant(name).rules.move_limit
 
 
 def test_the_shortest_is_shown_where_it_is_cheap() -> None:
@@ -137,14 +138,15 @@ def test_damaged_files_are_named(proof: Certificate, tmp_path: Path) -> None:
         return "\n".join([json.dumps({**header, **changes}), *lines[1:]])
 
     cases = {
-        "": "line 1: is damaged",
+        "": "is empty",
         "{}": "no file that --save-proof wrote",
-        altered(version=2): "format version 2",
+        altered(version=3): "format version 3; this program reads 1 and 2",
         altered(format="other"): "no file that --save-proof wrote",
-        altered(plies="six"): "lacks 'plies'",
-        altered(winner="nobody"): "white or black",
+        altered(plies="six"): "'plies': input should be a valid integer",
+        altered(winner="nobody"): "'white' or 'black'",
+        altered(sure=True): "'sure' is no field of a proof",
         "\n".join(lines[:-1]): f"has {len(lines) - 2} positions",
-        "\n".join([*lines[:-1], lines[-1][:-3]]): f"line {len(lines)}: is damaged",
+        "\n".join([*lines[:-1], lines[-1][:-3]]): "damaged, not JSON",
         "\n".join([*lines[:-1], '["x", 0, "y"]']): f"line {len(lines)}: expected",
     }
     for content, message in cases.items():
