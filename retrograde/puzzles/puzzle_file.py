@@ -191,6 +191,8 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
         tag = _TAG.fullmatch(entry)
         if tag is None:
             raise InputError(f"tag {excerpt(entry)}: expected name=value, such as id=7 or stipulation=white wins in 5")
+        if not tag[2].strip():
+            raise InputError(f"tag {excerpt(tag[1])}: has no value; leave it out")
         if tag[1] in tags:
             raise InputError(f"tag {excerpt(tag[1])}: occurs twice")
         if tag[1] not in _KNOWN and not tag[1].startswith(_USERS):

@@ -11,9 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from retrograde.puzzles.certificate import MOST_BYTES, game_of, read_certificate
 from retrograde.puzzles.checker import check_strategy
+from retrograde.puzzles.puzzle_file import format_puzzles, parse_puzzles
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant
@@ -28,6 +31,7 @@ FILES = [path for kind in HOSTILE for path in sorted((DATA / "hostile" / kind).i
 # All files in one process, so that the modules are loaded once; a hang ends it.
 ALL = """
 import contextlib, io, json, sys
+from retrograde.puzzles.puzzle_file import format_puzzles, parse_puzzles
 from tablut.cli.shell import run
 told = []
 for arguments in json.load(sys.stdin):
@@ -105,6 +109,65 @@ def test_large_files_are_not_read_to_their_end(tmp_path: Path, capsys: pytest.Ca
         assert "the most that is read" in capsys.readouterr().err
 
 
+SEEDS = [path.read_text() for path in sorted((DATA / "proofs").glob("*.jsonl"))]
+LINE = "2b2/5/b1K1b/5/2b2 w; id=one; variant=ashton-5-4v0; stipulation=white wins in 3; first=c3-b3 c3-d3; grade=1\n"
+PIECES = [
+    "\n",
+    "[",
+    "]",
+    "{",
+    "}",
+    '"',
+    ",",
+    ":",
+    ";",
+    "=",
+    "/",
+    " ",
+    "0",
+    "9" * 400,
+    "²",
+    "\0",
+    "\ud7ff",
+    "K",
+    "b",
+    "w",
+]
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, texts: list[str]) -> str:
+    """A text with some of its parts replaced, repeated or dropped."""
+    text = draw(st.sampled_from(texts))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 40)))
+        middle = draw(st.sampled_from([*PIECES, text[start:end] * 2]) | st.text(max_size=5))
+        text = text[:start] + middle + text[end:]
+    return text
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=spoilt(SEEDS) | st.text(max_size=200))
+def test_no_proof_crashes_the_reader(text: str) -> None:
+    try:
+        proof = read_certificate("spoilt", text)
+        check_strategy(game_of("spoilt", proof), proof.position, proof.winner, proof.plies, proof.strategy)
+    except InputError:
+        pass  # the only thing that may be raised
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=spoilt([LINE, LINE * 3, f"# a comment\n{LINE}"]) | st.text(max_size=200))
+def test_no_puzzle_file_crashes_the_reader(text: str) -> None:
+    try:
+        puzzles = parse_puzzles("spoilt", text)
+    except InputError:
+        return  # the only thing that may be raised
+    # What is read is written, and read as the same; ids that were line numbers are written.
+    assert parse_puzzles("spoilt", format_puzzles(puzzles)) == puzzles
+
+
 # -- format versions of proofs ----------------------------------------------------------
 
 
@@ -121,13 +184,13 @@ def test_every_version_of_a_proof_is_read() -> None:
 
 def test_what_version_1_could_not_say_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
     own = str(DATA / "proofs" / "own.toml")
-    for name, given in (("mcgill-version-1", []), ("own-version-1", ["-v", own])):
-        assert run(["puzzle", "check", str(DATA / "proofs" / f"{name}.jsonl"), *given]) == 2
+    for name, options in (("mcgill-version-1", []), ("own-version-1", ["-v", own])):
+        assert run(["puzzle", "check", str(DATA / "proofs" / f"{name}.jsonl"), *options]) == 2
         error = capsys.readouterr().err
         assert "has format version 1, and does not say how many plies are left" in error
         assert "make it again with `tablut puzzle solve --save-proof`" in error
-    for name, given in (("mcgill-version-2", []), ("own-version-2", ["-v", own])):
-        assert run(["puzzle", "check", str(DATA / "proofs" / f"{name}.jsonl"), *given]) == 0
+    for name, options in (("mcgill-version-2", []), ("own-version-2", ["-v", own])):
+        assert run(["puzzle", "check", str(DATA / "proofs" / f"{name}.jsonl"), *options]) == 0
         assert "plies left)" in capsys.readouterr().out
 
 
