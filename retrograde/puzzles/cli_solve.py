@@ -20,6 +20,8 @@ from tablut.results import Result
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.console import Console
 
     from retrograde.puzzles.certificate import Certificate
@@ -319,26 +321,19 @@ def _show(console: Console, variant: Variant, solution: Solution, result: _Solve
 def _solve_file(file: str, variant: str | None, limits: Limits, tablebase: Path | None, all_wins: bool) -> Reply:
     from retrograde.puzzles.collection import read_puzzles
     from retrograde.puzzles.puzzle_file import MOST_BYTES, judge, parse_puzzles
-    from retrograde.puzzles.solver import Solver, is_lost_at_once
+    from retrograde.puzzles.solver import Solver
 
     if file == "-":
         puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), variant)
     else:
         puzzles = read_puzzles(file, variant)
     games = {name: load_variant(name) for name in {puzzle.variant for puzzle in puzzles}}
-    # All of them before the first is solved: a slip in the last line must not cost an hour.
-    for puzzle in puzzles:
-        try:
-            is_lost_at_once(games[puzzle.variant], puzzle.position)
-        except InputError as error:
-            raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
-    for puzzle in puzzles:
-        warn_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
     results: list[PuzzleResult] = []
     interrupted = False
     with progress("puzzles") as display:
         task = display.add_task("", total=len(puzzles))
         try:
+            interruptible(partial(_examine, file, puzzles, games))
             for puzzle in puzzles:
                 rules = games[puzzle.variant]
                 solver = Solver(rules, limits, find_tablebase(rules, tablebase))
@@ -351,6 +346,19 @@ def _solve_file(file: str, variant: str | None, limits: Limits, tablebase: Path 
         except KeyboardInterrupt:
             interrupted = True
     return _file_reply(file, results, interrupted, len(puzzles))
+
+
+def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
+    """Refuse what cannot be solved before the first puzzle is: a slip in the last line must not cost an hour."""
+    from retrograde.puzzles.solver import is_lost_at_once
+
+    for puzzle in puzzles:
+        try:
+            is_lost_at_once(games[puzzle.variant], puzzle.position)
+        except InputError as error:
+            raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
+    for puzzle in puzzles:
+        warn_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
 
 
 def _file_reply(file: str, results: list[PuzzleResult], interrupted: bool, total: int) -> Reply:
