@@ -179,19 +179,18 @@ def solve_command(
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
     # What a tablebase says cannot be checked by who has only the rules.
     prober = None if save_proof is not None else find_tablebase(rules, tablebase)
-    proof = None
+    proof = solution = None
+    interrupted = False
     solver = Solver(rules, limits, prober)
     try:
         solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=all_wins))
         if save_proof is not None:
             proof = interruptible(partial(_prove, rules, solution, limits, proof_positions, plies_left))
             proof.write(save_proof)
-        interrupted = False
     except KeyboardInterrupt:
-        found = solver.so_far()
-        if found is None:
+        solution, interrupted = solution or solver.so_far(), True
+        if solution is None:
             raise
-        solution, interrupted = found, True
     if svg is not None and not interrupted:
         from retrograde.puzzles.strip import draw_strip
 
@@ -309,6 +308,8 @@ def _show(console: Console, variant: Variant, solution: Solution, result: _Solve
     if result.open_moves:
         say(f"moves not settled: {', '.join(result.open_moves)}")
     say(f"by {result.source}; {result.nodes:,} nodes, {result.seconds:.2f} s", style="dim")
+    if result.interrupted and solution.status == "proved":
+        say("interrupted before the strategy was saved")
     if result.proof:
         say(f"strategy for {result.proof_positions:,} positions in {result.proof}", style="dim")
     if result.svg:

@@ -343,6 +343,21 @@ def test_an_interrupt_prints_what_was_done(
     assert "interrupted: 2 of 3 puzzles solved" in capsys.readouterr().out
 
 
+def test_an_interrupt_while_the_strategy_is_made_keeps_the_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("retrograde.puzzles.certificate.build_certificate", interrupted)
+    options = ["-v", "ashton-5-4v0", *SMALL, "--save-proof", str(tmp_path / "proof")]
+    code, answer = asked(capsys, "solve", *options)
+    assert (code, answer["interrupted"], answer["dtm"], answer["proof"]) == (130, True, 3, None)
+    assert run(["puzzle", "solve", *options]) == 130
+    assert "interrupted before the strategy was saved" in capsys.readouterr().out
+    assert not (tmp_path / "proof").exists()
+
+
 def test_an_interrupted_maker_writes_what_it_has(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
