@@ -5,6 +5,16 @@ proof is made by search, then altered in every way that somebody has thought of;
 what comes out is still true, so a judge decides: `plays_out` plays the strategy on a
 `tablut.board.Board`, against every defence, with the whole history of the game. It shares
 neither the reading nor the rules in plain Python with the checker.
+
+Examples
+--------
+>>> from random import Random
+>>> from tablut.variants import load_variant
+>>> variant = load_variant("ashton-5-4v0")
+>>> proof = random_proof(variant, Random(1), most_plies=3)
+>>> forged = list(forgeries(proof, variant, Random(2), (load_variant("mcgill"),)))
+>>> len(forged) > 100, all(plays_out(file, variant) for file in forged if accepts(file))
+(True, True)
 """
 
 from __future__ import annotations
@@ -155,8 +165,9 @@ def plays_out(forgery: Forgery, variant: Variant, most: int = 200_000) -> bool:
     if not _goes_on(rules, position):
         return False
     board = Board(rules, position)
-    if board._decided() is not None:  # who has won before the first move did not win by it
-        return False
+    outcome = board.outcome()
+    if outcome is not None and (outcome.termination != "no_moves" or rules.rules.no_moves == "either_after_ply"):
+        return False  # decided by the ply that led to it, or drawn: nothing is left to be won
     budget = [most]
     return _wins(board, header["winner"], header["plies"], strategy, budget)
 
@@ -234,6 +245,11 @@ def forgeries(proof: Certificate, variant: Variant, random: Random, others: tupl
         Chooses among the alterations that are many.
     others : tuple of Variant
         Rule sets that it may be passed off as.
+
+    Yields
+    ------
+    Forgery
+        More than a hundred; some are still true.
     """
     given = variant if proof.variant is None else None
     for name, alter in _alterations(proof, variant, random):

@@ -124,7 +124,6 @@ class NaiveGame:
                 if letter in "0123456789":
                     digits += letter
                     continue
-                # A run longer than any board is wrong whatever its length, which may be too long to be read.
                 file, digits = file + int(digits[:4] or "0"), ""
                 if letter in "bwK":
                     pieces[file, self.size - 1 - row] = letter
