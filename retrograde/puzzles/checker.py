@@ -90,8 +90,8 @@ class StrategyCheck:
     >>> from tablut.variants import load_variant
     >>> root = "2b2/5/1bK1b/5/2b2 w"
     >>> check = StrategyCheck(load_variant("ashton-5-4v0"), root, "white", 1, {root: (1, "c3-c2")})
-    >>> check.run().failures
-    ["'2b2/5/1b2b/2K2/2b2 b': takes 1 plies, when 0 are left"]
+    >>> check.run().failures[0]
+    "'2b2/5/1b2b/2K2/2b2 b': takes 1 plies, when 0 are left"
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def shipped_name(variant: Variant) -> str | None:
     --------
     >>> from dataclasses import replace
     >>> ashton = load_variant("ashton")
-    >>> shipped_name(ashton), shipped_name(replace(ashton, rules=load_variant("bologna").rules))
+    >>> shipped_name(ashton), shipped_name(replace(ashton, rules=load_variant("leiden").rules))
     ('ashton', None)
     """
     own = [variant.name] if variant.name in variant_names() else []
