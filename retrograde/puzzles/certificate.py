@@ -202,47 +202,63 @@ def build_certificate(
         If the strategy is larger, or the limits of the search run out.
     """
     from tablut.notation import square_name
+    from tablut.position import Position
     from tablut.rules.outcome import OUTCOMES
 
-    size = engine.variant.size
+    variant, size = engine.variant, engine.variant.size
     winner: Literal["white", "black"] = "white" if search.prover == 0 else "black"
-    strategy: dict[str, tuple[int, str]] = {}
-
-    def prove(position: NDArray[Any], within: int) -> None:
-        if not search.within(position, within):
-            raise TablutError(f"proof of '{text(position)}': the limits ran out; raise --nodes or --seconds")
+    # By the text of a position: plies and move, as the engine writes it.
+    found: dict[str, tuple[int, int]] = {}
 
     def text(position: NDArray[Any]) -> str:
-        from tablut.position import Position
-
         cells, side = engine.cells(position)
         return str(Position(cells, side))  # type: ignore[arg-type]
+
+    def is_winners(position: NDArray[Any]) -> bool:
+        return int(position[2 * size + 1]) == search.prover
+
+    def after(position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
+        """Return the positions that the loser's moves lead to, after the winner's move if it is the winner's turn."""
+        if code is not None:
+            position = position.copy()
+            _, outcome = engine.make(position, code)
+            if outcome:
+                return []
+        children = engine.expand(engine.words(position))
+        decided = [OUTCOMES[number] for number in children.outcomes.tolist()]
+        assert all(outcome is None or outcome.winner == winner for outcome in decided), text(position)
+        return [child for child, end in zip(engine.boards(children.words), decided, strict=True) if end is None]
 
     # Positions to be covered, each with the plies that are left.
     waiting = [(board, plies)]
     while waiting:
         position, left = waiting.pop()
-        if int(position[2 * size + 1]) == search.prover:
+        code = None
+        if is_winners(position):
             name = text(position)
-            if name in strategy and strategy[name][0] <= left:
+            if name in found and found[name][0] <= left:
                 continue
-            prove(position, left)
-            left, code = search.distance, search.move
-            if len(strategy) >= most:
+            if not search.within(position, left):
+                raise TablutError(f"proof of '{name}': the limits ran out; raise --nodes or --seconds")
+            if len(found) >= most and name not in found:
                 raise TablutError(f"proof of '{text(board)}': has over {most:,} positions; raise --proof-positions")
-            strategy[name] = left, f"{square_name(code & 127, size)}-{square_name(code >> 7, size)}"
-            position = position.copy()
-            _, outcome = engine.make(position, code)
-            if outcome:
-                continue
+            left, code = search.distance, search.move
+            found[name] = left, code
             left -= 1
-        children = engine.expand(engine.words(position))
-        decided = [OUTCOMES[number] for number in children.outcomes.tolist()]
-        assert all(outcome is None or outcome.winner == winner for outcome in decided), text(position)
-        for child, outcome in zip(engine.boards(children.words), decided, strict=True):
-            if outcome is None:
-                waiting.append((child, left - 1))
-    variant = engine.variant
+        waiting += [(child, left - 1) for child in after(position, code)]
+
+    # Where a faster move was found for a position, what only the slower one led to is not needed any more.
+    strategy: dict[str, tuple[int, str]] = {}
+    uncovered = [board]
+    while uncovered:
+        position, code = uncovered.pop(), None
+        if is_winners(position):
+            name = text(position)
+            if name in strategy:
+                continue
+            left, code = found[name]
+            strategy[name] = left, f"{square_name(code & 127, size)}-{square_name(code >> 7, size)}"
+        uncovered += after(position, code)
     return Certificate(
         variant=shipped_name(variant),
         game=variant.digest,

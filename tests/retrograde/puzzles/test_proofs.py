@@ -61,6 +61,7 @@ def test_a_proof_is_written_read_and_accepted(name: str, text: str, winner: str,
     assert checked.shorter is None
     assert checked.excluded >= 1
     assert checked.positions >= len(proof.strategy)
+    assert checked.unused == 0
     assert game_of(str(target), again) == load_variant(name)
     assert again.plies_left == load_variant(name).rules.move_limit
 
