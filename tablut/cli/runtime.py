@@ -69,7 +69,7 @@ class Reply:
     show : callable
         Prints the result to a console (`tablut.cli.people`); not called under ``--json``.
     exit_code : int
-        0, `EXIT_NO` or `EXIT_UNKNOWN`.
+        0, `EXIT_NO`, `EXIT_UNKNOWN`, or 130 where the result itself says that it was interrupted.
     seed : int, optional
         The seed of everything random in the result.
     """
@@ -141,10 +141,11 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         else:
             text = text_of(reply)
         write_output(text)
-        if stopped is not None:
-            complain("interrupted; above is what was done" + (f"; go on with: {stopped.go_on}" * bool(stopped.go_on)))
-            raise typer.Exit(EXIT_INTERRUPTED)
-        raise typer.Exit(reply.exit_code)
+        code = reply.exit_code if stopped is None else EXIT_INTERRUPTED
+        if code == EXIT_INTERRUPTED:
+            go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
+            complain(f"interrupted; above is what was done{go_on}")
+        raise typer.Exit(code)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
