@@ -70,6 +70,9 @@ def commands() -> Iterator[str]:
         module, attribute = spec.target.split(":")
         target = getattr(import_module(module), attribute)
         if isinstance(target, typer.Typer):
+            callback = target.registered_callback
+            if callback is not None and callback.invoke_without_command is True:
+                yield spec.name
             yield from (f"{spec.name} {command.name}" for command in target.registered_commands)
         else:
             yield spec.name

@@ -75,7 +75,7 @@ class _LazyGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
             if args[:1] == ["help"]:
-                args = [*args[1:], "--help"]
+                args = [*(name for name in args[1:] if name != "help"), "--help"]
             if args[:1] and args[0] in _COMPLETION and not (args[1:] and args[1] in _SHELLS):
                 # The name of the shell may be left out: it is the one that asks.
                 args = [args[0], "", *args[1:]]

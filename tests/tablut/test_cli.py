@@ -34,8 +34,9 @@ def refusal(capsys: Captured, *arguments: str) -> str:
 def test_help_lists_every_command(capsys: Captured) -> None:
     assert run(["--help"]) == 0
     with_help = capsys.readouterr().out
-    assert run([]) == 0
-    assert capsys.readouterr().out == with_help
+    for same in ([], ["-h"], ["help"], ["help", "help"]):
+        assert run(same) == 0
+        assert capsys.readouterr().out == with_help
     for command in ("bounds", "variants", "report"):
         assert f"\n  {command} " in with_help
 
