@@ -32,7 +32,8 @@ _ROW = re.compile(r"([0-9]+)|([bwK])|(.)", re.DOTALL)
 _SQUARE = "[a-k][0-9]{1,2}"
 # After the first capture each part begins with a letter that says which it is: no text can be read in two ways.
 _MOVE = re.compile(
-    rf"(?P<start>{_SQUARE})-?(?P<target>{_SQUARE})(?P<taken>x{_SQUARE}(?:(?:/x?|xx?)?{_SQUARE})*+)?", re.IGNORECASE | re.ASCII
+    rf"(?P<start>{_SQUARE})-?(?P<target>{_SQUARE})(?P<taken>x{_SQUARE}(?:(?:/x?|xx?)?{_SQUARE})*+)?",
+    re.IGNORECASE | re.ASCII,
 )
 _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
@@ -224,7 +225,7 @@ class Position:
         if not rest:
             raise InputError(f"{shown}: the side to move is missing; add ' w' or ' b' after the rows")
         side = rest[0]
-        if side != "w" and side != "b":
+        if side not in ("w", "b"):
             raise InputError(f"{shown}: expected w or b, the side to move, after the rows, not {excerpt(side)}")
         fields: dict[str, str] = {}
         for entry in rest[1:]:
@@ -237,20 +238,20 @@ class Position:
         rows = placement.split("/")
         if len(rows) != size:
             raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
-        return cls(diagram_cells([_expand(row, size, shown) for row in rows]), side, fields)
+        return cls(diagram_cells([_expand(row, size, shown) for row in rows]), "w" if side == "w" else "b", fields)
 
     @classmethod
     def _from_grid(cls, lines: list[str], size: int) -> Position:
         *rows, side = lines
         shown = f"position {excerpt('/'.join(lines), _TEXT)}"
-        if side != "w" and side != "b":
+        if side not in ("w", "b"):
             raise InputError(f"{shown}: the last line should be w or b, the side to move, not {excerpt(side)}")
         if len(rows) != size:
             raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
         for row in rows:
             if len(row) != size or set(row) - set("." + _LETTERS):
                 raise InputError(f"{shown}: row {excerpt(row)} should be {size} characters of . b w K")
-        return cls(diagram_cells(rows), side)
+        return cls(diagram_cells(rows), "w" if side == "w" else "b")
 
 
 def _expand(row: str, size: int, shown: str) -> str:

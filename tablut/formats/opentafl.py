@@ -87,9 +87,7 @@ def _expand(row: str, rank: int, size: int, shown: str) -> str:
             # A run longer than the board is wrong whatever its length: no need to write it out.
             cells += "." * min(int(item[:4]), size + 1)
         elif item in _OTHERS:
-            raise InputError(
-                f"{shown}: row {excerpt(row)} (rank {rank}) has {_OTHERS[item]}, {item!r}; known: t T K"
-            )
+            raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {_OTHERS[item]}, {item!r}; known: t T K")
         else:
             raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {item[:20]!r}; expected t T K and numbers")
     if len(cells) != size:
@@ -139,7 +137,9 @@ def read_move(text: str, size: int) -> MoveText:
     """
     found = _MOVE.fullmatch(text)
     if found is None:
-        raise InputError(f"move {excerpt(text)}: expected two squares such as d4-d6, captures after them such as xd7/c6")
+        raise InputError(
+            f"move {excerpt(text)}: expected two squares such as d4-d6, captures after them such as xd7/c6"
+        )
     piece, start, kind, target, taken = found[1], found[2], found[3], found[4], found[5]
     if kind != "-":
         raise InputError(f"move {excerpt(text)}: {kind!r} is a jump or a berserk move; expected a slide such as d4-d6")

@@ -8,15 +8,25 @@ from functools import cache, lru_cache
 from importlib import resources
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from tablut.errors import InputError, VariantError
 from tablut.files import excerpt, printable, read_text
 from tablut.variants.model import Variant
 from tablut.variants.schema import NAME_LENGTH, parse_variant
 
-__all__ = ["as_variant", "is_own_name", "load_variant", "shipped_variant", "shipped_variants", "variant_names"]
+__all__ = [
+    "VariantLike",
+    "as_variant",
+    "is_own_name",
+    "load_variant",
+    "shipped_variant",
+    "shipped_variants",
+    "variant_names",
+]
 
+VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
+"""What `as_variant` reads."""
 FILE_BYTES: Final = 64 << 10
 """Most bytes of a variant file; those that ship have about a thousand."""
 
@@ -115,7 +125,7 @@ def load_variant(name: str) -> Variant:
     return shipped_variant(name)
 
 
-def as_variant(value: Variant | str | os.PathLike[str]) -> Variant:
+def as_variant(value: VariantLike) -> Variant:
     """Return the variant that a caller means: itself, a shipped name, or the path of a file.
 
     Every function of the toolkit that takes a rule set reads it so.

@@ -57,7 +57,9 @@ class CampRules(_Fields):
 
     hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
     shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")
-    inert: Annotated[tuple[str, ...], BeforeValidator(_small_letters)] = Field(default=(), description="camp cells that are no anvil against black soldiers")
+    inert: Annotated[tuple[str, ...], BeforeValidator(_small_letters)] = Field(
+        default=(), description="camp cells that are no anvil against black soldiers"
+    )
 
 
 class CornerRules(_Fields):

@@ -100,7 +100,9 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         raise VariantError(f"{origin}: name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line")
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > _LINE_LENGTH:
-            raise VariantError(f"{origin}: line {number}: has {len(line):,} characters; at most {_LINE_LENGTH:,} are read")
+            raise VariantError(
+                f"{origin}: line {number}: has {len(line):,} characters; at most {_LINE_LENGTH:,} are read"
+            )
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -180,7 +182,9 @@ def _first_error(error: ValidationError) -> str:
         case "less_than_equal":
             problem = f"expected a number up to {context['le']:,}, not {_value(first['input'])}"
         case "string_too_short" | "string_too_long":
-            problem = f"has {len(str(first['input'])):,} characters; expected 1 to {context.get('max_length', NAME_LENGTH)}"
+            problem = (
+                f"has {len(str(first['input'])):,} characters; expected 1 to {context.get('max_length', NAME_LENGTH)}"
+            )
         case kind if kind in _WANTED:
             wanted = "rows of text" if field in ("terrain", "start") else _WANTED[kind]
             problem = f"expected {wanted}, not {_value(first['input'])}"
@@ -194,7 +198,9 @@ def _first_error(error: ValidationError) -> str:
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
     """Return which field an unknown one may be: one that is missing rather than another of its table."""
     *path, name = unknown["loc"]
-    missing = [str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path]
+    missing = [
+        str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path
+    ]
     known = _field_names(_VariantFile, [str(part) for part in path])
     for names in (missing, known):
         if close := difflib.get_close_matches(str(name)[:NAME_LENGTH], names, n=1):
@@ -220,7 +226,9 @@ def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> No
             raise _FieldError(field, f"row {number} ({_value(row)}) has {len(row)} cells, not {size} as there are rows")
         for letter in row:
             if letter not in letters:
-                raise _FieldError(field, f"row {number} ({_value(row)}) has the unknown letter {letter!r}; known: {letters}")
+                raise _FieldError(
+                    field, f"row {number} ({_value(row)}) has the unknown letter {letter!r}; known: {letters}"
+                )
 
 
 def _check_terrain(terrain: tuple[str, ...]) -> None:

@@ -16,7 +16,9 @@ def test_square_names_round_trip_over_all_squares(size: int) -> None:
     assert names[size] == "a2"
 
 
-@pytest.mark.parametrize("name", ["", "e", "5", "e0", "e05", "j1", "a10", "e5 ", "e-5", "e²", "ee5", "\u212a5", "e" + "9" * 5000])
+@pytest.mark.parametrize(
+    "name", ["", "e", "5", "e0", "e05", "j1", "a10", "e5 ", "e-5", "e²", "ee5", "\u212a5", "e" + "9" * 5000]
+)
 def test_names_of_no_square_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="expected a1 to i9"):
         parse_square(name, 9)
