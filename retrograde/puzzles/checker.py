@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tablut.errors import InputError
 from tablut.rules.naive import NaiveGame
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tablut.rules.naive import NaiveMove, NaivePosition
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["Checked", "check_strategy", "wins_within"]
 
@@ -146,7 +147,7 @@ class _Checker:
         return not mine
 
 
-def wins_within(variant: Variant, position: str, winner: Literal["white", "black"], plies: int) -> bool:
+def wins_within(variant: VariantLike, position: str, winner: Literal["white", "black"], plies: int) -> bool:
     """Return whether a side can force a win within so many plies, by trying everything in plain Python.
 
     The naive twin of `retrograde.puzzles.win_search.WinSearch.within`.
@@ -158,13 +159,14 @@ def wins_within(variant: Variant, position: str, winner: Literal["white", "black
     >>> [wins_within(variant, variant.start_position, "white", plies) for plies in range(4)]
     [False, False, False, True]
     """
+    variant = as_variant(variant)
     checker = _Checker(variant, winner, {}, 0)
     checker.most_plies = sys.maxsize
     return checker.wins_within(checker.game.read(position), plies)
 
 
 def check_strategy(
-    variant: Variant,
+    variant: VariantLike,
     position: str,
     winner: Literal["white", "black"],
     plies: int,
@@ -177,7 +179,7 @@ def check_strategy(
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     position : str
         One-line text of the root.
@@ -209,6 +211,7 @@ def check_strategy(
     >>> check_strategy(variant, "5/5/1bK2/5/2b2 w", "white", 1, {"5/5/1bK2/5/2b2 w": (1, "c3-c5")}).failures
     ["'5/5/1bK2/5/2b2 w': c3-c5 is not legal"]
     """
+    variant = as_variant(variant)
     checker = _Checker(variant, winner, strategy, most_failures)
     root = checker.game.read(position)
     pieces = list(root.pieces.values())

@@ -24,6 +24,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from retrograde.puzzles.solution import Solution
     from tablut.indexing import Tier
     from tablut.position import Position, Side
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["Made", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of"]
 
@@ -59,7 +60,7 @@ class Made(NamedTuple):
 
 
 def from_self_play(
-    variant: Variant,
+    variant: VariantLike,
     *,
     count: int,
     seed: int,
@@ -74,7 +75,7 @@ def from_self_play(
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     count : int
         How many to make.
@@ -93,6 +94,7 @@ def from_self_play(
     tell : callable, optional
         Is told after each game how many puzzles there are.
     """
+    variant = as_variant(variant)
     solver = Solver(variant, limits)
     engine = engine_for(variant)
     known: set[Board] = set()
@@ -139,7 +141,7 @@ def from_self_play(
 
 
 def from_placements(
-    variant: Variant,
+    variant: VariantLike,
     *,
     count: int,
     seed: int,
@@ -154,6 +156,7 @@ def from_placements(
     Parameters are those of `from_self_play`; ``samples`` placements are looked at, with at
     most ``men`` pieces, the king counted, and at least one attacker more than defenders.
     """
+    variant = as_variant(variant)
     engine = engine_for(variant)
     solver = Solver(variant, limits)
     tiers = [

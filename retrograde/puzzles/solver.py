@@ -35,15 +35,17 @@ from tablut.errors import InputError
 from tablut.position import Move
 from tablut.prober import Verdict
 from tablut.rules.outcome import OUTCOMES
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine import Engine
+    from tablut.formats.reading import PositionLike
     from tablut.position import Position
     from tablut.prober import Prober
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Solver", "solve"]
 
@@ -98,18 +100,19 @@ class Solver:
     ('proved', 'loss', 6, 'white')
     """
 
-    def __init__(self, variant: Variant, limits: Limits | None = None, prober: Prober | None = None) -> None:
+    def __init__(self, variant: VariantLike, limits: Limits | None = None, prober: Prober | None = None) -> None:
+        variant = as_variant(variant)
         self.variant = variant
         self.limits = limits or Limits()
         self.prober = prober
         self._engine: Engine = engine_for(variant)
 
-    def solve(self, position: Position, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
+    def solve(self, position: PositionLike, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
         """Return the solution of a position.
 
         Parameters
         ----------
-        position : Position
+        position : Position, Board or str
             On a board of the variant's size.
         plies_left : int, optional
             Plies before the game is drawn; by default the variant's move limit.
@@ -122,13 +125,13 @@ class Solver:
             If the position cannot be played on, or the game is over.
         """
         board = Board(self.variant, position)
-        outcome = board.outcome()
+        asked, outcome = board.position, board.outcome()
         if outcome is not None and not (
             outcome.termination == "no_moves" and self.variant.rules.no_moves == "side_to_move_loses"
         ):
-            raise InputError(f"position '{position}': the game is over, {outcome.winner or 'nobody'} has won")
+            raise InputError(f"position '{asked}': the game is over, {outcome.winner or 'nobody'} has won")
         limit = self.variant.rules.move_limit if plies_left is None else plies_left
-        return _Question(self, position, limit, all_wins, stuck=outcome is not None).answer()
+        return _Question(self, asked, limit, all_wins, stuck=outcome is not None).answer()
 
 
 class _Question:
@@ -382,8 +385,8 @@ class _Question:
 
 
 def solve(
-    variant: Variant,
-    position: Position,
+    variant: VariantLike,
+    position: PositionLike,
     *,
     limits: Limits | None = None,
     prober: Prober | None = None,
@@ -394,10 +397,9 @@ def solve(
 
     Examples
     --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> found = solve(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b1K1b/5/2b2 w", 5))
+    >>> found = solve("ashton-5-4v0", "2b2/5/b1K1b/5/2b2 w")
     >>> found.status, found.wdl, found.dtm, [str(move) for move in found.winning_moves]
     ('proved', 'win', 3, ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4'])
     """
+    variant = as_variant(variant)
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)

@@ -41,7 +41,8 @@ _EVENT = re.compile(
     r"|Stato:(?P<state>)"
     r"|Turn: \S{1,40} Pawn from (?P<start>\S{0,40}) to (?P<target>\S{0,40})"
     r"|Pedina (?:bianca|nera) rimossa in: (?P<removed>\S{1,40})"
-    r"|(?P<refused>(?:Mossa (?:sopra|sul|fuori|che|in)|Nessuna mossa|Formato mossa|Giocatore \S{1,40} cerca)[^\n]{0,300})"
+    r"|(?P<refused>(?:Mossa (?:sopra|sul|fuori|che|in)|Nessuna mossa|Formato mossa|Giocatore \S{1,40} cerca)"
+    r"[^\n]{0,300})"
 )
 _BOARD = re.compile(r"([OWBKT\s]++)-\s*+(WW|BW|W|B|D)\b")
 _SOURCE = re.compile(r"\S*\bGame(?P<game>\w++)")

@@ -196,9 +196,8 @@ def write_native(record: GameRecord) -> str:
     tags = _rules_tags(record)
     for tag, value in record.tags.items():
         if _NAME.fullmatch(tag) is None or tag in _STRUCTURE:
-            raise InputError(
-                f"tag {excerpt(tag)}: expected a capital, then letters, digits, _ or -, and none of {' '.join(_STRUCTURE)}"
-            )
+            own = " ".join(_STRUCTURE)
+            raise InputError(f"tag {excerpt(tag)}: expected a capital, then letters, digits, _ or -, and none of {own}")
         tags[tag] = value
     if record.start is not None:
         tags["Start"] = str(record.start)

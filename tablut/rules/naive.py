@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from tablut.errors import InputError
 from tablut.notation import parse_square, position_text, square_name
 from tablut.rules.outcome import Outcome
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Cell", "NaiveGame", "NaiveMove", "NaivePosition", "NaiveResult"]
 
@@ -89,7 +90,8 @@ class NaiveGame:
     4408
     """
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: VariantLike) -> None:
+        variant = as_variant(variant)
         self.variant = variant
         self.rules = variant.rules
         self.size = variant.size
