@@ -14,7 +14,7 @@ from tablut.cli.options import PositionOption, VariantOption, read_bytes, read_p
 from tablut.cli.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.cli.runtime import EXIT_NO, Reply, command
 from tablut.errors import InputError
-from tablut.files import write_text
+from tablut.files import excerpt, write_text
 from tablut.formats import berkeley, bologna, mcgill, opentafl, read_record, write_record
 from tablut.notation import square_name
 from tablut.position import MoveText
@@ -145,6 +145,8 @@ def replay_command(
     record = read_record(read_bytes(file, "record", _RECORD_BYTES), variant)
     for warning in record.warnings:
         warn(warning)
+    if not record.moves and record.result is None and not record.notes:
+        raise InputError(f"record {excerpt(file)}: has no moves and no result, so there is nothing to check")
     game = replay(record)
     if ply is not None and ply > len(game.plies):
         raise InputError(f"--ply {ply}: the record has {len(game.plies)} legal plies")

@@ -158,6 +158,7 @@ def _result(words: list[str], claimed: str | None) -> Result | None:
 
 def _moves(words: list[str], size: int) -> list[MoveText]:
     moves: list[MoveText] = []
+    numbered = -1  # how many moves stand before the last number
     for word in words:
         number = _NUMBER.fullmatch(word)
         if number is None:
@@ -167,7 +168,9 @@ def _moves(words: list[str], size: int) -> list[MoveText]:
                 moves.append(MoveText.parse(word, size))
             except InputError as error:
                 raise InputError(f"record: ply {len(moves) + 1}: {error}") from error
-        elif number[1] != str(len(moves) // 2 + 1) or len(moves) % 2:
+        elif number[1] == str(len(moves) // 2 + 1) and len(moves) % 2 == 0 and numbered != len(moves):
+            numbered = len(moves)
+        else:
             raise InputError(f"record: {word} follows {len(moves)} moves; a number stands before every other move")
     return moves
 
