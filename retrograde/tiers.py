@@ -12,7 +12,7 @@ from tablut.indexing import PlacementIndex
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from tablut.variants import VariantLike
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["Material", "generations", "tier_graph"]
 
@@ -23,7 +23,6 @@ _MOST_CAPTURED = 3
 """Soldiers that a ply captures at most: one on each side of its target but that it came from."""
 
 
-@lru_cache(maxsize=64)
 def tier_graph(variant: VariantLike, men: int | None = None) -> nx.DiGraph[Material]:
     """Return the tiers and what a capture leads from each to.
 
@@ -52,7 +51,11 @@ def tier_graph(variant: VariantLike, men: int | None = None) -> nx.DiGraph[Mater
     >>> sorted(graph.successors((2, 1))), graph.nodes[2, 1]["positions"]
     ([(1, 1), (2, 0)], 17043000)
     """
-    variant = as_variant(variant)
+    return _tier_graph(as_variant(variant), men)
+
+
+@lru_cache(maxsize=64)
+def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     most = 1 + variant.attackers + variant.defenders if men is None else men
     if most < 2:
         raise InputError(f"--men {most}: an undecided position has two men or more, a king and an attacker")

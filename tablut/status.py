@@ -17,8 +17,7 @@ from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from tablut.formats.reading import PositionLike
-    from tablut.position import Position
-    from tablut.variants import Variant, VariantLike
+    from tablut.variants import VariantLike
 
 __all__ = ["MEANINGS", "UNPLAYABLE", "Status", "check_playable", "position_status", "reasons"]
 
@@ -93,8 +92,15 @@ def reasons(status: Status) -> str:
     return "; ".join(meaning for flag, meaning in MEANINGS.items() if flag in status)
 
 
-def check_playable(variant: Variant, position: Position) -> Status:
+def check_playable(variant: VariantLike, position: PositionLike) -> Status:
     """Return the status of a position that the rules can be applied to, impossible or not.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set, or the name or path of one.
+    position : Position, Board or str
+        On a board of the variant's size.
 
     Raises
     ------
@@ -111,6 +117,8 @@ def check_playable(variant: Variant, position: Position) -> Status:
         ...
     tablut.errors.InputError: position '2b2/5/b3b/5/2b2 w': cannot be played on: there is no king (NO_KING)
     """
+    variant = as_variant(variant)
+    position = as_position(position, variant)
     status = position_status(variant, position)
     if fatal := status & UNPLAYABLE:
         raise InputError(f"position '{position}': cannot be played on: {reasons(fatal)} ({', '.join(fatal.names)})")

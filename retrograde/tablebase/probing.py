@@ -37,6 +37,7 @@ from retrograde.tablebase.store import SideName, Store, Tier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
+from tablut.position import Position
 from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of
 from tablut.variants import as_variant
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.batch import BatchProber
     from tablut.formats.reading import PositionLike
     from tablut.indexing.values import TierValues
-    from tablut.position import Move, Position
+    from tablut.position import Move
     from tablut.variants import VariantLike
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
@@ -178,7 +179,7 @@ class Tablebase:
             if limit is None or value == 0:
                 return value
             return value if (value if value > 0 else -value - 1) <= limit - position.ply else 0
-        if isinstance(position, str):
+        if not isinstance(position, Position):
             position = as_position(position, self.variant)
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:

@@ -156,7 +156,7 @@ def warn_if_impossible(variant: Variant, position: Position) -> None:
 
 def _exists(name: str) -> bool:
     try:
-        return Path(name).exists()
+        return bool(name) and Path(name).exists()
     except (OSError, ValueError):
         # Too long, or with a character that no file name has: then it is no file.
         return False
