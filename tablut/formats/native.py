@@ -5,7 +5,7 @@ r"""Our own game records: tags in brackets, numbered moves, the result.
     [Start "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w2b1/4w4/4b4/3bbb3 w"]
 
     1. e4-f4 a4-b4
-    2. f4-f2 d1-d2xe2
+    2. f4-f2 h4-e4xe3
     black
 
 ``Start`` is there if the game did not begin from the start of the variant. ``Variant`` is a
@@ -60,9 +60,9 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 
     Examples
     --------
-    >>> record = read_native('[Variant "ashton"]\n[White "Anna"]\n1. e4-f4 a4-b4\n2. f4-f2xe2 black')
-    >>> record.variant, dict(record.tags), str(record.moves[2]), record.result
-    ('ashton', {'White': 'Anna'}, 'f4-f2xe2', 'black')
+    >>> record = read_native('[Variant "ashton"]\n[White "Anna"]\n1. e4-f4 a4-b4\n2. f4-f2 i4-e4xe3 black')
+    >>> record.variant, dict(record.tags), str(record.moves[3]), record.result
+    ('ashton', {'White': 'Anna'}, 'i4-e4xe3', 'black')
     """
     tags: dict[str, str] = {}
     end = 0
@@ -187,13 +187,13 @@ def write_native(record: GameRecord) -> str:
 
     Examples
     --------
-    >>> moves = tuple(MoveText.parse(move, 9) for move in ("e4-f4", "a4-b4", "f4-f2xe2"))
+    >>> moves = tuple(MoveText.parse(move, 9) for move in ("e4-f4", "a4-b4", "f4-f2", "i4-e4xe3"))
     >>> print(write_native(GameRecord({"White": "Anna"}, "ashton", None, moves, "black")), end="")
     [Variant "ashton"]
     [White "Anna"]
     <BLANKLINE>
     1. e4-f4 a4-b4
-    2. f4-f2xe2
+    2. f4-f2 i4-e4xe3
     black
     """
     tags = _rules_tags(record)
