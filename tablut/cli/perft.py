@@ -12,7 +12,6 @@ import typer
 from tablut.cli.options import PositionOption, VariantOption, read_position, read_text
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.position import Move, Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
@@ -158,10 +157,8 @@ def _check_corpus(engine: Engine, variant: Variant, file: str, threads: int) -> 
         board = engine.board(position.cells, position.side)
         for entry in numbers.split():
             plies, equals, nodes = entry.partition("=")
-            # `int` refuses thousands of digits, and no perft of more plies was ever published.
-            plain = all(part.isascii() and part.isdecimal() and len(part) <= 40 for part in (plies, nodes))
-            if not (equals and plain and 0 < int(plies) <= 20):
-                raise InputError(f"corpus {file!r}, line {number}: expected depth=nodes, not {excerpt(entry)}")
+            if not (equals and plies.isdigit() and nodes.isdigit() and int(plies) > 0):
+                raise InputError(f"corpus {file!r}, line {number}: expected depth=nodes, not {entry!r}")
             found = engine.perft(board, int(plies), threads=threads)
             checked += 1
             if found != int(nodes):

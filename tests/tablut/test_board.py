@@ -284,9 +284,8 @@ def test_a_position_of_another_size_is_refused() -> None:
 
 @given(st.sampled_from(["ashton-5-4v0", "brandubh-5-4v4"]), st.text("....bbwK", min_size=25, max_size=25))
 def test_no_impossible_position_has_been_won_by_the_way_it_stands(name: str, cells: str) -> None:
-    rows = "/".join(Position(cells, "w").rows()).replace(".....", "5").replace(".", "1")
     for side in ("w", "b"):
-        board = Board(name, f"{rows} {side}")
+        board = Board(name, "\n".join([*Position(cells, "w").rows(), side]))
         status = board.status()
         if status & UNPLAYABLE:
             for asked in (board.outcome, lambda board=board: list(board.legal_moves)):
