@@ -24,7 +24,6 @@ __all__ = [
     "child",
     "excerpt",
     "lock_folder",
-    "printable",
     "read_bytes",
     "read_text",
     "remove_temporaries",
@@ -113,17 +112,6 @@ def excerpt(text: str, most: int = 80) -> str:
         return repr(text)
     half = most // 2
     return f"{text[:half] + '...' + text[-half:]!r} ({len(text):,} characters)"
-
-
-def printable(text: str) -> str:
-    r"""Return a text from outside as it may stand on a terminal: control characters and line ends become ``?``.
-
-    Examples
-    --------
-    >>> printable("red: \x1b[31m")
-    'red: ?[31m'
-    """
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def child(folder: Path, name: str, what: str) -> Path:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, get_args
 
 from tablut.errors import InputError
-from tablut.files import excerpt, printable
+from tablut.files import excerpt
 from tablut.formats.bologna import State, Turn
 from tablut.formats.game_record import GameRecord
 from tablut.notation import parse_square
@@ -71,7 +71,7 @@ def _source(line: str) -> tuple[str, str] | None:
     if len(words) != 3 or len(line) > 300 or _METHOD.fullmatch(words[2]) is None:
         return None
     found = _SOURCE.fullmatch(words[1])
-    return None if found is None else (printable(words[0].lstrip()), found["game"])
+    return None if found is None else (words[0].lstrip(), found["game"])
 
 
 class _Log:
@@ -178,7 +178,7 @@ class _Game:
         if self.game is None and (source := _source(before)) is not None:
             self.tags["Date"], self.game = source
         if found["white"] is not None:
-            self.tags |= {name.capitalize(): printable(found[name].strip()) for name in ("white", "black")}
+            self.tags |= {name.capitalize(): found[name].strip() for name in ("white", "black")}
         elif found["begin"] is not None:
             self.begun = True
         elif found["start"] is not None:
@@ -228,7 +228,7 @@ class _Game:
     def _leave_pending(self, reason: str) -> None:
         if self.pending is not None:
             found, start, target = self.pending
-            self.notes.append(f"{self._line(found)}: {printable(f'{start}-{target} was not played: {reason}')}")
+            self.notes.append(f"{self._line(found)}: {start}-{target} was not played: {reason}")
             self.pending = None
 
     def _state(self, found: re.Match[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from tablut.errors import InputError, VariantError
-from tablut.files import excerpt, printable, read_text
+from tablut.files import excerpt, read_text
 from tablut.variants.model import Variant
 from tablut.variants.schema import NAME_LENGTH, parse_variant
 
@@ -187,17 +187,17 @@ def _from_file(path: Path) -> Variant:
     except InputError as error:
         missing = isinstance(error.__cause__, FileNotFoundError)
         raise VariantError(f"{error}{_other_file(path) if missing else ''}") from error
-    variant = parse_variant(text, name=_file_name(path), origin=printable(str(path)))
+    variant = parse_variant(text, name=_file_name(path), origin=str(path))
     if not is_own_name(variant):
-        raise VariantError(
-            f"{printable(str(path))}: field 'name': {variant.name!r} ships and is another game; choose another name"
-        )
+        raise VariantError(f"{path}: field 'name': {variant.name!r} ships and is another game; choose another name")
     return variant
 
 
 def _file_name(path: Path) -> str:
     """Return what a file's variant is called if it does not say: never what a variant that ships is called."""
-    stem = printable(path.stem)[:NAME_LENGTH] or "unnamed"
+    stem = path.stem[:NAME_LENGTH]
+    if not stem.isprintable() or not stem:
+        return "unnamed"
     return f"{stem}.toml" if stem.lower() in variant_names() else stem
 
 
