@@ -4,7 +4,8 @@ import pytest
 
 from tablut.errors import InputError
 from tablut.formats import berkeley, bologna, mcgill, opentafl
-from tablut.position import Move
+from tablut.formats.reading import read_move
+from tablut.position import Move, MoveText
 
 
 def slides(size: int) -> list[Move]:
@@ -36,6 +37,23 @@ def test_all_moves_round_trip_in_every_notation(size: int) -> None:
         assert opentafl.read_move(str(move), size).move == move
     assert len(short) == len(moves)
     assert len(numbers) == len(client) == 2 * len(moves)
+
+
+@pytest.mark.parametrize("size", [5, 9, 11])
+def test_the_one_reader_takes_every_notation_for_what_it_is(size: int) -> None:
+    for move in slides(size):
+        plain = {str(move), str(move).replace("-", ""), f"K{move}", f"T{move}", f"t{move}", f"{move}+", f"{move}--"}
+        plain |= {str(move).upper(), berkeley.write_move(move), berkeley.write_move(move).upper()}
+        for text in plain:
+            assert read_move(text, size) == (MoveText(move), None), text
+        for side in ("w", "b"):
+            for text in (mcgill.write_move(move, side), bologna.write_move(move, side)):
+                assert read_move(text, size) == (MoveText(move), side), text
+
+
+def test_captures_of_both_notations() -> None:
+    for text in ("e4-e7xe8xd7", "E4-E7XE8XD7", "e4e7xe8/d7", "Ke4-e7xe8/d7", "e4-e7xte8/Td7", "e4-e7xe8/d7++"):
+        assert str(read_move(text, 9).said) == "e4-e7xd7xe8", text
 
 
 # The start is symmetric, so each notation is pinned on moves that no symmetry maps to themselves.
