@@ -77,9 +77,9 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
     try:
         content = sys.stdin.read(most + 1).encode() if stream is None else stream.read(most + 1)
     except OSError as error:
-        raise input_failure(f"standard input: {error.strerror}", error) from error
+        raise input_failure(f"{what} '-': {error.strerror}", error) from error
     if len(content) > most:
-        raise InputError(f"standard input: has more than {most:,} bytes, the most that is read")
+        raise InputError(f"{what} '-': has more than {most:,} bytes, the most that is read")
     return bytes(content)
 
 
@@ -96,7 +96,7 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
     try:
         text = read_bytes(source, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError("standard input: not UTF-8 text") from error
+        raise InputError(f"{what} '-': not a UTF-8 text") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
