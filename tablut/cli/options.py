@@ -148,10 +148,11 @@ def read_position(
     return position
 
 
-def warn_if_impossible(variant: Variant, position: Position) -> None:
-    """Say on standard error why a position is impossible, if it is."""
+def warn_if_impossible(variant: Variant, position: Position, where: str | None = None) -> None:
+    """Say on standard error why a position is impossible, if it is; by default it is named by its text."""
     if status := position_status(variant, position):
-        warn(f"position '{position}': is impossible in {variant.name}: {reasons(status)}")
+        shown = f"position '{position}'" if where is None else where
+        warn(f"{shown}: is impossible in {variant.name}: {reasons(status)}")
 
 
 def _exists(name: str) -> bool:
