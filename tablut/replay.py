@@ -8,7 +8,7 @@ for nothing after it means anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from tablut.position import Position
     from tablut.rules import Outcome
 
-__all__ = ["Replay", "ReplayedPly", "replay"]
+__all__ = ["MOST_PLIES", "Replay", "ReplayedPly", "replay"]
+
+
+MOST_PLIES: Final = 20_000
+"""Moves of the longest record that is replayed, which takes some seconds; no game came near it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ def replay(record: GameRecord) -> Replay:
     Raises
     ------
     InputError
-        If the record names no rule set, or its start cannot be played on.
+        If the record names no rule set, its start cannot be played on, or it has more
+        than `MOST_PLIES` moves.
 
     Examples
     --------
@@ -98,6 +103,8 @@ def replay(record: GameRecord) -> Replay:
     """
     if record.variant is None:
         raise InputError("record: names no rule set; give one with --variant")
+    if len(record.moves) > MOST_PLIES:
+        raise InputError(f"record: has {len(record.moves):,} moves; at most {MOST_PLIES:,} are replayed")
     board = Board(record.variant, record.start)
     start, plies, problems = board.position, [], []
     notes = [*record.warnings, *record.notes]

@@ -277,6 +277,12 @@ def test_a_record_under_rules_of_ones_own(capsys: Captured, tmp_path: Path) -> N
     assert answer(capsys, "replay", str(saved), "-v", str(rules))["variant"] == "mine"
 
 
+def test_a_record_longer_than_any_game(capsys: Captured, tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    file.write_text('[Variant "leiden"]\n' + "e4-f4 e2-f2 f4-e4 f2-e2\n" * 5001)
+    assert "has 20,004 moves; at most 20,000 are replayed" in refusal(capsys, "replay", str(file))
+
+
 def test_a_log_in_latin_1(capsys: Captured, tmp_path: Path) -> None:
     sample = Path(__file__).resolve().parents[1] / "data" / "records" / "bologna-italian_gameLog.txt"
     file = tmp_path / "gameLog.txt"
