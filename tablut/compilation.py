@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "announced",
     "begin",
     "compile_seconds",
     "compiled_kernels",
@@ -41,10 +42,10 @@ class _Counters:
 
     def __init__(self) -> None:
         self.depth = 0
-        self.began = (0.0, 0.0)
+        self.spent: tuple[float, float | None] = (0.0, None)
+        self.cpu_began = 0.0
         self.timer: threading.Timer | None = None
         self.collects = False
-        self.wall = 0.0
         self.cpu = 0.0
         self.compiled: list[str] = []
         self.loaded: list[str] = []
@@ -64,7 +65,12 @@ def compile_seconds() -> float:
     >>> compile_seconds() >= 0
     True
     """
-    return _counters.wall
+    return _counters.spent[0]
+
+
+def announced() -> bool:
+    """Return whether the user has been told that this process compiles."""
+    return _counters.told
 
 
 def compiled_kernels() -> int:
@@ -79,7 +85,8 @@ def prepared_kernels() -> frozenset[str]:
 
 def wall_clock() -> float:
     """Return seconds of a clock that stands still while this process compiles; compare two readings."""
-    return time.perf_counter() - _counters.wall
+    wall, began = _counters.spent
+    return (time.perf_counter() if began is None else began) - wall
 
 
 def cpu_clock() -> float:
@@ -113,7 +120,8 @@ def begin(*, loads: bool = False) -> None:
     _counters.depth += 1
     if _counters.depth > 1:
         return
-    _counters.began = time.perf_counter(), time.thread_time()
+    # One assignment, because other threads may read the clock meanwhile.
+    _counters.spent, _counters.cpu_began = (_counters.spent[0], time.perf_counter()), time.thread_time()
     if not loads:
         _counters.timer = _start_timer()
         # The compiler makes millions of objects that live until it ends; looking for garbage
@@ -144,17 +152,18 @@ def end(kernel: str, *, done: bool, loads: bool = False) -> None:
             _counters.timer.cancel()
     if done:
         (_counters.loaded if loads else _counters.compiled).append(kernel)
-    wall, cpu = _counters.began
-    spent = time.thread_time() - cpu
+    spent = time.thread_time() - _counters.cpu_began
     _of_thread.cpu = getattr(_of_thread, "cpu", 0.0) + spent
     _counters.cpu += spent
-    _counters.wall += time.perf_counter() - wall
+    wall, began = _counters.spent
+    if began is not None:
+        _counters.spent = (wall + time.perf_counter() - began, None)
 
 
 def _start_timer() -> threading.Timer | None:
     if _counters.told or _counters.silent:
         return None
-    timer = threading.Timer(max(_PATIENCE - _counters.wall, 0.0), _tell)
+    timer = threading.Timer(max(_PATIENCE - _counters.spent[0], 0.0), _tell)
     timer.daemon = True
     timer.start()
     return timer

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "I64",
+    "KERNELS",
     "U64",
     "address_of",
     "advance",
@@ -49,6 +50,9 @@ __all__ = [
     "trailing_zeros",
 ]
 
+KERNELS: Final[list[Any]] = []
+"""All kernels of the modules that have been imported, as numba's dispatchers."""
+
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 I64: Final[Any] = np.int64
@@ -61,7 +65,7 @@ _intrinsic: Any = intrinsic
 class _Watch(event.Listener):
     """Has the time that compiling takes counted, and announced if it lasts."""
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
         compilation.begin()
 
     def on_end(self, event: Any) -> None:
@@ -87,6 +91,7 @@ def kernel(function: Function) -> Function:
     # A function without a source file (typed at a prompt) cannot be cached.
     if Path(function.__code__.co_filename).is_file():
         attach_cache(dispatcher, function)
+    KERNELS.append(dispatcher)
     return cast("Function", dispatcher)
 
 
@@ -102,7 +107,9 @@ def called(function: Function) -> Function:
 
 def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> Any:
     """Return numba's dispatcher; nothing here is called from C."""
-    return numba.njit(nogil=True, boundscheck=False, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(function)
+    return numba.njit(nogil=True, boundscheck=False, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(
+        function
+    )
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: one sealed file for each, which is checked before it is used and rebuilt where it is not sound.
+"""Compiled kernels on disk: a sealed file for each, checked before it is used, and rebuilt if it is not sound.
 
 numba's own cache unpickles whatever it finds: a file cut short is an UnpicklingError,
 one with a flipped bit can crash the process, and either stays until someone deletes it.
@@ -108,7 +108,10 @@ class KernelCache(FunctionCache):
         versions = (numba.__version__, llvmlite.__version__)
         settings = (str(config.OPT), config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
         text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
-        return Path(self._cache_path) / f"{self._impl.filename_base}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.kernel"
+        return (
+            Path(self._cache_path)
+            / f"{self._impl.filename_base}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.kernel"
+        )
 
     def key(self, sig: Any, codegen: Any) -> bytes:
         """Return the digest of everything that a compiled version depends on."""

@@ -56,7 +56,7 @@ class _PartLibrary(JITCodeLibrary):
         self._finalize_dynamic_globals()
         self._finalized = True
 
-    def get_pointer_to_function(self, name: str) -> int:
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
         """Return 0: Python cannot call it."""
         self._ensure_finalized()
         return 0
