@@ -11,15 +11,48 @@ The hooks are numba's: a pass before lowering chooses the library that code is p
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.untyped_passes import (
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    WithLifting,
+)
 
 __all__ = ["KernelCompiler", "PartCompiler"]
+
+
+_UNUSED = {InlineClosureLikes, InlineInlinables, LiteralUnroll, MakeFunctionToJitFunction, WithLifting}
+"""Passes for what no kernel has: functions within functions, ``with``, functions inlined as Python, unrolled tuples."""
+
+
+_HASH: Final = hash(tuple(sorted(Flags.options)))
+"""The hash of all options: numba's is of their names alone."""
+
+
+class _Flags(Flags):
+    """The options of one function, which numba compares and hashes at every call that it types."""
+
+    __slots__ = ("_all", "_seen")
+
+    def values(self) -> dict[str, Any]:
+        """Return all options by name, set or not."""
+        if getattr(self, "_seen", None) != self._values:
+            self._all, self._seen = super().values(), dict(self._values)
+        return self._all
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
 
 
 class _WithoutEnvironment:
@@ -94,24 +127,33 @@ class _SetEnvironments(LoweringPass):
         return True
 
 
-class PartCompiler(Compiler):
-    """For functions that kernels call."""
+class _Compiler(Compiler):
+    """numba's, without the passes that no kernel needs, and with one of ours."""
+
+    added: type
+    after: type
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags = _Flags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
-        """Return numba's passes, with the library chosen before lowering."""
-        return _with_pass(super().define_pipelines(), _ForLinking, AnnotateTypes)
+        """Return the passes."""
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [step for step in pipeline.passes if step[0] not in _UNUSED]
+            pipeline.add_pass_after(self.added, self.after)
+            pipeline.finalize()
+        return pipelines
 
 
-class KernelCompiler(Compiler):
-    """For functions that Python calls."""
+class PartCompiler(_Compiler):
+    """For functions that kernels call: the library is chosen before lowering."""
 
-    def define_pipelines(self) -> list[Any]:
-        """Return numba's passes, with the environments set after lowering."""
-        return _with_pass(super().define_pipelines(), _SetEnvironments, NativeLowering)
+    added, after = _ForLinking, AnnotateTypes
 
 
-def _with_pass(pipelines: list[Any], added: type, after: type) -> list[Any]:
-    for pipeline in pipelines:
-        pipeline.add_pass_after(added, after)
-        pipeline.finalize()
-    return pipelines
+class KernelCompiler(_Compiler):
+    """For functions that Python calls: environments are set after lowering."""
+
+    added, after = _SetEnvironments, NativeLowering
