@@ -57,8 +57,11 @@ def run_cases() -> None:
     with tempfile.TemporaryDirectory(prefix="tablut-warmup-") as folder, progress("warmup") as display:
         task = display.add_task("", total=len(cases))
         for case in cases:
-            display.update(task, description=case.replace("{folder}/", ""))
-            _run(case.format(folder=folder))
+            if callable(case):
+                case()
+            else:
+                display.update(task, description=case.replace("{folder}/", ""))
+                _run(case.format(folder=folder))
             display.advance(task)
 
 
