@@ -113,9 +113,8 @@ def called(function: Function) -> Function:
 
 def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> Any:
     """Return numba's dispatcher; nothing here is called from C."""
-    return numba.njit(nogil=True, boundscheck=False, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(
-        function
-    )
+    settings: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True, **options}
+    return numba.njit(pipeline_class=compiler, **settings)(function)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
