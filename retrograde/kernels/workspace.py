@@ -14,6 +14,7 @@ import numpy as np
 
 from tablut.engine.jit import I64, advance, called, inlined, pointer
 from tablut.engine.kernels import toggle
+from tablut.engine.record import record
 from tablut.indexing.tier_kernels import (
     SCRATCH,
     TierTables,
@@ -174,33 +175,35 @@ def new_workspace(variant: Variant, defenders: int, trails: int = 0) -> Workspac
 @inlined
 def flat_workspace(w: Workspace) -> Workspace:
     """Return the workspace with flat pointers for arrays, as every function here takes it."""
-    return Workspace(
-        pointer(w.head),
-        pointer(w.leads),
-        pointer(w.numbers),
-        pointer(w.others),
-        pointer(w.scratch),
-        pointer(w.spot),
-        pointer(w.number),
-        pointer(w.black),
-        pointer(w.white),
-        pointer(w.spare_black),
-        pointer(w.spare_white),
-        pointer(w.board),
-        pointer(w.spare_board),
-        pointer(w.hop_stamp),
-        pointer(w.hop_base),
-        pointer(w.hop_number),
-        pointer(w.escapes),
-        pointer(w.seen),
-        pointer(w.traits),
-        pointer(w.sharp),
-        pointer(w.quiet),
-        pointer(w.run),
-        pointer(w.lines),
-        pointer(w.masks),
-        pointer(w.marks),
-        pointer(w.sample),
+    return record(
+        Workspace(
+            pointer(w.head),
+            pointer(w.leads),
+            pointer(w.numbers),
+            pointer(w.others),
+            pointer(w.scratch),
+            pointer(w.spot),
+            pointer(w.number),
+            pointer(w.black),
+            pointer(w.white),
+            pointer(w.spare_black),
+            pointer(w.spare_white),
+            pointer(w.board),
+            pointer(w.spare_board),
+            pointer(w.hop_stamp),
+            pointer(w.hop_base),
+            pointer(w.hop_number),
+            pointer(w.escapes),
+            pointer(w.seen),
+            pointer(w.traits),
+            pointer(w.sharp),
+            pointer(w.quiet),
+            pointer(w.run),
+            pointer(w.lines),
+            pointer(w.masks),
+            pointer(w.marks),
+            pointer(w.sample),
+        )
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.text import Text
 from tablut.cli.completion import variant_names_from
 from tablut.cli.options import PositionOption, read_position, read_text
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
+from tablut.compilation import wall_clock
 from tablut.errors import InputError
 from tablut.files import excerpt
 from tablut.machine import check_memory
@@ -105,19 +105,17 @@ def perft_command(
     board = engine.start() if start is None else engine.board(start.cells, start.side)
     found = _Counted(rules, str(start) if start is not None else rules.start_position, threads)
     try:
-        # Compiles, or loads what was compiled, before the clock starts.
-        interruptible(lambda: engine.perft(board, 1))
         with progress("perft") as display:
             task = display.add_task("", total=depth)
             for plies in range(1, depth + 1):
-                started = time.perf_counter()
+                started = wall_clock()
                 if applied:
                     found.statistics = interruptible(partial(engine.perft_applied, board, plies, threads=threads))
                     found.counts.append(found.statistics.nodes)
                 else:
                     count = partial(engine.perft, board, plies, threads=threads, cache_bytes=cache << 20)
                     found.counts.append(interruptible(count))
-                found.seconds = time.perf_counter() - started
+                found.seconds = wall_clock() - started
                 display.advance(task)
         if divide:
             found.divided = interruptible(partial(engine.divide, board, depth, threads=threads))

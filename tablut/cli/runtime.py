@@ -26,6 +26,7 @@ import typer
 
 from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.streams import complain, is_utf8, write_output
+from tablut.compilation import announced, compile_seconds
 from tablut.errors import InputError
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         else:
             text = text_of(reply)
         write_output(text)
+        _say_compiled()
         code = reply.exit_code if stopped is None else EXIT_INTERRUPTED
         if code == EXIT_INTERRUPTED:
             go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
@@ -170,6 +172,12 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
                 raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LARGEST:,}")
             if isinstance(given, float) and not math.isfinite(given):
                 raise InputError(f"{_typed(ctx, name)} {given}: expected a finite number")
+
+
+def _say_compiled() -> None:
+    """Say on standard error what compiling took, if it was more than a moment."""
+    if announced():
+        complain(f"compiling took {compile_seconds():.1f} s, once; reported times leave it out")
 
 
 def _typed(ctx: typer.Context, name: str) -> str:
@@ -227,7 +235,8 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
     dict
         Keys ``version``, ``commit`` (of the checkout that the program runs from, ``+``
         appended if it has local changes; null otherwise), ``command``, ``parameters``,
-        ``seed``, ``seconds`` and ``peak_rss_bytes``.
+        ``seed``, ``seconds``, ``compile_seconds`` (the part of them that went into
+        compiling or loading kernels) and ``peak_rss_bytes``.
     """
     from tablut import __version__
 
@@ -238,6 +247,7 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": seed,
         "seconds": round(seconds, 3),
+        "compile_seconds": round(compile_seconds(), 3),
         "peak_rss_bytes": _peak_rss(),
     }
 
@@ -326,7 +336,8 @@ def progress(description: str) -> Progress:
 
     from tablut.cli.people import PeopleConsole
 
-    console = PeopleConsole(stderr=True)
+    # The stream of now: what runs within may direct its own elsewhere.
+    console = PeopleConsole(file=sys.stderr)
     return Progress(
         TextColumn(description + " {task.description}", markup=False),
         BarColumn(),

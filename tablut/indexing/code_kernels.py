@@ -12,6 +12,7 @@ import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import board_bits, field
+from tablut.engine.record import record
 from tablut.indexing.codes import CodeTables
 
 if TYPE_CHECKING:
@@ -24,15 +25,17 @@ __all__ = ["decode_rows", "encode_rows"]
 @inlined
 def flat_codes(x: CodeTables) -> CodeTables:
     """Return the tables with flat pointers for arrays."""
-    return CodeTables(
-        x.cells,
-        x.attackers,
-        x.defenders,
-        x.code_bytes,
-        x.king_bits,
-        pointer(x.binomial),
-        pointer(x.prefix),
-        pointer(x.offset),
+    return record(
+        CodeTables(
+            x.cells,
+            x.attackers,
+            x.defenders,
+            x.code_bytes,
+            x.king_bits,
+            pointer(x.binomial),
+            pointer(x.prefix),
+            pointer(x.offset),
+        )
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import flat, toggle
+from tablut.engine.record import record
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex, king_orbits
 
@@ -268,39 +269,41 @@ def _starts(lengths: list[int]) -> NDArray[np.int64]:
 @inlined
 def flat_tiers(x: TierTables) -> TierTables:
     """Return the tables with flat pointers for arrays, as every function here takes them."""
-    return TierTables(
-        x.cells,
-        x.kings,
-        x.most,
-        x.elements,
-        pointer(x.binomial),
-        pointer(x.place),
-        pointer(x.spot),
-        pointer(x.image),
-        pointer(x.compose),
-        pointer(x.king),
-        pointer(x.to_king),
-        pointer(x.representative),
-        pointer(x.king_place),
-        pointer(x.tier),
-        x.most_defenders,
-        pointer(x.attackers),
-        pointer(x.defenders),
-        pointer(x.lead_kind),
-        pointer(x.lead_men),
-        pointer(x.trail_men),
-        pointer(x.lead_space),
-        pointer(x.rows_at),
-        pointer(x.meta_at),
-        pointer(x.size),
-        pointer(x.base),
-        pointer(x.width),
-        pointer(x.first_row),
-        pointer(x.row_count),
-        pointer(x.row),
-        pointer(x.element),
-        pointer(x.combination),
-        pointer(x.residual),
+    return record(
+        TierTables(
+            x.cells,
+            x.kings,
+            x.most,
+            x.elements,
+            pointer(x.binomial),
+            pointer(x.place),
+            pointer(x.spot),
+            pointer(x.image),
+            pointer(x.compose),
+            pointer(x.king),
+            pointer(x.to_king),
+            pointer(x.representative),
+            pointer(x.king_place),
+            pointer(x.tier),
+            x.most_defenders,
+            pointer(x.attackers),
+            pointer(x.defenders),
+            pointer(x.lead_kind),
+            pointer(x.lead_men),
+            pointer(x.trail_men),
+            pointer(x.lead_space),
+            pointer(x.rows_at),
+            pointer(x.meta_at),
+            pointer(x.size),
+            pointer(x.base),
+            pointer(x.width),
+            pointer(x.first_row),
+            pointer(x.row_count),
+            pointer(x.row),
+            pointer(x.element),
+            pointer(x.combination),
+            pointer(x.residual),
+        )
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tablut.engine.jit import I64, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import flat, king_slide, line_content, neighbouring_attackers
+from tablut.engine.record import record
 from tablut.search.terms import EvaluationTables
 from tablut.search.weights import SCALE_BITS
 
@@ -29,15 +30,17 @@ _PATHS = 4
 @inlined
 def flat_evaluation(e: EvaluationTables) -> EvaluationTables:
     """Return the tables with flat pointers for arrays, as every other function here takes them."""
-    return EvaluationTables(
-        pointer(e.line_score),
-        pointer(e.line_score_at),
-        pointer(e.way_open),
-        pointer(e.way_open_at),
-        pointer(e.escapes_on),
-        pointer(e.capture_sides),
-        pointer(e.ring),
-        pointer(e.weights),
+    return record(
+        EvaluationTables(
+            pointer(e.line_score),
+            pointer(e.line_score_at),
+            pointer(e.way_open),
+            pointer(e.way_open_at),
+            pointer(e.escapes_on),
+            pointer(e.capture_sides),
+            pointer(e.ring),
+            pointer(e.weights),
+        )
     )
 
 
