@@ -99,14 +99,15 @@ class _Probed(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return a tier of a variant as commands answer it."""
+    """Return a tier of a variant as commands answer it: each position the first of its game."""
+    rules = variant.rules
     return TierResult(
         attackers=record.attackers,
         defenders=record.defenders,
         positions=2 * record.placements,
         classes=2 * record.classes,
-        **record.tally(unforced(variant.rules.repetition)),
-        max_dtm=record.max_dtm,
+        **record.tally(unforced(rules.repetition), rules.move_limit),
+        max_dtm=record.longest(rules.move_limit),
         bytes=record.bytes,
     )
 

@@ -133,7 +133,8 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
     for material in chosen:
         unpacked.load(material)
     arrays = tuple(codes for both in unpacked.arrays.values() for codes in both)
-    return TierValues(unpacked.tables, unpacked.places, value_table(ALIAS_CODE + 1), arrays)
+    values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
+    return TierValues(unpacked.tables, unpacked.places, values, arrays)
 
 
 def _bytes_of(store: Store, material: tuple[int, int]) -> int:

@@ -156,23 +156,26 @@ class TierRecord(_Record):
         """Bytes of all files, without the record itself."""
         return sum(file.bytes for file in self.files.values())
 
-    @property
-    def max_dtm(self) -> int:
-        """The longest distance of a forced win, in plies."""
-        return max((code >> 1 for side in (self.white, self.black) for code in side.classes), default=0)
+    def longest(self, move_limit: int | None = None) -> int:
+        """Return the longest distance of a forced win, in plies, of those that fit into a move limit."""
+        plies = (code >> 1 for side in (self.white, self.black) for code in side.classes)
+        return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
-    def tally(self, unforced: Wdl = "draw") -> dict[Wdl, int]:
+    def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
         """Return how many classes, of both sides to move, are worth what to the side to move.
 
         Parameters
         ----------
         unforced : {'draw', 'unresolved'}
             What a position is from which neither side can force a win.
+        move_limit : int, optional
+            Plies of a game; what takes longer is not forced.
         """
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
-                tally[unforced if code == 0 else "loss" if code & 1 else "win"] += count
+                forced = code != 0 and (move_limit is None or code >> 1 <= move_limit)
+                tally["loss" if forced and code & 1 else "win" if forced else unforced] += count
         return tally
 
 

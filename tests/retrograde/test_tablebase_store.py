@@ -68,7 +68,7 @@ def test_the_record_counts_what_is_there(small_store, small_codes, small_variant
             assert side.classes == code_histogram(codes)
             assert side.dtype == "uint8"
         assert sum(record.tally().values()) == 2 * record.classes
-        assert record.max_dtm == max(int(codes[codes != ALIAS_CODE].max()) >> 1 for codes in sides)
+        assert record.longest() == max(int(codes[codes != ALIAS_CODE].max()) >> 1 for codes in sides)
         assert (store.tier(*material).index.representatives == index.representatives).all()
 
 
