@@ -283,6 +283,11 @@ def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], 
     advanced : callable, optional
         Told what is being done.
 
+    Raises
+    ------
+    InputError
+        If the start is decided.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -291,6 +296,12 @@ def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], 
     ((8525, 0, 286), (2565, 0, 6142))
     """
     tell = advanced or (lambda _: None)
+    over = Board(variant).outcome()
+    if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
+        raise InputError(
+            f"variant {variant.name}: its start is decided ({over.termination.replace('_', ' ')}: {over.winner} has "
+            "won); there is nothing to solve"
+        )
     group = stabiliser(variant.symmetries, diagram_cells(variant.start))
     materials = [material for tiers in generations(tier_graph(variant)) for material in tiers]
     solver = TierSolver(variant, materials, group, threads)
@@ -300,9 +311,7 @@ def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], 
     return SolvedGame(solver, _mark_reached(solver, tell))
 
 
-def _mark_reached(
-    solver: TierSolver, tell: Callable[[str], None]
-) -> Marks:
+def _mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     """Return the marks of all that the start reaches."""
     variant = solver.variant
     marks: Marks = {

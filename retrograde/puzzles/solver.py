@@ -194,9 +194,7 @@ class _Question:
                     return self._solution("proved", Verdict(unforced(self.variant), None))
                 if listed:
                     return self._unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
-            if not listed and (
-                self.budget.nodes > _LIST_AFTER or all(side.exhausted for side in self.sides.values())
-            ):
+            if not listed and (self.budget.nodes > _LIST_AFTER or all(side.exhausted for side in self.sides.values())):
                 listed = True
                 values = reachable_values(self.variant, self.words, self.limits.positions)
                 known = None if values is None else self._from_values(values, "exhaustion")

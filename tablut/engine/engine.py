@@ -215,9 +215,7 @@ class Engine:
 
     # -- many positions ----------------------------------------------------------------
 
-    def words(
-        self, boards: NDArray[np.uint32] | Board | Position | Iterable[Board | Position]
-    ) -> NDArray[np.uint64]:
+    def words(self, boards: NDArray[np.uint32] | Board | Position | Iterable[Board | Position]) -> NDArray[np.uint64]:
         """Pack positions into words.
 
         Parameters
