@@ -339,7 +339,7 @@ class Engine:
 
         alone = isinstance(boards, (Board, Position))
         arrays = []
-        for board in [boards] if alone else boards:  # type: ignore[union-attr, list-item]
+        for board in [boards] if alone else boards:  # type: ignore[union-attr]
             if isinstance(board, Board) and not board.variant.same_game(self.variant):
                 raise InputError(f"board: is of {board.variant.name}, not of {self.variant.name}")
             position = board.position if isinstance(board, Board) else board
