@@ -144,6 +144,8 @@ def _is_address(text: str) -> bool:
     >>> [_is_address(text) for text in ("tcp://127.0.0.1:8786", "node:8786", "[::1]:1", "ucx://1", "tcp://a:99999")]
     [True, True, True, False, False]
     """
+    if re.fullmatch(r"inproc://[A-Za-z0-9_./:-]+", text):
+        return True  # of a cluster in this process
     found = re.fullmatch(r"(?:(?:tcp|tls|ws|wss|ucx)://)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", text)
     return found is not None and 0 < int(found[2]) < 1 << 16
 

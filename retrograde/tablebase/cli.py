@@ -334,7 +334,7 @@ def _missing(
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
             f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
-            f"{game.name} has its values"
+            f"{game.name} has a tier {attackers}v{defenders}"
         )
     words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
     words += ["--store", f"tablebase-{game.name}" if store is None else str(store)]

@@ -72,6 +72,8 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
         If it cannot be written.
     """
     root = Path(root)
+    if root.exists() and not root.is_dir():
+        raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
     if not (root / "zarr.json").exists():
         try:
             root.mkdir(parents=True, exist_ok=True)
