@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +29,12 @@ Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
 """Seconds in which a scheduler must answer."""
+_ADDRESS: Final = re.compile(
+    r"(?:(?P<protocol>tcp|tls|ws|wss|ucx)://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})"
+)
+_LENGTH: Final = 8
+_GREETING: Final = 1 << 16
+"""Bytes of a scheduler's first message, at most."""
 
 
 class Scheduler(Protocol):
@@ -123,6 +130,7 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
         ) from error
     with _silent():
         try:
+            _check_greeting(address)
             client = _within(3 * _PATIENCE, partial(distributed.Client, address, timeout=_PATIENCE))
         except (TypeError, ValueError, ImportError, RuntimeError) as error:
             # A protocol that is not set up here: certificates for tls, a library for ucx.
@@ -146,8 +154,30 @@ def _is_address(text: str) -> bool:
     """
     if re.fullmatch(r"inproc://[A-Za-z0-9_./:-]+", text):
         return True  # of a cluster in this process
-    found = re.fullmatch(r"(?:(?:tcp|tls|ws|wss|ucx)://)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", text)
-    return found is not None and 0 < int(found[2]) < 1 << 16
+    found = _ADDRESS.fullmatch(text)
+    return found is not None and 0 < int(found["port"]) < 1 << 16
+
+
+def _check_greeting(address: str) -> None:
+    """Refuse who listens at an address without encryption and does not greet as a scheduler does.
+
+    A scheduler speaks first: eight bytes that say how many follow, some hundred. The package
+    would wait long for one who is silent, and take any number for the length of a message.
+
+    Raises
+    ------
+    OSError
+        If nobody is there, or he says nothing or something else.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None or found["protocol"] not in (None, "tcp"):
+        return
+    with socket.create_connection((found["host"].strip("[]"), int(found["port"])), timeout=_PATIENCE) as connection:
+        said = b""
+        while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
+            said += more
+    if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
+        raise ConnectionError(f"it does not greet as a scheduler does ({said.hex() or 'nothing'})")
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:

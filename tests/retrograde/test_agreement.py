@@ -78,7 +78,7 @@ def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
     ]
 
     chosen = Random(1).sample(positions, min(sample, len(positions)))
-    puzzles = Solver(variant)
+    puzzles, unforced_left = Solver(variant), 1
     playable = Board(variant).outcome() is None
     choosers = [Searcher(variant, hash_mib=1, prober=prober) for prober in (None, table) if playable]
     for position in [Position.parse(variant.start_position, variant.size), *chosen]:
@@ -91,6 +91,11 @@ def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
         # A move to the last ply of the limit draws, whatever history might have done later.
         last = verdict.wdl == "unresolved" and limit == 1 and moves[0].wdl == "draw"
         assert last or (moves[0].wdl, moves[0].dtm) == verdict
+        if verdict.dtm is None and limit is None:
+            # Searched for long before everything reachable is listed: a second each.
+            unforced_left -= 1
+            if unforced_left < 0:
+                continue
         solution = puzzles.solve(position)
         assert (solution.status, solution.wdl, solution.dtm) == ("proved", *verdict), str(position)
         assert (
