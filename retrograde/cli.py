@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,12 +39,13 @@ def solve_command(
 ) -> Reply:
     """Solve a reduced board completely: the value of every position that the start reaches.
 
-    Values are those of the position itself, without the history of a game; distances are
-    in plies to the end under best play.
+    Values are those of the position as the first of its game: under a move limit a win counts if it
+    ends within the limit. Distances are in plies to the end under best play.
     """
     from retrograde.report import solve_report
     from retrograde.solution import memory_needed
     from retrograde.tablebase.writer import create
+    from retrograde.tiers import tier_graph
 
     rules = load_variant(variant)
     needed = memory_needed(rules)
@@ -55,15 +57,30 @@ def solve_command(
         )
     if store is not None:
         # A folder that will not do is found out now, not after the work.
-        create(store, rules, [])
-    with progress("solve") as display:
-        task = display.add_task("", total=None)
-        report, solved = interruptible(
-            lambda: solve_report(rules, threads=threads, advanced=lambda step: display.update(task, description=step))
+        # It says from then on which tiers it is to have, so that half of them is not taken for all.
+        create(store, rules, list(tier_graph(rules)))
+    steps: list[str] = []
+    try:
+        with progress("solve") as display:
+            task = display.add_task("", total=None)
+
+            def advanced(step: str) -> None:
+                steps.append(step)
+                display.update(task, description=step)
+
+            report, solved = interruptible(lambda: solve_report(rules, threads=threads, advanced=advanced))
+            if store is not None:
+                display.update(task, description="stores")
+                steps.append(f"stores in {store}")
+                interruptible(lambda: solved.store(store))
+    except KeyboardInterrupt:
+        words = ["tablut", "solve", "-v", variant, *([] if store is None else ["--store", str(store)])]
+        typer.echo(
+            f"tablut: interrupted at {steps[-1] if steps else 'the index'}; a solution is kept in memory alone until "
+            f"it is stored; start it again: {shlex.join(words)}",
+            err=True,
         )
-        if store is not None:
-            display.update(task, description="stores")
-            solved.store(store)
+        raise
     return Reply(report, lambda console: _show(console, rules, report))
 
 

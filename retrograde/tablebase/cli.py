@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +11,14 @@ from rich.text import Text
 
 from retrograde.build_cli import build_command
 from retrograde.tablebase.encoding import unforced
+from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, read_position
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
+from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.variants import load_variant
 
@@ -80,6 +83,7 @@ class _Verified(Result):
     files_checked: int
     positions_checked: int
     samples: _Samples
+    published: dict[str, list[str]]
     failures: int
     failed: list[_Failure]
 
@@ -100,14 +104,15 @@ class _Probed(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return a tier of a variant as commands answer it."""
+    """Return a tier of a variant as commands answer it: each position the first of its game."""
+    rules = variant.rules
     return TierResult(
         attackers=record.attackers,
         defenders=record.defenders,
         positions=2 * record.placements,
         classes=2 * record.classes,
-        **record.tally(unforced(variant.rules.repetition)),
-        max_dtm=record.max_dtm,
+        **record.tally(unforced(rules.repetition), rules.move_limit),
+        max_dtm=record.longest(rules.move_limit),
         bytes=record.bytes,
     )
 
@@ -193,34 +198,54 @@ def verify_command(
 ) -> Reply:
     """Prove every stored value anew from its moves, by code that shares nothing with the solver.
 
-    Also compares every file with its digest, proves that the index has each position
-    exactly once, and plays out a sample of wins by the naive rules.
+    Also compares every file with its digest and the values with those published, proves
+    that the index has each position exactly once, and plays out a sample of wins by the naive rules.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.tablebase.verification import verify
 
     if quick and sample:
         raise InputError("--quick and --sample: --quick looks at the files alone; choose one of them")
-    variant = open_store(store).variant
-    with progress("verify") as display:
-        task = display.add_task("", total=None)
-        report = interruptible(
-            lambda: verify(
-                store,
-                quick=quick,
-                sample=20 if sample is None else sample,
-                seed=seed,
-                threads=threads,
-                memory=memory << 20,
-                advanced=lambda tier, entries: display.update(task, description=tier, advance=entries),
-            )
+    files = open_store(store)
+    variant = files.variant
+    if files.missing():
+        raise TablebaseError(
+            f"tablebase {str(store)!r}: is not complete, without {', '.join(files.missing())}; finish it by the "
+            "command that began it"
         )
+    proved: dict[str, int] = {}
+    try:
+        with progress("verify") as display:
+            task = display.add_task("", total=None)
+
+            def advanced(tier: str, entries: int) -> None:
+                proved[tier] = proved.get(tier, 0) + entries
+                display.update(task, description=tier, advance=entries)
+
+            report = interruptible(
+                lambda: verify(
+                    store,
+                    quick=quick,
+                    sample=20 if sample is None else sample,
+                    seed=seed,
+                    threads=threads,
+                    memory=memory << 20,
+                    advanced=advanced,
+                )
+            )
+    except KeyboardInterrupt:
+        # The last tier told of is the one in which it was interrupted.
+        done = ", ".join(list(proved)[:-1]) or "none"
+        words = shlex.join(["tablut", "tablebase", "verify", str(store)])
+        typer.echo(f"tablut: interrupted; tiers gone through: {done}; a verification starts anew: {words}", err=True)
+        raise
     verified = _Verified(
         variant=variant.name,
         quick=quick,
         files_checked=report.files_checked,
         positions_checked=report.positions_checked,
         samples=_Samples(**report.samples),
+        published={str(standing): tiers for standing, tiers in report.published.items()},
         failures=report.failures,
         failed=[_Failure(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
     )
@@ -238,6 +263,11 @@ def _show_verified(console: PeopleConsole, variant: str, report: Verification, *
         console.print(f"{report.positions_checked:,} values proved from their moves")
         searched, followed = report.samples["searched"], report.samples["followed"]
         console.print(f"{searched} wins searched and {followed} played to their end by the naive rules")
+    names = report.published
+    if names["same"]:
+        console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)
+    if names["unknown"]:
+        console.print(f"not among the published: {', '.join(names['unknown'])}", soft_wrap=True)
     for wrong in report.wrong:
         place = f"  {wrong.position}" if wrong.position else ""
         console.print(Text.assemble((wrong.where, "bold red"), f"  {wrong.what}{place}"), soft_wrap=True)
@@ -270,14 +300,17 @@ def probe_command(
 
     The position is taken for the first of its game, so that a move limit leaves all its plies.
     """
-    tablebase = _tablebase(store, None if variant is None else load_variant(variant))
+    tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         how = outcome.termination.replace("_", " ")
         raise InputError(f"position '{board.position}': is decided ({how}: {outcome.winner} has won); nothing to probe")
-    verdict = tablebase.probe(board)
-    moves = tablebase.best_moves(board)
+    try:
+        verdict = tablebase.probe(board)
+        moves = tablebase.best_moves(board)
+    except MissingTableError as error:
+        raise _missing(error, board, tablebase, store, variant) from None
     probed = _Probed(
         variant=tablebase.variant.name,
         position=str(board.position),
@@ -289,16 +322,32 @@ def probe_command(
     return Reply(probed, lambda console: _show_probed(console, board, probed))
 
 
-def _tablebase(store: Path | None, variant: Variant | None) -> Tablebase:
+def _missing(
+    error: MissingTableError, board: Board, tablebase: Tablebase, store: Path | None, name: str | None
+) -> InputError:
+    """Return what to say of a material that is not there: how to build it, or that no game comes to it."""
+    game, (attackers, defenders) = tablebase.variant, board.position.material
+    if attackers > game.attackers or defenders > game.defenders:
+        return InputError(
+            f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
+            f"{game.name} has a tier {attackers}v{defenders}"
+        )
+    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
+    words += ["--store", f"tablebase-{game.name}" if store is None else str(store)]
+    return InputError(f"{error}; build it: {shlex.join(words)}")
+
+
+def _tablebase(store: Path | None, name: str | None) -> Tablebase:
     from retrograde.tablebase.probing import open_tablebase, prober_for
 
-    if store is not None and variant is None:
+    if store is not None and name is None:
         return open_tablebase(store)
-    game = variant if variant is not None else load_variant("ashton")
+    game = load_variant(name or "ashton")
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            f"variant {game.name!r}: no tablebase of it ships; name one, as tablut tablebase build makes them"
+            f"variant {game.name!r}: no tablebase of it ships; build one and name it: "
+            f"{shlex.join(['tablut', 'tablebase', 'build', '-v', name or game.name, '--men', '4'])}"
         )
     return tablebase
 
