@@ -53,12 +53,15 @@ class Reply:
         0, `EXIT_NO` or `EXIT_UNKNOWN`.
     seed : int, optional
         The seed of everything random in the result.
+    failure : BaseException, optional
+        Why the result is only a part of what was asked for; raised when it has been printed.
     """
 
     result: Result
     show: Callable[[Console], None]
     exit_code: int = 0
     seed: int | None = None
+    failure: BaseException | None = None
 
 
 def command(function: Callable[..., Reply]) -> Callable[..., None]:
@@ -91,6 +94,8 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         else:
             text = _for_people(reply)
         _print(text)
+        if reply.failure is not None:
+            raise reply.failure
         raise typer.Exit(reply.exit_code)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
