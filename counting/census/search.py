@@ -31,6 +31,7 @@ from counting.census.store import part_sums, rows_digest
 from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
 from counting.spaces import spaces
 from tablut.errors import InputError, MachineError
+from tablut.results import scientific
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -447,9 +448,11 @@ def size_text(count: int) -> str:
 
     Examples
     --------
-    >>> size_text(999), size_text(24_690_000_000)
-    ('999 bytes', '24.7 GB')
+    >>> size_text(999), size_text(24_690_000_000), size_text(10**26)
+    ('999 bytes', '24.7 GB', '1.0e26 bytes')
     """
+    if count >= 10**15:
+        return f"{scientific(count, 2)} bytes"
     for exponent, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
         if count >= 1000**exponent:
             return f"{count / 1000**exponent:.1f} {unit}"

@@ -29,78 +29,28 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["CensusStore", "part_sums", "read_about", "rows_digest"]
+__all__ = ["CensusStore", "StoredCensus", "part_sums", "read_about", "rows_digest"]
 
 _ABOUT = "census.json"
 _LEFT_OVER = re.compile(r"lock|\.census\.json\..+\.tmp")
 """What a census may leave that was killed before it had written anything."""
 
 
-class CensusStore:
-    """The folder of one census.
+class StoredCensus:
+    """The folder of one census, to be read.
 
     Parameters
     ----------
     root : Path
-        The folder; made if it is missing.
-    variant : Variant
-        The game.
+        The folder.
+    game : str
+        `Variant.digest` of its game.
     full : bool
         Whether positions are counted without symmetry.
-    resume : bool
-        Whether plies that are there already may be taken over.
-
-    Raises
-    ------
-    InputError
-        If the folder holds another census, or one that was not to be resumed, or is damaged, or in use.
-    OutputError
-        If it cannot be written.
     """
 
-    def __init__(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
-        self.root = root.resolve()
-        self.game, self.full = variant.digest, full
-        self._stack = ExitStack()
-        try:
-            self._claim(root, variant, resume=resume)
-        except BaseException:
-            self.close()
-            raise
-
-    def _claim(self, root: Path, variant: Variant, *, resume: bool) -> None:
-        with _writing(f"--store {str(root)!r}", "; choose another folder"):
-            self.root.mkdir(parents=True, exist_ok=True)
-            self._refuse_foreign(root)
-            child(self.root, "lock", "census file")
-            self._stack.enter_context(lock_folder(self.root, "census"))
-            self._refuse_foreign(root)
-            remove_temporaries(self.root)
-        about = read_about(self.root)
-        if about is None:
-            content = dump(StoreAbout.make(variant.name, self.game, full=self.full))
-            write_bytes(self.root / _ABOUT, content, lasting=True)
-            return
-        if (about.game, about.full) != (self.game, self.full):
-            other = "in another way" if about.game == self.game else "by other rules"
-            raise InputError(f"--store {str(root)!r}: holds a census of {about.variant[:80]!r} {other}")
-        if not resume:
-            raise InputError(
-                f"--store {str(root)!r}: holds a census of {variant.name!r} to ply {len(self.records()) - 1}; "
-                "go on with --resume, or choose another folder"
-            )
-
-    def _refuse_foreign(self, root: Path) -> None:
-        """Refuse a folder that holds something else, before anything is written there."""
-        names = {entry.name for entry in self.root.iterdir()}
-        if _ABOUT not in names and any(_LEFT_OVER.fullmatch(name) is None for name in names):
-            raise InputError(f"--store {str(root)!r}: is not empty and holds no census; choose another folder")
-
-    def close(self) -> None:
-        """Let others write."""
-        self._stack.close()
-
-    # -- plies -------------------------------------------------------------------------
+    def __init__(self, root: Path, game: str, *, full: bool) -> None:
+        self.root, self.game, self.full = root, game, full
 
     def records(self) -> list[PlyRecord]:
         """Return the records of the complete plies, from ply 0 on, each found to follow from the one before.
@@ -168,6 +118,77 @@ class CensusStore:
             )
         return files
 
+    def parts(self, record: PlyRecord) -> tuple[Source, ...]:
+        """Return the parts of a complete ply and the digests that they must have."""
+        folder = child(self.root, f"ply-{record.ply:03}", "census folder")
+        return tuple(
+            Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
+        )
+
+
+class CensusStore(StoredCensus):
+    """The folder of one census, to be written by this process alone.
+
+    Parameters
+    ----------
+    root : Path
+        The folder; made if it is missing.
+    variant : Variant
+        The game.
+    full : bool
+        Whether positions are counted without symmetry.
+    resume : bool
+        Whether plies that are there already may be taken over.
+
+    Raises
+    ------
+    InputError
+        If the folder holds another census, or one that was not to be resumed, or is damaged, or in use.
+    OutputError
+        If it cannot be written.
+    """
+
+    def __init__(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
+        super().__init__(root.resolve(), variant.digest, full=full)
+        self._stack = ExitStack()
+        try:
+            self._claim(root, variant, resume=resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _claim(self, root: Path, variant: Variant, *, resume: bool) -> None:
+        with _writing(f"--store {str(root)!r}", "; choose another folder"):
+            self.root.mkdir(parents=True, exist_ok=True)
+            self._refuse_foreign(root)
+            child(self.root, "lock", "census file")
+            self._stack.enter_context(lock_folder(self.root, "census"))
+            self._refuse_foreign(root)
+            remove_temporaries(self.root)
+        about = read_about(self.root)
+        if about is None:
+            content = dump(StoreAbout.make(variant.name, self.game, full=self.full))
+            write_bytes(self.root / _ABOUT, content, lasting=True)
+            return
+        if (about.game, about.full) != (self.game, self.full):
+            other = "in another way" if about.game == self.game else "by other rules"
+            raise InputError(f"--store {str(root)!r}: holds a census of {about.variant[:80]!r} {other}")
+        if not resume:
+            raise InputError(
+                f"--store {str(root)!r}: holds a census of {variant.name!r} to ply {len(self.records()) - 1}; "
+                "go on with --resume, or choose another folder"
+            )
+
+    def _refuse_foreign(self, root: Path) -> None:
+        """Refuse a folder that holds something else, before anything is written there."""
+        names = {entry.name for entry in self.root.iterdir()}
+        if _ABOUT not in names and any(_LEFT_OVER.fullmatch(name) is None for name in names):
+            raise InputError(f"--store {str(root)!r}: is not empty and holds no census; choose another folder")
+
+    def close(self) -> None:
+        """Let others write."""
+        self._stack.close()
+
     def part(self, ply: int, number: int) -> Path:
         """Return where a part of a ply's positions goes; its folder is made."""
         return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
@@ -182,13 +203,6 @@ class CensusStore:
         with _writing(f"census folder {str(folder)!r}"):
             folder.mkdir(exist_ok=True)
         return folder
-
-    def parts(self, record: PlyRecord) -> tuple[Source, ...]:
-        """Return the parts of a complete ply and the digests that they must have."""
-        folder = child(self.root, f"ply-{record.ply:03}", "census folder")
-        return tuple(
-            Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
-        )
 
     def commit(self, content: dict[str, Any]) -> PlyRecord:
         """Make a ply complete and remove what it was merged from; return its record.
