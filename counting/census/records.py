@@ -289,7 +289,11 @@ def read_record(path: Path, model: type[Record], hint: str) -> Record:
     MachineError
         If the system cannot read it.
     """
-    content = read_bytes(path, "census file", RECORD_BYTES)
+    try:
+        content = read_bytes(path, "census file", RECORD_BYTES)
+    except InputError as error:
+        reason = str(error).rpartition(": ")[2]
+        raise InputError(f"census file {str(path)!r} cannot be read: {reason}; {hint}") from error
     try:
         version = _Format.model_validate_json(content).format
         if version != FORMAT_VERSION:

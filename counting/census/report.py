@@ -16,7 +16,7 @@ from counting.census.store import CensusStore
 from counting.census.tasks import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import ExactInt, Result
 from tablut.scheduling import open_scheduler
 
@@ -264,7 +264,7 @@ def census(
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
     watcher = Silent() if observer is None else observer
-    with _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
+    with _enough_memory(), _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
         tools = toolbox(variant, False)
         limits = Limits.from_memory(memory, workers.sharing, tools.tables.words, None if store is not None else memory)
         if plies is None:
@@ -294,11 +294,22 @@ def census(
                     edges = state_graph(variant, search)
                     write_graph(edges, variant, Path(graph))
                     numbers = graph_numbers(edges, Path(graph))
-            except (TablutError, KeyboardInterrupt):
+            except (TablutError, KeyboardInterrupt, MemoryError):
                 if partial is not None:
                     partial(_report(variant, search, search.records, None, None, shown))
                 raise
             return _report(variant, search, records, check, numbers, shown)
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    """Turn a lack of memory into one line."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MachineError(
+            "census: the system has no more memory; what is done is kept: go on with less --memory or --threads"
+        ) from error
 
 
 def _refuse_hopeless(variant: Variant, folder: Path, limits: Limits) -> None:

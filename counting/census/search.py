@@ -30,7 +30,7 @@ from counting.census.records import LEAF_BITS, Owner
 from counting.census.store import part_sums, rows_digest
 from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
 from counting.spaces import spaces
-from tablut.errors import InputError, MachineError
+from tablut.errors import InputError
 from tablut.results import scientific
 
 if TYPE_CHECKING:
@@ -269,12 +269,7 @@ class Search:
         self.records.append(self.store.commit(content))
 
     def _run(self, function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any]) -> list[dict[str, Any]]:
-        try:
-            return self.scheduler.run(function, tasks, lambda stats: self.observer.advance(stats["children"]))
-        except MemoryError as error:
-            raise MachineError(
-                "census: the system has no more memory; what is done is kept: go on with less --memory or --threads"
-            ) from error
+        return self.scheduler.run(function, tasks, lambda stats: self.observer.advance(stats["children"]))
 
     def _share(self, total: int, most: int) -> int:
         """Return how many children a task gets: enough tasks for all workers, none too small or too large."""

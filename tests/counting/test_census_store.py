@@ -104,9 +104,7 @@ def test_dying_after_every_few_tasks(tmp_path: Path, expected: list[Any]) -> Non
         break
     assert deaths > 5
     names = ("new", "new_classes", "decided", "decided_classes")
-    assert [tuple(record.counters[name] for name in names) for record in records][
-        : len(expected)
-    ] == expected
+    assert [tuple(record.counters[name] for name in names) for record in records][: len(expected)] == expected
     assert not (tmp_path / "work").exists()
 
 
