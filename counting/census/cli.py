@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tablut.cli.options import VariantOption
-from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.errors import InputError, TablutError
 from tablut.variants import load_variant
 
@@ -50,7 +50,7 @@ class _Display:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.display.console.print(text, highlight=False, soft_wrap=True)
+        self.display.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
@@ -199,7 +199,10 @@ def verify_command(
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as display:
         observer = _Display(display) if display.console.is_terminal else None
-        report = verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
+        # It writes nothing, so that an interrupt may abandon it.
+        report = interruptible(
+            lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
+        )
     return Reply(report, lambda console: _show_verified(console, report), EXIT_NO if report.failures else 0)
 
 

@@ -30,6 +30,7 @@ import struct
 import tempfile
 import zlib
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -81,8 +82,8 @@ class RowFile(NamedTuple):
         Their hash sums.
     moves : ndarray of int64, shape (leaves,)
         Legal moves of the undecided ones; zero in files of children.
-    leaves : tuple of bytes
-        In parts the SHA-256 of each leaf that has rows.
+    leaves : bytes
+        In parts the SHA-256 of each leaf that has rows, 32 bytes each.
     begin, length : int
         Where the rows begin, and how long the file is, in bytes.
     digest : str
@@ -96,7 +97,7 @@ class RowFile(NamedTuple):
     counts: NDArray[np.int64]
     sums: NDArray[np.uint64]
     moves: NDArray[np.int64]
-    leaves: tuple[bytes, ...]
+    leaves: bytes
     begin: int
     length: int
     digest: str
@@ -250,12 +251,12 @@ def _pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[N
         yield _encoded(rows[start : start + _STEP], _tables(codes))
 
 
-def row_digests(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> list[bytes]:
+def row_digests(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> bytes:
     """Return the SHA-256 of each leaf from ``first`` to ``last`` that has rows, from the rows as words."""
     hasher = RowHasher(file.counts[first:last], _row_bytes(file.header))
     for piece in _pieces(np.ascontiguousarray(rows), file.header.codes):
         hasher.feed(piece.data)
-    return hasher.digests
+    return b"".join(hasher.digests)
 
 
 def _encoded(rows: NDArray[np.uint64], tables: CodeTables) -> NDArray[np.uint8]:
@@ -301,41 +302,49 @@ def open_rows(path: Path, digest: str | None = None) -> RowFile:
     """
     with _reported(path, "read it"):
         try:
-            if not stat.S_ISREG(path.lstat().st_mode):
-                raise damaged(path, "it is no ordinary file")
+            state = path.lstat()
         except FileNotFoundError as error:
             raise damaged(path, "it is missing") from error
-        with path.open("rb") as file:
-            head = file.read(_HEAD.size)
-            if len(head) < _HEAD.size or not head.startswith(_MAGIC):
-                raise damaged(path, "it does not begin as a row file")
-            _, version, length, cpu, found, crc = _HEAD.unpack(head)
-            if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
-                raise InputError(
-                    f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
-                    "count again into another folder"
-                )
-            if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
-                raise damaged(path, "the head has another checksum")
-            text = file.read(length)
-            try:
-                header = RowHeader.model_validate_json(text)
-            except ValidationError as error:
-                raise damaged(path, "the header is not that of a row file") from error
-            leaves = 1 << header.leaf_bits
-            arrays = file.read(24 * leaves)
-            if len(arrays) < 24 * leaves:
-                raise damaged(path, "it ends early")
-            parts = [arrays[8 * leaves * number : 8 * leaves * (number + 1)] for number in range(3)]
-            counts = np.frombuffer(parts[0], dtype="<i8").astype(np.int64)
-            filled = int(np.count_nonzero(counts)) if header.kind == "part" else 0
-            digests = file.read(32 * filled)
-            size = os.fstat(file.fileno()).st_size
-    content = hashlib.sha256(text + arrays + digests).digest()
+        if not stat.S_ISREG(state.st_mode):
+            raise damaged(path, "it is no ordinary file")
+        file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    if digest is not None and file.digest != digest:
+        raise damaged(path, "it is another file than the census has written there")
+    return file
+
+
+@lru_cache(maxsize=128)
+def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
+    """Read all of a file but its rows; once, as long as the system says that it is the same."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size or not head.startswith(_MAGIC):
+            raise damaged(path, "it does not begin as a row file")
+        _, version, length, cpu, found, crc = _HEAD.unpack(head)
+        if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
+            raise InputError(
+                f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
+                "count again into another folder"
+            )
+        if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
+            raise damaged(path, "the head has another checksum")
+        text = file.read(length)
+        try:
+            header = RowHeader.model_validate_json(text)
+        except ValidationError as error:
+            raise damaged(path, "the header is not that of a row file") from error
+        leaves = 1 << header.leaf_bits
+        arrays = file.read(24 * leaves)
+        if len(arrays) < 24 * leaves:
+            raise damaged(path, "it ends early")
+        parts = [arrays[8 * leaves * number : 8 * leaves * (number + 1)] for number in range(3)]
+        counts = np.frombuffer(parts[0], dtype="<i8").astype(np.int64)
+        filled = int(np.count_nonzero(counts)) if header.kind == "part" else 0
+        digests = file.read(32 * filled)
+        size = os.fstat(file.fileno()).st_size
+    content = hashlib.sha256(b"".join((text, arrays, digests))).digest()
     if content != found:
         raise damaged(path, "header or index have another digest")
-    if digest is not None and found.hex() != digest:
-        raise damaged(path, "it is another file than the census has written there")
     begin = _HEAD.size + length + 24 * leaves + 32 * filled
     wanted = begin + _row_bytes(header) * header.rows
     if int(counts.sum()) != header.rows or (counts < 0).any():
@@ -348,7 +357,7 @@ def open_rows(path: Path, digest: str | None = None) -> RowFile:
         counts,
         np.frombuffer(parts[1], dtype="<u8").astype(np.uint64),
         np.frombuffer(parts[2], dtype="<i8").astype(np.int64),
-        tuple(digests[32 * number : 32 * number + 32] for number in range(filled)),
+        digests,
         begin,
         wanted,
         content.hex(),

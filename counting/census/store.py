@@ -11,6 +11,7 @@ file, and links are not followed out of the folder.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counting.census.files import RowFile, Source, damaged, open_rows
-from counting.census.records import FORMAT_VERSION, PlyRecord, StoreAbout, digest_of, dump, read_record
+from counting.census.records import PlyRecord, StoreAbout, dump, read_record
 from tablut.errors import InputError, OutputError, output_failure
 from tablut.files import child, lock_folder, remove_temporaries, sync_names, write_bytes
 
@@ -269,9 +270,11 @@ def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def rows_digest(files: Iterable[RowFile]) -> str:
     """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts."""
     found = list(files)
-    counts = np.sum([file.counts for file in found], axis=0)
-    leaves = [digest.hex() for file in found for digest in file.leaves]
-    return digest_of([FORMAT_VERSION, counts.tolist(), leaves])
+    counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
+    content = hashlib.sha256(counts.astype("<i8").tobytes())
+    for file in found:
+        content.update(file.leaves)
+    return content.hexdigest()
 
 
 def _follows(before: PlyRecord, record: PlyRecord) -> bool:

@@ -297,7 +297,7 @@ class _Verification:
             try:
                 rows = read_rows(file, first, last)
                 digests = row_digests(file, rows, first, last)
-                if tuple(digests) != file.leaves[done : done + len(digests)]:
+                if digests != file.leaves[done : done + len(digests)]:
                     raise InputError(f"census file {str(file.path)!r} is damaged: its rows have other digests")
             except InputError as error:
                 self.tally.add("rows", 1, 1, str(error))
