@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from counting.census import census
 from counting.census.naive import naive_census
+from counting.census.search import Silent
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.scheduling import LocalScheduler
@@ -131,6 +133,19 @@ def test_no_more_memory_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch,
     assert caught.value.exit_code == 74
     assert len(partial[0].plies) == 6
     assert census(VARIANT, store=tmp_path, resume=True).total == 139_097
+
+
+def test_what_a_ply_takes_is_said_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    class Listener(Silent):
+        def say(self, text: str) -> None:
+            said.append(text)
+
+    monkeypatch.setattr("counting.census.search._RATE_CHILDREN", 100)
+    census(VARIANT, plies=6, observer=Listener())
+    assert [line.split(":")[0] for line in said] == [f"ply {ply}" for ply in range(1, 7)]
+    assert re.search(r"ply 6: [0-9,]+ children, [0-9.]+ kB, about [0-9]+ s; positions about", said[-1])
 
 
 # -- what is stopped -------------------------------------------------------------------

@@ -201,6 +201,25 @@ def test_damaged_children_are_named_and_made_again(tmp_path: Path) -> None:
     assert digests(search(folder, LocalScheduler(1))) == plain
 
 
+def test_stale_children_are_made_again(tmp_path: Path) -> None:
+    """Files of children and parts of another ply, under the names of this one, are not taken over."""
+    plain = digests(search(tmp_path / "plain", LocalScheduler(1)))
+    for folder, ply, tasks in (("early", 7, 1), ("late", 9, 1)):
+        while not list((tmp_path / folder).glob(f"work/ply-{ply:03}/*")):
+            with pytest.raises(KilledError):
+                search(tmp_path / folder, Fuse(tasks))
+    early, late = tmp_path / "early/work/ply-007", tmp_path / "late/work/ply-009"
+    mixed = tmp_path / "mixed"
+    shutil.copytree(early, mixed)
+    for path in late.iterdir():
+        shutil.copy(path, early / path.name)
+    for path in mixed.iterdir():
+        shutil.copy(path, late / path.name)
+    shutil.copytree(tmp_path / "plain/ply-009", tmp_path / "early/ply-008")
+    for folder in ("early", "late"):
+        assert digests(search(tmp_path / folder, LocalScheduler(1))) == plain
+
+
 @pytest.mark.parametrize("bit", [0, 23, FIXING, FIXING + 1, 63])
 def test_every_bit_of_a_child_counts_for_its_checksum(tmp_path: Path, bit: int) -> None:
     """Also those that are no part of the position: a wrong orbit would be a wrong count."""

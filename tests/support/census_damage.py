@@ -20,12 +20,15 @@ VALUES = (0, -1, 1, 7, 10**30, 1.5, True, None, "x", "", "0/../../../../evil", [
 
 def files_of(store: Path) -> list[Path]:
     """Return the files of a store that count, in a fixed order."""
-    return sorted(path for path in store.rglob("*") if path.suffix in (".json", ".rows"))
+    return sorted(path for path in store.rglob("*") if path.suffix in (".json", ".rows") and path.is_file())
 
 
 def _flip(path: Path, draw: Draw, _: Path) -> None:
     content = bytearray(path.read_bytes())
     # The head, the index and the rows alike, whatever their lengths: one of some zones, then a place in it.
+    if not content:
+        path.write_bytes(b"{")
+        return
     zones = [(0, min(60, len(content))), (0, len(content)), (max(0, len(content) - 400), len(content))]
     first, last = zones[draw(3)]
     content[first + draw(last - first)] ^= 1 << draw(8)
@@ -33,7 +36,7 @@ def _flip(path: Path, draw: Draw, _: Path) -> None:
 
 
 def _truncate(path: Path, draw: Draw, _: Path) -> None:
-    os.truncate(path, draw(path.stat().st_size))
+    os.truncate(path, draw(1 + path.stat().st_size))
 
 
 def _extend(path: Path, draw: Draw, _: Path) -> None:
@@ -75,10 +78,11 @@ def _folder(path: Path, draw: Draw, _: Path) -> None:
 
 
 def _edit(path: Path, draw: Draw, _: Path) -> None:
-    if path.suffix != ".json":
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError:  # no JSON, or not any more
         _flip(path, draw, path)
         return
-    content = json.loads(path.read_text())
     places: list[tuple[Any, Any]] = []
 
     def walk(node: Any) -> None:
