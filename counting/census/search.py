@@ -152,14 +152,15 @@ class Search:
         self.scheduler, self.limits, self.observer = scheduler, limits, observer
         tools = toolbox(variant, full)
         self.words = tools.tables.words
-        store.sweep()
         self.records = store.records()
         # What was counted by an earlier run may have been changed since; what this run counts has not.
         self._found = len(self.records)
         if self.records:
             self._check_found()
+            store.sweep(None if self.complete else len(self.records))
             self.observer.say(f"resuming after ply {len(self.records) - 1}")
         else:
+            store.sweep(None)
             self.records.append(self._start())
 
     @property

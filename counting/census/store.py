@@ -225,12 +225,25 @@ class CensusStore(StoredCensus):
                     path.unlink()
         return record
 
-    def sweep(self) -> None:
-        """Remove what killed tasks left under temporary names."""
-        for folder in (self.root, *self.root.glob("ply-*"), *self.root.glob("work/ply-*")):
-            if folder.is_dir() and not folder.is_symlink():
-                with _writing(f"census folder {str(folder)!r}"):
+    def sweep(self, ply: int | None) -> None:
+        """Remove what killed tasks left: temporary names, and all of ``work/`` that the next ply does not need.
+
+        Parameters
+        ----------
+        ply : int or None
+            The ply that is made next; None if there is none.
+        """
+        work = child(self.root, "work", "census folder")
+        with _writing(f"census folder {str(work)!r}"):
+            for folder in (self.root, *self.root.glob("ply-*"), *work.glob("*")):
+                if not folder.is_dir() or folder.is_symlink():
+                    continue
+                if folder.parent == work and (ply is None or folder.name != f"ply-{ply:03}"):
+                    shutil.rmtree(folder, ignore_errors=True)
+                else:
                     remove_temporaries(folder)
+            if work.is_dir() and not any(work.iterdir()):
+                work.rmdir()
 
     def free_bytes(self) -> int:
         """Return the free space of the disk."""

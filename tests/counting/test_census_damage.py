@@ -1,6 +1,7 @@
 """A damaged, swapped, edited, stale or forged store of a census is named; its answer is right or there is none."""
 
 import json
+import os
 import random
 import re
 import shutil
@@ -379,10 +380,24 @@ def test_leftovers_of_killed_writes_are_swept(sound: Path, truth: list[str], tmp
     assert answer(store) == truth
     for name in (".ply-002.json.x_1.tmp", ".census.json.q.tmp", "ply-003/.part-00000.rows.abc.tmp"):
         (store / "classes" / name).write_text("half")
+    # Killed between the record of the last ply and the removal of what it was made from.
+    (store / "classes/work/ply-004").mkdir(parents=True)
+    (store / "classes/work/ply-004/children-00000.rows").write_text("half")
+    assert answer(store) == truth
+    assert not (store / "classes/work").exists()
     for path in (store / "classes").glob("ply-004*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert answer(store) == truth
     assert not list(store.rglob("*.tmp"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+@pytest.mark.parametrize("name", ["census.json", "ply-002.json", "ply-002/part-00000.rows"])
+def test_pipes_are_not_waited_for(sound: Path, tmp_path: Path, name: str) -> None:
+    store = copied(sound, tmp_path)
+    (store / "classes" / name).unlink()
+    os.mkfifo(store / "classes" / name)
+    assert name in str(answer(store))
 
 
 def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
