@@ -162,7 +162,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         cwd=Path.cwd(),
     )
     deadline = time.monotonic() + 90
-    while not list(folder.rglob("ply-006.json")) and process.poll() is None and time.monotonic() < deadline:
+    while not list(folder.glob("*/classes/ply-006.json")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert process.poll() is None
     return process
