@@ -33,14 +33,14 @@ from tablut.errors import InputError, MachineError
 from tablut.files import lock_folder
 from tablut.results import Result
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
-from tablut.variants import shipped_variants
+from tablut.variants import as_variant, shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["Check", "VerifyReport", "verify_census"]
 
@@ -133,7 +133,7 @@ class _Tally:
 
 def verify_census(
     store: Path | str,
-    variant: Variant | None = None,
+    variant: VariantLike | None = None,
     *,
     parents: bool = False,
     memory: int = 2 << 30,
@@ -145,8 +145,8 @@ def verify_census(
     ----------
     store : Path or str
         The folder that ``tablut census --store`` was given.
-    variant : Variant, optional
-        Its game; by default the shipped one whose digest the store names.
+    variant : Variant or str, optional
+        Its game, or the name or path of it; by default the shipped one whose digest the store names.
     parents : bool
         Expand every position again.
     memory : int
@@ -172,7 +172,7 @@ def verify_census(
             folder = root / name
             if not folder.is_dir() or (about := read_about(folder)) is None:
                 continue
-            rules = _rules(str(store), about.game, about.variant, variant)
+            rules = _rules(str(store), about.game, about.variant, None if variant is None else as_variant(variant))
             # Where nobody may write, nobody does.
             with suppress(MachineError):
                 stack.enter_context(lock_folder(folder, "census"))
