@@ -10,10 +10,14 @@ from __future__ import annotations
 import logging
 import re
 import socket
+import threading
+import weakref
 from concurrent.futures import CancelledError as FutureCancelledError
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -51,19 +55,55 @@ class Scheduler(Protocol):
         """Return the answers in the order of the tasks; ``done`` is told each when it is there, in any order."""
 
 
+class _Background:
+    """One thread that works while the main thread listens: a kernel does not look at signals."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        threading.Thread(target=_serve, args=(self._queue,), daemon=True).start()
+        # The thread, and the memory that it holds, goes with the last that knows of it.
+        weakref.finalize(self, self._queue.put, None)
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """Return what the work returns, or raise what it raises; an interrupt is heard at once."""
+        answer: Future[Any] = Future()
+        self._queue.put((work, answer))
+        while not answer.done():
+            wait([answer], timeout=0.2)
+        return answer.result()
+
+
+def _serve(queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None]) -> None:
+    while (item := queue.get()) is not None:
+        work, answer = item
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            # Raised again where the answer is waited for.
+            answer.set_exception(error)
+        del item, work, answer
+
+
 class LocalScheduler:
-    """Dask's synchronous or threaded scheduler in this process; kernels release the GIL."""
+    """Dask's synchronous or threaded scheduler in this process; kernels release the GIL.
+
+    When the caller is interrupted, tasks that run are abandoned, and no further one begins.
+    """
 
     def __init__(self, threads: int) -> None:
         self.workers = self.sharing = threads
+        self._background: _Background | None = None
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
         """See `Scheduler`."""
         dask: Any = import_module("dask")  # it has no types of its own
+        stopping = threading.Event()
 
         def reported(task: Task) -> dict[str, Any]:
+            if stopping.is_set():
+                raise InterruptedError("the caller was interrupted")
             answer = function(task)
             done(answer)
             return answer
@@ -71,7 +111,16 @@ class LocalScheduler:
         # Bound beforehand: Dask would look for collections inside an argument.
         graph = [dask.delayed(partial(reported, task), pure=False)() for task in tasks]
         kind = "threads" if self.workers > 1 else "synchronous"
-        return list(dask.compute(*graph, scheduler=kind, num_workers=self.workers))
+        if self._background is None:
+            self._background = _Background()
+        try:
+            work = partial(dask.compute, *graph, scheduler=kind, num_workers=self.workers)
+            return list(self._background.run(work))
+        except BaseException:
+            stopping.set()
+            # Another run must not wait for what is abandoned.
+            self._background = None
+            raise
 
 
 class ClusterScheduler:

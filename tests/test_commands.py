@@ -25,6 +25,7 @@ from tablut.variants import Variant, load_variant
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
 STORE = str(ROOT / "retrograde" / "data" / "ashton-3")
+CENSUS = str(DATA / "stores" / "census-v4")
 SMALL = "ashton-5-4v0"
 ELEVEN = str(DATA / "variants" / "eleven.toml")
 HOSTILE = "[/bold][red]\x1b[31mx\x9b2J\u202e\x07"
@@ -37,6 +38,7 @@ EXAMPLES: dict[str, list[str]] = {
     "bestmove": ["--nodes", "200"],
     "bounds": [],
     "census": ["--plies", "2", "--against-bounds"],
+    "census verify": [CENSUS],
     "convert": ["--to", "grid"],
     "moves": [],
     "perft": ["-d", "2", "--divide"],
@@ -57,12 +59,24 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase verify": [STORE, "--quick"],
     "unrank": ["17"],
     "variants": [],
+    "warmup": [],
 }
 # These have no --variant, or a store or a file that says it.
-SAYS_ITSELF = {"bench", "probe", "puzzle check", "replay", "report", "tablebase info", "tablebase verify", "variants"}
+SAYS_ITSELF = {
+    "bench",
+    "census verify",
+    "probe",
+    "puzzle check",
+    "replay",
+    "report",
+    "tablebase info",
+    "tablebase verify",
+    "variants",
+    "warmup",
+}
 # These answer in what another program reads, or about no game.
-NAMELESS = {"convert", "report"}
-SLOW = {"bench", "report", "puzzle check", "puzzle make", "tablebase build"}
+NAMELESS = {"convert", "report", "warmup"}
+SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "tablebase build"}
 ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "status", "symmetry show", "unrank"]
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from tablut.cli.people import PeopleConsole
+    from tablut.errors import TablutError
     from tablut.results import Result
 
 __all__ = [
@@ -82,10 +83,10 @@ class Reply:
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Ends a command that was interrupted and has something to answer already; exit code 130.
+    """Ends a command early that has something to answer already: 130, or the exit code of what ended it.
 
-    Raised where the command caught the `KeyboardInterrupt`. The reply is printed as
-    always, under ``--json`` with ``interrupted`` true, and standard error says how to go on.
+    Raised where the command caught the `KeyboardInterrupt` or the error. The reply is printed
+    as always, under ``--json`` with ``interrupted`` true, and standard error says how to go on.
 
     Parameters
     ----------
@@ -93,16 +94,19 @@ class Interrupted(Exception):  # noqa: N818
         What was done until then.
     go_on : str
         The command that goes on from there, or what else helps; empty if nothing does.
+    cause : TablutError, optional
+        What ended the command, reported when the reply has been printed; an interrupt by default.
 
     Examples
     --------
     >>> raise Interrupted(Reply(result, show), "tablut census --all --store DIR --resume")  # doctest: +SKIP
     """
 
-    def __init__(self, reply: Reply, go_on: str = "") -> None:
+    def __init__(self, reply: Reply, go_on: str = "", cause: TablutError | None = None) -> None:
         super().__init__(go_on)
         self.reply = reply
         self.go_on = go_on
+        self.cause = cause
 
 
 def command(function: Callable[..., Reply]) -> Callable[..., None]:
@@ -143,6 +147,8 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
             text = text_of(reply)
         write_output(text)
         _say_compiled()
+        if stopped is not None and stopped.cause is not None:
+            raise stopped.cause
         code = reply.exit_code if stopped is None else EXIT_INTERRUPTED
         if code == EXIT_INTERRUPTED:
             go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
