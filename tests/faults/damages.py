@@ -1,0 +1,96 @@
+"""Damaged stores: each is asked up to three questions, and must answer rightly or say what is wrong."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.faults.damage import damage
+from tests.faults.running import run, spread
+from tests.faults.stores import missing_is_said, touched
+from tests.faults.verdict import Trial, Verdict, judge, normal, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.faults.stores import Question, Specimen
+
+__all__ = ["damage_stores", "damage_trial"]
+
+_DEPTH = "a/b/c/d/e/f"
+
+
+def damage_stores(part: str, specimens: Sequence[Specimen], seeds: Sequence[int], seed: int, jobs: int) -> list[Trial]:
+    """Return a trial for each seed, the specimens in turn."""
+
+    def work(number: int) -> list[Trial]:
+        return [damage_trial(part, specimens[number % len(specimens)], f"{seed}.{number}")]
+
+    return spread(work, seeds, jobs, part)
+
+
+def damage_trial(part: str, specimen: Specimen, seed: str) -> Trial:
+    """Damage a copy of a store and ask; the verdict is the worst of the answers'."""
+    rng = random.Random(f"{part} {seed}")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="faults-") as top:
+        folder = Path(top).resolve() / _DEPTH / specimen.folder.name
+        (folder.parent / "tmp").mkdir(parents=True)
+        shutil.copytree(specimen.folder, folder)
+        said = [damage(rng, folder, specimen.donors) for _ in range(2 if rng.random() < 0.1 else 1)]
+        allowed = {path.name for path in folder.parent.iterdir()}
+        names = specimen.names() | {path.name for path in folder.rglob("*") if len(path.name) > 2}
+        altered = touched(folder, specimen.folder)
+        found = []
+        for question in _drawn(rng, specimen):
+            ended = run(question.given(folder.name), folder.parent)
+            verdict, detail = judge(ended, folder.parent, question.answers, names)
+            if verdict is Verdict.WRONG and missing_is_said(normal(ended.out, folder.parent)):
+                verdict, detail = Verdict.NAMED, ""
+            if verdict is Verdict.RIGHT and question.proves and _unproved(folder, altered):
+                verdict, detail = Verdict.WRONG, f"said to be sound, with {', '.join(altered[:3])} altered"
+            if strays := _outside(Path(top).resolve(), folder, allowed):
+                verdict, detail = Verdict.WRONG, f"made outside of the store: {', '.join(strays)}"
+            found.append((verdict, " ".join(question.given(folder.name)), detail))
+            if verdict not in (Verdict.RIGHT, Verdict.NAMED):
+                break
+        final = worst([verdict for verdict, _, _ in found])
+        verdict, command, detail = next(entry for entry in found if entry[0] is final)
+        what = "; ".join(text for _, text in said) + f"; tablut {command}"
+        return Trial(
+            part, specimen.name, said[0][0], seed, what, verdict, detail, round(time.monotonic() - began, 3)
+        )
+
+
+def _unproved(folder: Path, altered: Sequence[str]) -> bool:
+    """Return whether a store was said to be sound that is neither the one that was made nor a shorter one."""
+    if not altered:
+        return False
+    lost = [int(name[-8:-5]) for name in altered if re.search(r"ply-\d{3}\.json$", name) and not (folder / name).exists()]
+    if not lost:
+        return True
+    # Without a record, its ply and those after it are no part of the census.
+    kept = [name for name in altered if not (found := re.search(r"ply-(\d{3})", name)) or int(found[1]) < min(lost)]
+    return bool(kept)
+
+
+def _drawn(rng: random.Random, specimen: Specimen) -> list[Question]:
+    """Return what is asked: two questions that read, at most, then one that may write."""
+    reading = [question for question in specimen.questions if not question.writes]
+    writing = [question for question in specimen.questions if question.writes]
+    return rng.sample(reading, min(2, len(reading))) + rng.sample(writing, min(1, len(writing)))
+
+
+def _outside(top: Path, folder: Path, allowed: set[str]) -> list[str]:
+    """Return what lies beside the store or above it and was not there before."""
+    found = [path.name for path in folder.parent.iterdir() if path.name not in allowed]
+    inner = folder.parent
+    while inner != top:
+        found += [path.name for path in inner.parent.iterdir() if path != inner]
+        inner = inner.parent
+    return found
