@@ -2,7 +2,7 @@
 
 Run it from the root of the repository::
 
-    python -m tests.faults --damages 500 --others 500 --certificates 2000 --inputs 50000 --kills 200
+    python -m tests.faults
 
 Nothing here knows how the program works inside. It starts `tablut` as a user does and
 looks at the exit code, at what was printed, and at the files that are left. POSIX only:

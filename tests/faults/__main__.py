@@ -29,8 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="few kinds of stores, which take seconds to make")
     parser.add_argument("--only", metavar="PART:SEED", help="make one trial again, such as others:1.17")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the counts as JSON, as tests/data has them")
+    parser.add_argument(
+        "--store", action="store_true", help="keep the counts in tests/data, the table in docs/testing.md"
+    )
     parser.add_argument("--trials", type=Path, metavar="FILE", help="write every trial, as lines of JSON")
-    parser.add_argument("--markdown", action="store_true", help="print the table as docs/testing.md has it, and only it")
     options = parser.parse_args(arguments)
     # A fork of a process with threads is what this is about.
     warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
@@ -46,10 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.trials is not None:
         lines = (json.dumps(trial.to_json()) for trial in trials)
         options.trials.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if options.markdown:
-        print(table.markdown(result), end="")  # noqa: T201
-    else:
-        table.show(result, trials)
+    if options.store:
+        table.store(result)
+    table.show(result, trials)
     return int(bool(result["failures"]))
 
 

@@ -159,16 +159,22 @@ def _judged(ended: Run, text: str, proof: Proof) -> tuple[Verdict, str]:
         exact = answer.get("distance") == "exact" and sooner >= 0
         if exact and truth.holds(answer["position"], answer["winner"], sooner, left):
             return Verdict.FALSE_PROOF, f"said to be exact, and is not: {claim}"
-    except TruthSpentError as error:
-        if answer["position"] == proof.header["position"] and answer["winner"] == proof.header["winner"]:
-            return Verdict.RIGHT, ""
-        return Verdict.UNNAMED, f"not decided by brute force: {claim}: {error}"
+    except TruthSpentError:
+        # Too far for brute force: then the certificate itself must be a strategy that wins.
+        entries = [entry for entry in _lines(text) if isinstance(entry, list) and len(entry) == 3]
+        strategy = {str(entry[0]): str(entry[2]) for entry in entries}
+        if not truth.covers(answer["position"], answer["winner"], int(answer["plies"]), strategy, left):
+            return Verdict.FALSE_PROOF, f"accepted, and its strategy does not win: {claim}"
     return Verdict.RIGHT, ""
+
+
+def _lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.lstrip("\ufeff").splitlines() if line.strip()]
 
 
 def _plies_left(text: str) -> int | None:
     """Return the plies before a draw that a certificate says it is made for, if it says so."""
-    header = json.loads(text.split("\n", 1)[0].lstrip("\ufeff"))
+    header = _lines(text)[0]
     found = [value for key, value in header.items() if "left" in key and isinstance(value, int)]
     return min(found) if found else None
 
@@ -352,7 +358,9 @@ def _forged(rng: random.Random, proof: Proof) -> tuple[str, str]:
             if not moves:
                 continue
             results = [game.apply(position, move) for move in moves]
-            won = [number for number, result in enumerate(results) if result.outcome and result.outcome.winner == winner]
+            won = [
+                number for number, result in enumerate(results) if result.outcome and result.outcome.winner == winner
+            ]
             number = rng.choice(won) if won else rng.randrange(len(moves))
             strategy[text] = [text, rng.choice([left, left, 1]), game.move_name(moves[number])]
             if results[number].outcome is None:

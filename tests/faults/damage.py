@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 __all__ = ["DAMAGES", "damage", "edit_json"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import shutil
 import tempfile
 import time
@@ -11,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.faults.damage import damage
-from tests.faults.running import run, spread
-from tests.faults.stores import missing_is_said, touched
-from tests.faults.verdict import Trial, Verdict, judge, normal, worst
+from tests.faults.running import spread
+from tests.faults.verdict import Trial, Verdict, worst
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,16 +42,9 @@ def damage_trial(part: str, specimen: Specimen, seed: str) -> Trial:
         shutil.copytree(specimen.folder, folder)
         said = [damage(rng, folder, specimen.donors) for _ in range(2 if rng.random() < 0.1 else 1)]
         allowed = {path.name for path in folder.parent.iterdir()}
-        names = specimen.names() | {path.name for path in folder.rglob("*") if len(path.name) > 2}
-        altered = touched(folder, specimen.folder)
         found = []
         for question in _drawn(rng, specimen):
-            ended = run(question.given(folder.name), folder.parent)
-            verdict, detail = judge(ended, folder.parent, question.answers, names)
-            if verdict is Verdict.WRONG and missing_is_said(normal(ended.out, folder.parent)):
-                verdict, detail = Verdict.NAMED, ""
-            if verdict is Verdict.RIGHT and question.proves and _unproved(folder, altered):
-                verdict, detail = Verdict.WRONG, f"said to be sound, with {', '.join(altered[:3])} altered"
+            verdict, detail = specimen.judged(specimen.put(question, folder), question, folder)
             if strays := _outside(Path(top).resolve(), folder, allowed):
                 verdict, detail = Verdict.WRONG, f"made outside of the store: {', '.join(strays)}"
             found.append((verdict, " ".join(question.given(folder.name)), detail))
@@ -62,21 +53,7 @@ def damage_trial(part: str, specimen: Specimen, seed: str) -> Trial:
         final = worst([verdict for verdict, _, _ in found])
         verdict, command, detail = next(entry for entry in found if entry[0] is final)
         what = "; ".join(text for _, text in said) + f"; tablut {command}"
-        return Trial(
-            part, specimen.name, said[0][0], seed, what, verdict, detail, round(time.monotonic() - began, 3)
-        )
-
-
-def _unproved(folder: Path, altered: Sequence[str]) -> bool:
-    """Return whether a store was said to be sound that is neither the one that was made nor a shorter one."""
-    if not altered:
-        return False
-    lost = [int(name[-8:-5]) for name in altered if re.search(r"ply-\d{3}\.json$", name) and not (folder / name).exists()]
-    if not lost:
-        return True
-    # Without a record, its ply and those after it are no part of the census.
-    kept = [name for name in altered if not (found := re.search(r"ply-(\d{3})", name)) or int(found[1]) < min(lost)]
-    return bool(kept)
+        return Trial(part, specimen.name, said[0][0], seed, what, verdict, detail, round(time.monotonic() - began, 3))
 
 
 def _drawn(rng: random.Random, specimen: Specimen) -> list[Question]:

@@ -116,8 +116,9 @@ _LONG: Final = frozenset({("report",), ("bench",), ("warmup",), ("solve",), ("bo
 @cache
 def _tree() -> dict[tuple[str, ...], Any]:
     """Return every command with its click object, by its words."""
-    from tablut.cli.shell import app
     from typer.main import get_command
+
+    from tablut.cli.shell import app
 
     found: dict[tuple[str, ...], Any] = {}
 
@@ -178,8 +179,51 @@ class Input(NamedTuple):
     file: bytes = b""
 
 
+def _classics() -> list[Input]:
+    """Return inputs that each did harm once; every run begins with them."""
+    record = ["replay", "input.txt"]
+    solve = ["puzzle", "solve", "input.txt", "--nodes", "200"]
+    place = b"2b2/5/b1K1b/5/2b2 w"
+    game = b'[Variant "ashton"]\n1. e4-e7' + b"xe8" * 40 + b"!\n"
+    proof = b'{"format": "tablut-proof", "version": 1, "variant": "/dev/zero", "rules": "", "position": "5 w", '
+    proof += b'"winner": "white", "plies": 1, "positions": 0}\n'
+    options = [
+        ["perft", *_SMALL, "-d", "1", "--cache", "200000"],
+        ["bestmove", *_SMALL, "--nodes", "50", "--hash", "99999999"],
+        ["bestmove", *_SMALL, "--movetime", "0.05", "--nodes", "9" * 23],
+        ["bestmove", *_SMALL, "--nodes", "50", "-p", "3bb/3bK/3bb/5/5 w"],
+        ["puzzle", "solve", *_SMALL, "--nodes", "50", "--memory", "200000"],
+        ["puzzle", "solve", *_SMALL, "--nodes", "50", "--save-proof", "p[/b].jsonl"],
+        ["census", *_SMALL, "--plies", "1", "--store", "c1", "--scheduler", "tls://127.0.0.1:1"],
+        ["census", *_SMALL, "--plies", "1", "--store", "c2", "--scheduler", "ucx://1"],
+        ["show", "-p", "/dev/zero"],
+        ["apply", "²²-¹¹"],
+        ["apply", "e" + "9" * 5000 + "-e1"],
+        ["convert", "--to", "grid", "e4-e7" + "xe8" * 40 + "!"],
+    ]
+    named = '{}\nname = "[/bold]"\n'.format("a = " + "[" * 100_000 + "]" * 100_000)
+    rules = sound_texts()["variant"][0]
+    return [
+        *(Input("option", args) for args in options),
+        Input("record", record, b"", game),
+        Input("record", record, b"", b'[Variant "/dev/zero"]\n1. e4-e7\n'),
+        Input("record", record, b"", b'[Variant "ashton"]\n[White "[/bold]"]\n1. e4-f4\n'),
+        Input("puzzles", solve, b"", place + b"; variant=/dev/zero"),
+        Input("puzzles", solve, b"", place + b"; variant=ashton-5-4v0; id=[/red]; stipulation=white wins in 3\n"),
+        Input("puzzles", solve, b"", b"# nothing\n"),
+        Input("certificate", ["puzzle", "check", "input.txt"], b"", proof),
+        Input("certificate", ["puzzle", "check", "input.txt"], b"", b"[" * 100_000),
+        Input("variant", ["variants", "input.txt"], b"", named.encode()),
+        Input("variant", ["variants", "input.txt"], b"", ('name = "[/bold]"\n' + rules).encode()),
+        Input("variant", ["show", "-v", "input.txt"], b"", (f"move_limit = {2**63}\n" + rules).encode()),
+    ]
+
+
 def _input(seed: str, proof: str) -> Input:
     """Return the input of a seed; ``proof`` is a sound certificate."""
+    number, classics = int(seed.rpartition(".")[2]), _known_classics()
+    if number < len(classics):
+        return classics[number]
     rng = random.Random(f"inputs {seed}")
     if rng.random() < 0.25:
         return _hostile_option(rng)
@@ -196,6 +240,11 @@ def _input(seed: str, proof: str) -> Input:
     shown = text.replace("\0", "")[:100_000]
     args = ["input.txt" if word == "FILE" else shown if word == "TEXT" else word for word in reader]
     return Input(kind, args, coded if "-" in reader else b"", coded)
+
+
+@cache
+def _known_classics() -> list[Input]:
+    return _classics()
 
 
 @cache
@@ -221,7 +270,9 @@ def _hostile_option(rng: random.Random) -> Input:
             args.insert(rng.randrange(len(words), len(args) + 1), rng.choice(["--nonsense", "-Z", "x", "--json=1"]))
             continue
         item = rng.choice(parameters)
-        numeric = re.search(r"int|float", str(getattr(item, "type_descriptor", getattr(item, "type", ""))), re.IGNORECASE)
+        numeric = re.search(
+            r"int|float", str(getattr(item, "type_descriptor", getattr(item, "type", ""))), re.IGNORECASE
+        )
         value = rng.choice(HOSTILE_NUMBERS if numeric and rng.random() < 0.8 else HOSTILE_WORDS)
         if words in (("report",), ("bench",), ("warmup",)):
             value = rng.choice(["/dev/null/x", "input.txt/x"])
@@ -332,13 +383,13 @@ def _ends(text: str, most: int = 10_000) -> str:
 
 
 def _command(args: Sequence[str]) -> int:
-    """Run a command with streams of its own and return its exit code; what nobody catches is printed, as Python does."""
+    """Run a command with streams of its own; return its exit code. What nobody catches is printed, as Python does."""
     from tablut.cli import main
 
     sys.argv = ["tablut", *args]
-    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: PTH123, SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     code = 1
     try:
         main()
@@ -370,5 +421,7 @@ def _judged(ended: Run) -> tuple[Verdict, str]:
         line = one_line(ended)
         if line is None:
             return Verdict.UNNAMED, tail(ended)
-        return (Verdict.NAMED, "") if len(line) <= _LONGEST else (Verdict.UNNAMED, f"a line of {len(line):,} characters")
+        return (
+            (Verdict.NAMED, "") if len(line) <= _LONGEST else (Verdict.UNNAMED, f"a line of {len(line):,} characters")
+        )
     return Verdict.TRACEBACK, f"exit {ended.code}: {tail(ended)}"

@@ -82,7 +82,12 @@ class Forked:
         self.began = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
+        # Until the command begins, a signal is not the command's business.
+        early = {signal.SIGINT, signal.SIGTERM}
+        signal.pthread_sigmask(signal.SIG_BLOCK, early)
         self.pid = os.fork()
+        if self.pid:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, early)
         if self.pid == 0:
             code = 1
             try:
@@ -98,9 +103,9 @@ class Forked:
         weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
         for number, file in enumerate(self._files):
             os.dup2(file.fileno(), number)
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: PTH123, SIM115
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
@@ -116,6 +121,10 @@ class Forked:
                 prepare()
             from tablut.cli import main
 
+            try:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+            except KeyboardInterrupt:
+                return 130
             main()
             code = 0
         except SystemExit as error:
@@ -228,9 +237,8 @@ def spread(work: Callable[[int], list[Trial]], numbers: Sequence[int], jobs: int
                 os._exit(code)
         children.append(pid)
     os.close(queue)
-    began, statuses = time.monotonic(), []
-    for pid in children:
-        statuses.append(os.waitpid(pid, 0)[1])
+    began = time.monotonic()
+    statuses = [os.waitpid(pid, 0)[1] for pid in children]
     trials = []
     for file in files:
         file.seek(0)
@@ -243,7 +251,7 @@ def spread(work: Callable[[int], list[Trial]], numbers: Sequence[int], jobs: int
 
 
 def here(args: Sequence[str], folder: Path) -> int:
-    """Run a command in this process, so that what it loads and compiles is there for all forks; return its exit code."""
+    """Run a command in this process, so that all forks have what it loads and compiles; return its exit code."""
     from tablut.cli.shell import run as run_here
 
     before, files = Path.cwd(), [os.dup(1), os.dup(2)]

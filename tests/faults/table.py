@@ -12,10 +12,26 @@ from tests.faults.verdict import FAILURES, Trial, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PARTS", "STORED", "cause", "findings", "markdown", "read", "show", "summary"]
+__all__ = [
+    "BEGIN",
+    "DOCS",
+    "END",
+    "PARTS",
+    "STORED",
+    "cause",
+    "findings",
+    "markdown",
+    "read",
+    "show",
+    "store",
+    "summary",
+]
 
 STORED: Final = Path(__file__).resolve().parents[1] / "data" / "faults.json"
 """The result that the docs show."""
+DOCS: Final = STORED.parents[2] / "docs" / "testing.md"
+BEGIN: Final = "<!-- faults: begin -->\n"
+END: Final = "<!-- faults: end -->"
 
 PARTS: Final = {
     "damages": "Damaged census stores",
@@ -140,6 +156,14 @@ def cause(trial: Trial) -> str:
     if trial.part == "kills":
         return f"{trial.subject}, {trial.detail.split(';')[0][:60]}"
     return f"{trial.subject}, {trial.kind}" + (f", {trial.detail.split(':')[0][:40]}" if trial.detail else "")
+
+
+def store(result: dict[str, Any]) -> None:
+    """Keep a result, and put its table into the docs."""
+    STORED.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    text = DOCS.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    DOCS.write_text(before + BEGIN + markdown(result) + END + rest.split(END)[1], encoding="utf-8")
 
 
 def read(path: Path = STORED) -> dict[str, Any]:

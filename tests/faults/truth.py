@@ -7,15 +7,20 @@ its game.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tablut.rules.naive import NaiveGame
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tablut.rules.naive import NaivePosition
     from tablut.variants import Variant
 
 __all__ = ["Truth", "TruthSpentError"]
+
+
+_DEPTH: Final = 9
 
 
 class TruthSpentError(Exception):
@@ -33,7 +38,7 @@ class Truth:
         Most moves that a question may take.
     """
 
-    def __init__(self, variant: Variant, most: int = 400_000) -> None:
+    def __init__(self, variant: Variant, most: int = 30_000) -> None:
         self.variant, self.most = variant, most
         self.game = NaiveGame(variant)
         self._known: dict[tuple[str, str, int], bool] = {}
@@ -64,8 +69,59 @@ class Truth:
             return over == winner
         limits = [plies, *(limit for limit in (left, self.variant.rules.move_limit) if limit is not None)]
         self._made = 0
-        # Wins of more plies than these need larger boards than the truth is asked about.
-        return self._wins(position, winner, min(*limits, 40) if len(limits) > 1 else min(plies, 40))
+        within = min(limits)
+        if self._wins(position, winner, min(within, _DEPTH)):
+            return True
+        if within > _DEPTH:
+            raise TruthSpentError(f"{text}: no win within {_DEPTH} plies; further it was not tried")
+        return False
+
+    def covers(self, text: str, winner: str, plies: int, strategy: Mapping[str, str], left: int | None = None) -> bool:
+        """Return whether a strategy wins from a position within so many plies, whatever the loser does.
+
+        Parameters
+        ----------
+        text, winner, plies, left
+            As for `holds`.
+        strategy : mapping of str to str
+            The winner's move by position.
+        """
+        position = self.game.read(text)
+        over = self.decided(position)
+        if over is not None:
+            return over == winner
+        limits = [plies, *(limit for limit in (left, self.variant.rules.move_limit) if limit is not None)]
+        moves = {self.game.write(self.game.read(place)): move for place, move in strategy.items()}
+        longest = self._longest(position, winner, moves, {})
+        return longest is not None and longest <= min(limits)
+
+    def _longest(
+        self, position: NaivePosition, winner: str, moves: Mapping[str, str], known: dict[str, int | None]
+    ) -> int | None:
+        """Return the most plies that a strategy takes; None if it does not win."""
+        text = self.game.write(position)
+        if text in known:
+            return known[text]
+        # Who comes back to where the line has been has not won.
+        known[text] = None
+        legal = self.game.legal_moves(position)
+        mine = (position.side == "w") == (winner == "white")
+        if mine:
+            legal = [move for move in legal if self.game.move_name(move) == moves.get(text)]
+        longest = 0
+        if mine and not legal:
+            return None
+        for move in legal:
+            result = self.game.apply(position, move)
+            if result.outcome is not None:
+                rest = 0 if result.outcome.winner == winner else None
+            else:
+                rest = self._longest(result.position, winner, moves, known)
+            if rest is None:
+                return None
+            longest = max(longest, 1 + rest)
+        known[text] = longest
+        return longest
 
     def decided(self, position: NaivePosition) -> str | None:
         """Return who has won a position already, as far as a position alone shows it."""
@@ -101,8 +157,10 @@ class Truth:
             if self._made > self.most:
                 raise TruthSpentError(f"{self.game.write(position)}: more than {self.most:,} moves")
             result = self.game.apply(position, move)
-            won = self._wins(result.position, winner, plies - 1) if result.outcome is None else (
-                result.outcome.winner == winner
+            won = (
+                self._wins(result.position, winner, plies - 1)
+                if result.outcome is None
+                else (result.outcome.winner == winner)
             )
             if won == mine:
                 return won
