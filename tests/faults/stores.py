@@ -50,11 +50,14 @@ class Question:
         The right ones, as `tests.faults.verdict.normal` gives them.
     writes : bool
         Whether it may change the store.
+    whole : bool
+        Whether the answer is about all of the store, so that afterwards all of it must be there.
     """
 
     args: tuple[str, ...]
     answers: frozenset[str]
     writes: bool = False
+    whole: bool = False
 
     @property
     def proves(self) -> bool:
@@ -87,7 +90,9 @@ class Specimen:
     donors: list[Path] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
 
-    def ask(self, args: Sequence[str], states: Sequence[Path] = (), *, writes: bool = False) -> None:
+    def ask(
+        self, args: Sequence[str], states: Sequence[Path] = (), *, writes: bool = False, whole: bool = False
+    ) -> None:
         """Add a question; its right answers are those about the store and about its earlier states.
 
         Raises
@@ -113,7 +118,7 @@ class Specimen:
                 raise RuntimeError(f"{self.name}: {' '.join(args)} ends with {ended.code}: {ended.err}")
         if answers[0] != answers[1]:
             raise RuntimeError(f"{self.name}: {' '.join(args)} is answered in two ways")
-        self.questions.append(Question(tuple(args), frozenset(answers), writes))
+        self.questions.append(Question(tuple(args), frozenset(answers), writes, whole))
 
     def put(self, question: Question, folder: Path) -> Run:
         """Ask a question about a copy of the store, in its parent folder."""
@@ -127,6 +132,10 @@ class Specimen:
             return Verdict.NAMED, ""
         if verdict is Verdict.RIGHT and question.proves and (altered := _unproved(folder, self.folder)):
             return Verdict.WRONG, f"said to be sound, with {', '.join(altered[:3])} altered"
+        if verdict is Verdict.RIGHT and question.whole:
+            lost = [name for name in touched(folder, self.folder) if not (folder / name).exists()]
+            if lost:
+                return Verdict.WRONG, f"answers as if it were sound, without {', '.join(lost[:3])}"
         return verdict, detail
 
     def names(self) -> set[str]:
@@ -185,7 +194,8 @@ def census_specimens(root: Path, *, quick: bool = False) -> list[Specimen]:
         variant, *far = asked[specimen.name]
         specimen.donors = [donor.folder for donor in every if donor is not specimen] + stale
         states = [path for path in stale if path.name.startswith(f"{specimen.name}-ply-")]
-        specimen.ask(["census", "-v", variant, *far, "--store", "STORE", "--resume", "--json"], states, writes=True)
+        question = ["census", "-v", variant, *far, "--store", "STORE", "--resume", "--json"]
+        specimen.ask(question, states, writes=True, whole=True)
         short = far[:-1] if far[0] == "--all" else far[2:]
         question = ["census", "-v", variant, "--plies", "1", *short, "--store", "STORE", "--resume", "--json"]
         specimen.ask(question, states, writes=True)

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.faults.damage import DAMAGES, damage, edit_json, files_of
 from tests.faults.mangle import mangled, sound_texts
 from tests.faults.rule_sets import random_position, random_rule_set
 from tests.faults.running import Run
-from tests.faults.table import BEGIN, DOCS, END, STORED, markdown, read, summary
+from tests.faults.table import BEGIN, DOCS, END, PARTS, STORED, markdown, read, summary
 from tests.faults.truth import Truth
 from tests.faults.verdict import Trial, Verdict, crash, judge, worst
 
@@ -55,6 +56,16 @@ def test_the_table_in_the_docs_is_that_of_the_stored_result() -> None:
     text = DOCS.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     assert text.partition(BEGIN)[2].partition(END)[0] == markdown(read(STORED))
+
+
+def test_the_stored_result_is_that_of_a_full_run_that_found_nothing() -> None:
+    result = read(STORED)
+    trials: Counter[str] = Counter()
+    for row in result["rows"]:
+        trials[row["part"]] += row["trials"]
+    for part, least in (("damages", 500), ("others", 500), ("certificates", 2000), ("inputs", 50_000), ("kills", 200)):
+        assert trials[PARTS[part]] >= least, part
+    assert result["failures"] == 0
 
 
 # -- the parts -----------------------------------------------------------------------------
