@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, page
-from retrograde.puzzles.puzzle_file import Puzzle, collection_names, parse_puzzles, read_puzzle_text
+from retrograde.puzzles.collection import collection_names, read_puzzles
 from retrograde.puzzles.strip import draw_sheet, draw_strip
 from tablut import svg
 from tablut.position import Move
 from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from retrograde.puzzles.puzzle_file import Puzzle
 
 __all__ = ["artefacts", "results"]
 
@@ -36,7 +39,7 @@ def artefacts() -> list[Artefact]:
     """Return the files of the page on puzzles."""
     stored = results()
     solutions = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
-    files = {name: parse_puzzles(name, read_puzzle_text(name)) for name in collection_names()}
+    files = {name: read_puzzles(name) for name in collection_names()}
     strips = [puzzle for puzzles in files.values() for puzzle in puzzles if puzzle.id in _STRIPS]
     strips += [_longest(puzzles, solutions) for name, puzzles in files.items() if name != "patterns"]
     return [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.puzzles.making import Made, fit, is_puzzle, puzzle_of
+from retrograde.puzzles.making import Made, fit, is_puzzle, puzzle_of, stem
 from retrograde.puzzles.solver import Solver
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -151,6 +151,7 @@ def from_tablebase(
     winner: str | None = None,
     begin: Callable[[int], None] = lambda _: None,
     tell: Callable[[int], None] = lambda _: None,
+    keep: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return the deepest puzzles of the material that a tablebase covers.
 
@@ -174,6 +175,8 @@ def from_tablebase(
         Only puzzles that this side wins.
     begin, tell : callable
         Told how many positions will be looked at, and then again and again how many more have been.
+    keep : callable
+        Is told after each puzzle what there is so far.
 
     Raises
     ------
@@ -195,7 +198,10 @@ def from_tablebase(
     while True:
         begin(mine.size())
         found = mine.dig(pool, tell)
-        puzzles = list(_puzzles(variant, solver, found, count, seed, plies))
+        puzzles: list[Puzzle] = []
+        for puzzle in _puzzles(variant, solver, found, count, seed, plies):
+            puzzles.append(puzzle)
+            keep(Made(puzzles.copy(), mine.size()))
         # A full pool may have crowded out what would have been fit.
         if len(puzzles) == count or len(found.values) < pool:
             return Made(puzzles, mine.size())
@@ -219,5 +225,5 @@ def _puzzles(
             continue
         solution = solver.solve(position)
         if is_puzzle(solution, plies):
-            yield make(solution, name=f"{variant.name}-{seed}-t{len(known)}")
+            yield make(solution, name=f"{stem(variant)}-{seed}-t{len(known)}")
             known.add(canonical)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
     from tablut.variants import Variant
 
-__all__ = ["Solver", "solve"]
+__all__ = ["Solver", "is_lost_at_once", "solve"]
 
 _LIST_AFTER = 100_000
 """Moves after which, without an answer, everything reachable is listed."""
@@ -103,6 +103,11 @@ class Solver:
         self.limits = limits or Limits()
         self.prober = prober
         self._engine: Engine = engine_for(variant)
+        self._question: _Question | None = None
+
+    def so_far(self, reason: str = "interrupted") -> Solution | None:
+        """Return what is proved of the position that another thread is solving; None if it has not begun."""
+        return None if self._question is None else self._question.unknown(reason)
 
     def solve(self, position: Position, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
         """Return the solution of a position.
@@ -119,16 +124,39 @@ class Solver:
         Raises
         ------
         InputError
-            If the position cannot be played on, or the game is over.
+            If the position cannot be played on, the game is over, or more plies are left than a game has.
         """
-        board = Board(self.variant, position)
-        outcome = board.outcome()
-        if outcome is not None and not (
-            outcome.termination == "no_moves" and self.variant.rules.no_moves == "side_to_move_loses"
-        ):
-            raise InputError(f"position '{position}': the game is over, {outcome.winner or 'nobody'} has won")
-        limit = self.variant.rules.move_limit if plies_left is None else plies_left
-        return _Question(self, position, limit, all_wins, stuck=outcome is not None).answer()
+        self._question = None
+        stuck = is_lost_at_once(self.variant, position)
+        most = self.variant.rules.move_limit
+        if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
+            raise InputError(f"{plies_left} plies left: a game of {self.variant.name} has {most} at most")
+        limit = most if plies_left is None else plies_left
+        self._question = _Question(self, position, limit, all_wins, stuck)
+        return self._question.answer()
+
+
+def is_lost_at_once(variant: Variant, position: Position) -> bool:
+    """Return whether the side to move has no move, and thereby lost.
+
+    Raises
+    ------
+    InputError
+        If the position cannot be played on, or the game is over.
+
+    Examples
+    --------
+    >>> from tablut.position import Position
+    >>> from tablut.variants import load_variant
+    >>> is_lost_at_once(load_variant("ashton-5-4v0"), Position.parse("5/2b2/1bKb1/2b2/5 w", 5))
+    True
+    """
+    outcome = Board(variant, position).outcome()
+    if outcome is None:
+        return False
+    if outcome.termination == "no_moves" and variant.rules.no_moves == "side_to_move_loses":
+        return True
+    raise InputError(f"position '{position}': the game is over, {outcome.winner or 'nobody'} has won")
 
 
 class _Question:
@@ -192,7 +220,7 @@ class _Question:
             if all(side.exhausted for side in self.sides.values()):
                 if self.limit is not None and self.limit <= MOST_PLIES:
                     return self._solution("proved", Verdict("draw", None))
-                return self._unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
+                return self.unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
             if not listed and self.budget.nodes > _LIST_AFTER:
                 listed = True
                 values = reachable_values(self.variant, self.words, self.limits.positions)
@@ -200,11 +228,12 @@ class _Question:
                 if known is not None:
                     return known
             if not self._step():
-                return self._unknown("the limits ran out")
+                return self.unknown("the limits ran out")
 
-    def _unknown(self, reason: str) -> Solution:
+    def unknown(self, reason: str) -> Solution:
         """Return what is proved when the distance is not: perhaps who wins, and both sides' bounds."""
-        winner = next((number for number, side in self.sides.items() if side.win_within is not None), None)
+        sides = list(self.sides.items())
+        winner = next((number for number, side in sides if side.win_within is not None), None)
         verdict = None if winner is None else Verdict("win" if winner == self.mover else "loss", None)
         return self._solution("unknown", verdict, reason=reason)
 
@@ -361,8 +390,8 @@ class _Question:
             elif dtm is not None:
                 bounds[name] = Bounds(dtm, dtm - 1)
             else:
-                assert side is not None, "only a search ends without an answer"
-                bounds[name] = Bounds(side.win_within, side.no_win_within)
+                # Interrupted before the search began, nothing is known.
+                bounds[name] = Bounds() if side is None else Bounds(side.win_within, side.no_win_within)
         return Solution(
             variant=self.variant,
             position=self.position,

@@ -14,7 +14,7 @@ import numpy as np
 
 from retrograde.puzzles.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
 from retrograde.puzzles.search.table import LONGEST, keep_values, new_table
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError
 from tablut.prober import MISSING
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ _SLICE = 500_000
 """Moves between two looks at the clock."""
 
 
+def _now() -> float:
+    """Return the time by which limits and reports go: the one place to leave out what compiling takes."""
+    return time.monotonic()
+
+
 class Budget:
     """What is left of the limits; shared by all searches that serve one question.
 
@@ -42,18 +47,18 @@ class Budget:
     def __init__(self, limits: Limits) -> None:
         self.nodes = 0
         self._most = limits.nodes
-        self._started = time.monotonic()
+        self._started = _now()
         self._deadline = None if limits.seconds is None else self._started + limits.seconds
 
     @property
     def seconds(self) -> float:
         """Wall time since the start."""
-        return time.monotonic() - self._started
+        return _now() - self._started
 
     @property
     def left(self) -> int:
         """Moves that may still be made; 0 when the time is up."""
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._deadline is not None and _now() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)
 
@@ -73,6 +78,11 @@ class WinSearch:
         Is spent.
     prober : Prober, optional
         Asked for the values of positions that it covers.
+
+    Raises
+    ------
+    MachineError
+        If there is no memory for the table.
 
     Attributes
     ----------
@@ -102,7 +112,11 @@ class WinSearch:
         self.move = 0
         self._prober = prober
         variant = engine.variant
-        self._table = new_table(memory_bytes, engine.tables.words)
+        try:
+            self._table = new_table(memory_bytes, engine.tables.words)
+        except MemoryError as error:
+            size = f"{memory_bytes / 2**20:,.0f} MiB"
+            raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error
         self._pending = np.zeros((4 * engine.tables.cells, engine.tables.words), dtype=np.uint64)
         # A position may be given with more soldiers than the start has.
         cells = variant.size**2

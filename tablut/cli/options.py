@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from tablut import files
 from tablut.errors import InputError
+from tablut.files import TEXT_BYTES
 from tablut.position import Position
 from tablut.variants import Variant, load_variant
 
@@ -28,22 +30,24 @@ PositionOption = Annotated[
 ]
 
 
-def read_text(source: str, what: str) -> str:
-    """Return the text of a file, or of standard input for ``-``.
+def read_text(source: str, what: str, most: int = TEXT_BYTES) -> str:
+    """Return the text of a file, or of standard input for ``-``: at most so many bytes.
 
     Raises
     ------
     InputError
-        Naming the file, if it cannot be read as text.
+        Naming the file, if it cannot be read as text, or is longer.
     """
-    if source == "-":
-        return sys.stdin.read()
+    if source != "-":
+        return files.read_text(Path(source), what, most)
     try:
-        return Path(source).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{what} {source!r}: {error.strerror}") from error
+        # No character is shorter than a byte, so no more than that is ever read.
+        text = sys.stdin.read(most + 1)
     except UnicodeDecodeError as error:
-        raise InputError(f"{what} {source!r}: not a UTF-8 text file") from error
+        raise InputError(f"{what} '-': not a UTF-8 text") from error
+    if len(text) > most:
+        raise InputError(f"{what} '-': has more than {most:,} characters, the most that is read")
+    return text
 
 
 def position_text(source: str) -> str:

@@ -121,10 +121,10 @@ class NaiveGame:
         for row, content in enumerate(rows):
             file, digits = 0, ""
             for letter in content + "/":
-                if letter.isdigit():
+                if letter in "0123456789":
                     digits += letter
                     continue
-                file, digits = file + int(digits or "0"), ""
+                file, digits = file + int(digits[:4] or "0"), ""
                 if letter in "bwK":
                     pieces[file, self.size - 1 - row] = letter
                     file += 1

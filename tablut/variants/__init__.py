@@ -1,6 +1,6 @@
 """Rule sets as data: shipped or user-written TOML files become a frozen `Variant`."""
 
-from tablut.variants.library import load_variant, shipped_variants, variant_names
+from tablut.variants.library import load_variant, shipped_name, shipped_variants, variant_names
 from tablut.variants.model import Variant
 from tablut.variants.regions import Camp, Regions
 from tablut.variants.rules import Rules, rule_fields
@@ -12,6 +12,7 @@ __all__ = [
     "Variant",
     "load_variant",
     "rule_fields",
+    "shipped_name",
     "shipped_variants",
     "variant_names",
 ]

@@ -14,7 +14,7 @@ from tablut.variants.schema import parse_variant
 if TYPE_CHECKING:
     from tablut.variants.model import Variant
 
-__all__ = ["load_variant", "shipped_variants", "variant_names"]
+__all__ = ["load_variant", "shipped_name", "shipped_variants", "variant_names"]
 
 _DATA = resources.files("tablut.variants") / "data"
 
@@ -43,6 +43,25 @@ def variant_names() -> tuple[str, ...]:
 def shipped_variants() -> tuple[Variant, ...]:
     """Return every variant that ships with the package, in the order of `variant_names`."""
     return tuple(load_variant(name) for name in variant_names())
+
+
+def shipped_name(variant: Variant) -> str | None:
+    """Return the name by which others find the same game: that of a variant that ships; None for rules of one's own.
+
+    Parameters
+    ----------
+    variant : Variant
+        Its own name plays no part: a user's file may be called after a shipped one, and say something else.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> ashton = load_variant("ashton")
+    >>> shipped_name(ashton), shipped_name(replace(ashton, rules=load_variant("leiden").rules))
+    ('ashton', None)
+    """
+    own = [variant.name] if variant.name in variant_names() else []
+    return next((name for name in (*own, *variant_names()) if load_variant(name).same_game(variant)), None)
 
 
 @cache
