@@ -321,10 +321,11 @@ def _pairs(proofs: Sequence[Proof]) -> list[tuple[Proof, Proof]]:
 def _beyond(rng: random.Random, proof: Proof, longer: Proof) -> tuple[str, str]:
     """Return a proof of the game without a move limit, as if it were one of the game with it."""
     lines = [json.loads(line) for line in longer.text.splitlines()]
-    lines[0] = {**lines[0], "variant": proof.header["variant"], "rules": proof.header["rules"]}
+    claim = {key: lines[0][key] for key in ("position", "winner", "plies", "positions")}
+    lines[0] = {**proof.header, **claim}
     for key in lines[0]:
         if "left" in key:
-            lines[0][key] = rng.choice([lines[0][key], proof.header[key], lines[0]["plies"], 10**6])
+            lines[0][key] = rng.choice([None, proof.header[key], claim["plies"], 10**6])
     return _text(lines), f"the proof of {longer.header['position']} in {longer.header['plies']} plies"
 
 

@@ -53,7 +53,8 @@ def damage_trial(part: str, specimen: Specimen, seed: str) -> Trial:
         final = worst([verdict for verdict, _, _ in found])
         verdict, command, detail = next(entry for entry in found if entry[0] is final)
         what = "; ".join(text for _, text in said) + f"; tablut {command}"
-        return Trial(part, specimen.name, said[0][0], seed, what, verdict, detail, round(time.monotonic() - began, 3))
+        kind = said[0][0] if len(said) == 1 else "two damages"
+        return Trial(part, specimen.name, kind, seed, what, verdict, detail, round(time.monotonic() - began, 3))
 
 
 def _drawn(rng: random.Random, specimen: Specimen) -> list[Question]:
