@@ -141,7 +141,7 @@ def _judged(ended: Run, text: str, proof: Proof) -> tuple[Verdict, str]:
     if (bad := crash(ended)) is not None:
         return bad, tail(ended)
     if ended.code == 1:
-        return Verdict.NAMED, ""
+        return Verdict.NAMED, "checked, and proves nothing"
     if ended.code in (2, 74):
         line = one_line(ended)
         return (Verdict.NAMED, "") if line is not None and "made.jsonl" in line else (Verdict.UNNAMED, tail(ended))
@@ -344,7 +344,7 @@ def _forged(rng: random.Random, proof: Proof) -> tuple[str, str]:
     root = random_position(rng, variant.terrain, men=rng.choice([2, 2, 3, 4, 6, 9]))[1]
     if rng.random() < 0.3:
         root = _stuck(rng, variant.terrain, truth) or root
-    plies = rng.choice([0, 0, 1, 1, 2, 3, 3, 5, 8, 10**12])
+    plies = rng.choice([0, 0, 1, 1, 2, 3, 3, 5, 8, 40, 999, 10**12])
     game = truth.game
     strategy: dict[str, list[Any]] = {}
     waiting, seen = [(game.read(root), min(plies, 50))], set()
