@@ -24,6 +24,7 @@ from retrograde.tiers import generations, tier_graph
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex
 from tablut.scheduling import open_scheduler
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.store import Store
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["TierTask", "build_tablebase", "build_tier"]
 
@@ -65,7 +66,7 @@ class TierTask(NamedTuple):
 
 def build_tablebase(
     root: Path | str,
-    variant: Variant,
+    variant: VariantLike,
     men: int,
     *,
     threads: int = 1,
@@ -79,7 +80,7 @@ def build_tablebase(
     ----------
     root : Path or str
         The store; made if it is missing.
-    variant : Variant
+    variant : Variant, str or path-like
         The game.
     men : int
         Most men, the king counted.
@@ -111,6 +112,7 @@ def build_tablebase(
     ...     build_tablebase(folder + "/base", load_variant("brandubh-5-4v0"), men=3).tiers()
     [(1, 0), (2, 0)]
     """
+    variant = as_variant(variant)
     order = generations(tier_graph(variant, men))
     store = create(root, variant, [material for tiers in order for material in tiers])
     tell = advanced or (lambda _: None)

@@ -11,11 +11,12 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from tablut.rules import NaiveGame
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["PlainSolution", "plain_solution"]
 
@@ -42,12 +43,12 @@ class PlainSolution(NamedTuple):
         return self.wins.get(text, 0) or (-self.losses[text] - 1 if text in self.losses else 0)
 
 
-def plain_solution(variant: Variant, roots: Iterable[str] | None = None) -> PlainSolution:
+def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> PlainSolution:
     """Return the values of all undecided positions that some positions reach.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         A small board, or few men.
     roots : iterable of str, optional
         One-line texts of undecided positions; by default the start.
@@ -59,6 +60,7 @@ def plain_solution(variant: Variant, roots: Iterable[str] | None = None) -> Plai
     >>> found.value("5/5/5/1b1K1/5 b")
     -3
     """
+    variant = as_variant(variant)
     game = NaiveGame(variant)
     queue = deque(game.write(game.read(root)) for root in roots or [variant.start_position])
     known = set(queue)

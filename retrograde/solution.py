@@ -23,10 +23,12 @@ from retrograde.tiers import generations, tier_graph
 from symmetry import stabiliser
 from tablut.board import Board
 from tablut.errors import InputError
+from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
 from tablut.notation import diagram_cells
 from tablut.position import Position
 from tablut.prober import Verdict, verdict_of
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +39,11 @@ if TYPE_CHECKING:
     from retrograde.kernels.workspace import Workspace
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
+    from tablut.formats.reading import PositionLike
     from tablut.indexing.tiers import TierIndex
     from tablut.position import Move
     from tablut.prober import Wdl
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Counts", "Deepest", "SolvedGame", "memory_needed", "solve_game"]
 
@@ -154,14 +157,20 @@ class SolvedGame:
             positions[: len(counts.positions)] += counts.positions
         return Counts(classes, positions)
 
-    def probe(self, position: Position) -> Verdict:
+    def probe(self, position: PositionLike) -> Verdict:
         """Return the value of an undecided position of the game, reached or not.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            Its history plays no part.
 
         Raises
         ------
         InputError
             If it is none.
         """
+        position = as_position(position, self.variant)
         material = position.material
         if material not in self._solver.items:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
@@ -172,12 +181,13 @@ class SolvedGame:
         code = item & ~DECIDED if item & DECIDED else 0
         return verdict_of((-(code >> 1) - 1 if code & 1 else code >> 1) if code else 0, unforced=self.unforced)
 
-    def line(self, position: Position) -> tuple[Move, ...]:
+    def line(self, position: PositionLike) -> tuple[Move, ...]:
         """Return best play from a position to the end of the game; nothing if neither side can force it."""
         moves: list[Move] = []
-        verdict = self.probe(position)
+        here = as_position(position, self.variant)
+        verdict = self.probe(here)
         while verdict.dtm:
-            move, verdict, position = self._best(position, verdict)
+            move, verdict, here = self._best(here, verdict)
             moves.append(move)
         return tuple(moves)
 
@@ -233,7 +243,7 @@ def _scores(items: NDArray[np.uint16]) -> NDArray[np.int8]:
     return np.where(items & DECIDED == 0, 0, np.where(items & 1, -1, 1)).astype(np.int8)
 
 
-def memory_needed(variant: Variant) -> int:
+def memory_needed(variant: VariantLike) -> int:
     """Return about how many bytes the solution of a variant takes.
 
     Examples
@@ -242,16 +252,17 @@ def memory_needed(variant: Variant) -> int:
     >>> memory_needed(load_variant("ashton-5-4v2")) < 2**28 < memory_needed(load_variant("brandubh"))
     True
     """
+    variant = as_variant(variant)
     order = len(stabiliser(variant.symmetries, diagram_cells(variant.start)))
     return _BYTES * PlacementIndex(variant).size // order
 
 
-def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], None] | None = None) -> SolvedGame:
+def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None) -> SolvedGame:
     """Solve all positions that the start of a variant reaches.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         A reduced board: see `memory_needed`.
     threads : int
         Number of threads.
@@ -265,6 +276,7 @@ def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], 
     >>> solved.total("white").totals(up_to_symmetry=True), solved.total("black").totals(up_to_symmetry=True)
     ((8525, 0, 286), (2565, 0, 6142))
     """
+    variant = as_variant(variant)
     tell = advanced or (lambda _: None)
     group = stabiliser(variant.symmetries, diagram_cells(variant.start))
     materials = [material for tiers in generations(tier_graph(variant)) for material in tiers]

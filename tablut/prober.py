@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from tablut.errors import InputError, TablutError
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from tablut.indexing.values import TierValues
     from tablut.position import Position
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = [
     "MISSING",
@@ -136,12 +137,12 @@ class TierProber(Prober, Protocol):
         """
 
 
-def find_prober(variant: Variant, store: Path | None = None) -> Prober | None:
+def find_prober(variant: VariantLike, store: Path | None = None) -> Prober | None:
     """Return what can be probed about a variant.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set; its values must be those of exactly these rules.
     store : Path, optional
         A tablebase; by default what ships with the installed packages.
@@ -156,6 +157,7 @@ def find_prober(variant: Variant, store: Path | None = None) -> Prober | None:
     InputError
         If a store is named that no installed package can probe for the variant.
     """
+    variant = as_variant(variant)
     for entry in entry_points(group="tablut.probers"):
         prober: Prober | None = entry.load()(variant, store)
         if prober is not None:

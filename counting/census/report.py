@@ -16,12 +16,13 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.results import ExactInt, Result
 from tablut.scheduling import open_scheduler
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tablut.scheduling import Scheduler
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["CensusReport", "FullCheck", "MaterialPair", "NextPly", "Ply", "census"]
 
@@ -188,7 +189,7 @@ class CensusReport(Result):
 
 
 def census(
-    variant: Variant,
+    variant: VariantLike,
     *,
     plies: int | None = None,
     full: bool = False,
@@ -204,7 +205,7 @@ def census(
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         Any rule set.
     plies : int, optional
         How many plies; all by default, which small boards alone allow.
@@ -244,6 +245,7 @@ def census(
     >>> [ply.new for ply in report.plies], [ply.new_classes for ply in report.plies]
     ([1, 56, 4408, 128008], [1, 7, 551, 16002])
     """
+    variant = as_variant(variant)
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
     watcher = Silent() if observer is None else observer

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tablut.errors import InputError
 from tablut.files import excerpt
 from tablut.rules.naive import NaiveGame
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tablut.rules.naive import NaiveMove, NaivePosition
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Checked", "StrategyCheck", "check_strategy", "wins_within"]
 
@@ -96,7 +97,7 @@ class StrategyCheck:
 
     def __init__(
         self,
-        variant: Variant,
+        variant: VariantLike,
         position: str,
         winner: Literal["white", "black"],
         plies: int,
@@ -106,6 +107,7 @@ class StrategyCheck:
         most_plies: int = 20_000,
         most_failures: int = 10,
     ) -> None:
+        variant = as_variant(variant)
         self.game = NaiveGame(variant)
         self.winner = winner
         self.loser = "black" if winner == "white" else "white"
@@ -283,7 +285,7 @@ class StrategyCheck:
         return _Open(position, iter(moves), plies, mine) if plies > 0 else False
 
 
-def wins_within(variant: Variant, position: str, winner: Literal["white", "black"], plies: int) -> bool:
+def wins_within(variant: VariantLike, position: str, winner: Literal["white", "black"], plies: int) -> bool:
     """Return whether a side can force a win within so many plies, by trying everything in plain Python.
 
     The naive twin of `retrograde.puzzles.win_search.WinSearch.within`.
@@ -305,7 +307,7 @@ def wins_within(variant: Variant, position: str, winner: Literal["white", "black
 
 
 def check_strategy(
-    variant: Variant,
+    variant: VariantLike,
     position: str,
     winner: Literal["white", "black"],
     plies: int,
@@ -319,7 +321,7 @@ def check_strategy(
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     position : str
         One-line text of the root, as the toolkit writes it.

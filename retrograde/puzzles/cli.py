@@ -14,9 +14,8 @@ from retrograde.puzzles.cli_solve import (
     StoreOption,
     find_tablebase,
     solve_command,
-    warn_impossible,
 )
-from tablut.cli.options import VariantOption, read_text
+from tablut.cli.options import VariantOption, read_text, warn_if_impossible
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
 from tablut.cli.shell import EXIT_INTERRUPTED
 from tablut.errors import InputError
@@ -208,7 +207,7 @@ def check_command(
         )
     except InputError as error:
         raise InputError(f"proof {excerpt(file)}: {error}") from error
-    warn_impossible(rules, Position.parse(proof.position, rules.size), f"proof {excerpt(file)}")
+    warn_if_impossible(rules, Position.parse(proof.position, rules.size), f"proof {excerpt(file)}")
     interrupted = False
     try:
         checked = interruptible(check.run)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablut.cli.options import PositionOption, read_position, read_text
+from tablut.cli.options import PositionOption, read_position, read_text, warn_if_impossible
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
 from tablut.cli.shell import EXIT_INTERRUPTED
 from tablut.errors import InputError
@@ -37,7 +37,6 @@ __all__ = [
     "StoreOption",
     "find_tablebase",
     "solve_command",
-    "warn_impossible",
 ]
 
 NodesOption = Annotated[
@@ -214,15 +213,6 @@ def find_tablebase(variant: Variant, store: Path | None) -> Prober | None:
     return find_prober(variant, store)
 
 
-def warn_impossible(variant: Variant, position: Position, where: str) -> None:
-    """Say on standard error why no game leads to a position, if there are reasons."""
-    from tablut.status import MEANINGS, position_status
-
-    reasons = [MEANINGS[flag] for flag in position_status(variant, position)]
-    if reasons:
-        typer.echo(f"tablut: warning: {where}: no game leads to the position: {', '.join(reasons)}", err=True)
-
-
 def _prove(variant: Variant, solution: Solution, limits: Limits, most: int, plies_left: int | None) -> Certificate:
     from retrograde.puzzles.certificate import build_certificate
     from retrograde.puzzles.win_search import Budget, WinSearch
@@ -359,7 +349,7 @@ def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant])
         except InputError as error:
             raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
     for puzzle in puzzles:
-        warn_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
+        warn_if_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
 
 
 def _file_reply(file: str, results: list[PuzzleResult], interrupted: bool, total: int) -> Reply:

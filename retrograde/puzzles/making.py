@@ -25,7 +25,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.variants import shipped_name
+from tablut.variants import as_variant, shipped_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retrograde.puzzles.solution import Solution
     from tablut.indexing import Tier
     from tablut.position import Position, Side
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["Made", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of", "stem"]
 
@@ -61,7 +61,7 @@ class Made(NamedTuple):
 
 
 def from_self_play(
-    variant: Variant,
+    variant: VariantLike,
     *,
     count: int,
     seed: int,
@@ -76,7 +76,7 @@ def from_self_play(
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     count : int
         How many to make.
@@ -95,6 +95,7 @@ def from_self_play(
     tell : callable, optional
         Is told after each game what there is so far.
     """
+    variant = as_variant(variant)
     solver = Solver(variant, limits)
     engine = engine_for(variant)
     known: set[Board] = set()
@@ -140,7 +141,7 @@ def from_self_play(
 
 
 def from_placements(
-    variant: Variant,
+    variant: VariantLike,
     *,
     count: int,
     seed: int,
@@ -156,6 +157,7 @@ def from_placements(
     Parameters are those of `from_self_play`; ``samples`` placements are looked at, with at
     most ``men`` pieces, the king counted, and at least one attacker more than defenders.
     """
+    variant = as_variant(variant)
     engine = engine_for(variant)
     solver = Solver(variant, limits)
     tiers = [

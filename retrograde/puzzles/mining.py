@@ -23,6 +23,7 @@ from tablut.indexing.tier_kernels import TierTables, tier_tables, unrank_entries
 from tablut.position import Position
 from tablut.prober import MISSING
 from tablut.rules.outcome import OUTCOMES
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from retrograde.puzzles.solution import Limits
     from tablut.engine import Engine
     from tablut.prober import Prober
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["from_tablebase"]
 
@@ -140,7 +141,7 @@ def _best(one: _Found, other: _Found, most: int) -> _Found:
 
 
 def from_tablebase(
-    variant: Variant,
+    variant: VariantLike,
     prober: Prober,
     *,
     count: int,
@@ -157,7 +158,7 @@ def from_tablebase(
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     prober : Prober
         The tablebase.
@@ -183,6 +184,7 @@ def from_tablebase(
     InputError
         If the tablebase covers nothing of the variant.
     """
+    variant = as_variant(variant)
     engine = engine_for(variant)
     materials = [
         (tier.attackers, tier.defenders)

@@ -32,18 +32,21 @@ from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.formats.reading import as_position
 from tablut.position import Move
 from tablut.prober import Verdict
 from tablut.rules.outcome import OUTCOMES
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine import Engine
+    from tablut.formats.reading import PositionLike
     from tablut.position import Position
     from tablut.prober import Prober
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Solver", "is_lost_at_once", "solve"]
 
@@ -98,7 +101,8 @@ class Solver:
     ('proved', 'loss', 6, 'white')
     """
 
-    def __init__(self, variant: Variant, limits: Limits | None = None, prober: Prober | None = None) -> None:
+    def __init__(self, variant: VariantLike, limits: Limits | None = None, prober: Prober | None = None) -> None:
+        variant = as_variant(variant)
         self.variant = variant
         self.limits = limits or Limits()
         self.prober = prober
@@ -109,12 +113,12 @@ class Solver:
         """Return what is proved of the position that another thread is solving; None if it has not begun."""
         return None if self._question is None else self._question.unknown(reason)
 
-    def solve(self, position: Position, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
+    def solve(self, position: PositionLike, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
         """Return the solution of a position.
 
         Parameters
         ----------
-        position : Position
+        position : Position, Board or str
             On a board of the variant's size.
         plies_left : int, optional
             Plies before the game is drawn; by default the variant's move limit.
@@ -127,16 +131,17 @@ class Solver:
             If the position cannot be played on, the game is over, or more plies are left than a game has.
         """
         self._question = None
-        stuck = is_lost_at_once(self.variant, position)
+        asked = as_position(position, self.variant)
+        stuck = is_lost_at_once(self.variant, asked)
         most = self.variant.rules.move_limit
         if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
             raise InputError(f"{plies_left} plies left: a game of {self.variant.name} has {most} at most")
         limit = most if plies_left is None else plies_left
-        self._question = _Question(self, position, limit, all_wins, stuck)
+        self._question = _Question(self, asked, limit, all_wins, stuck)
         return self._question.answer()
 
 
-def is_lost_at_once(variant: Variant, position: Position) -> bool:
+def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
     """Return whether the side to move has no move, and thereby lost.
 
     Raises
@@ -151,12 +156,13 @@ def is_lost_at_once(variant: Variant, position: Position) -> bool:
     >>> is_lost_at_once(load_variant("ashton-5-4v0"), Position.parse("5/2b2/1bKb1/2b2/5 w", 5))
     True
     """
-    outcome = Board(variant, position).outcome()
+    board = Board(variant, position)
+    outcome = board.outcome()
     if outcome is None:
         return False
-    if outcome.termination == "no_moves" and variant.rules.no_moves == "side_to_move_loses":
+    if outcome.termination == "no_moves" and board.variant.rules.no_moves == "side_to_move_loses":
         return True
-    raise InputError(f"position '{position}': the game is over, {outcome.winner or 'nobody'} has won")
+    raise InputError(f"position '{board.position}': the game is over, {outcome.winner or 'nobody'} has won")
 
 
 class _Question:
@@ -411,8 +417,8 @@ class _Question:
 
 
 def solve(
-    variant: Variant,
-    position: Position,
+    variant: VariantLike,
+    position: PositionLike,
     *,
     limits: Limits | None = None,
     prober: Prober | None = None,
@@ -423,10 +429,9 @@ def solve(
 
     Examples
     --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> found = solve(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b1K1b/5/2b2 w", 5))
+    >>> found = solve("ashton-5-4v0", "2b2/5/b1K1b/5/2b2 w")
     >>> found.status, found.wdl, found.dtm, [str(move) for move in found.winning_moves]
     ('proved', 'win', 3, ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4'])
     """
+    variant = as_variant(variant)
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)

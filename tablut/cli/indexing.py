@@ -11,6 +11,7 @@ from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Reply, command
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.indexing import PlacementIndex
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, load_variant
@@ -59,9 +60,9 @@ def unrank_command(
     """Return the undecided placement of a rank."""
     rules = load_variant(variant)
     if side not in (None, "w", "b"):
-        raise InputError(f"side {side!r}: expected w or b")
-    if not (rank.isascii() and rank.isdigit()):
-        raise InputError(f"rank {rank!r}: expected a decimal number")
+        raise InputError(f"side {excerpt(side or '')}: expected w or b")
+    if not (rank.isascii() and rank.isdecimal()):
+        raise InputError(f"rank {excerpt(rank)}: expected a decimal number")
     # Longer than any rank: not worth the conversion, which Python refuses for thousands of digits.
     number = int(rank) if len(rank) < 100 else 10**100
     to_move = side or rules.rules.first[0]

@@ -89,8 +89,8 @@ def push_and_tell(board: Board, text: str) -> MoveResult:
     return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
 
 
-def _board(variant: str, position: str | None) -> Board:
-    return Board(variant, read_position(position, variant))
+def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
+    return Board(variant, read_position(position, variant, judged=judged))
 
 
 @command
@@ -102,7 +102,7 @@ def show_command(
     ] = None,
 ) -> Reply:
     """Draw a position."""
-    board = _board(variant, position)
+    board = _board(variant, position, judged=False)
     if svg is not None:
         from tablut.svg import board as draw_svg
 
@@ -172,7 +172,10 @@ def _show_moves(console: Console, result: _Moves) -> None:
 
 @command
 def apply_command(
-    moves: Annotated[list[str], typer.Argument(metavar="MOVES...", help="Such as e4-e7, e4e7 or e4-e7xe8.")],
+    moves: Annotated[
+        list[str],
+        typer.Argument(metavar="MOVES...", help="Such as e4-e7, e4e7 or e4-e7xe8, or as another program writes them."),
+    ],
     variant: VariantOption = "ashton",
     position: PositionOption = None,
 ) -> Reply:
@@ -200,7 +203,7 @@ def apply_command(
 @command
 def status_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
     """Say why a position is impossible: every reason."""
-    board = _board(variant, position)
+    board = _board(variant, position, judged=False)
     result = _Status(
         variant=board.variant.name,
         position=str(board.position),

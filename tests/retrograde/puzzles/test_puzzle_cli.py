@@ -316,7 +316,7 @@ def test_impossible_positions_are_told(capsys: pytest.CaptureFixture[str], tmp_p
     file.write_text("1bbb1/5/b1K1b/5/2b2 w; id=crowd; variant=brandubh-5-4v0\n")
     assert run(["puzzle", "solve", str(file), *SMALL]) in (0, 3)
     error = capsys.readouterr().err
-    assert error.startswith("tablut: warning: puzzle 'crowd': no game leads to the position")
+    assert error.startswith("tablut: warning: puzzle 'crowd': is impossible in brandubh-5-4v0: ")
     assert "more attackers" in error
 
 

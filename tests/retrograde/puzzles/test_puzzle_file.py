@@ -48,7 +48,7 @@ def test_stipulations_round_trip(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("nonsense", "expected w or b"),
+        ("nonsense", "the side to move is missing"),
         (f"{START}; id", "expected name=value"),
         (f"{START}; id=a; id=b", "occurs twice"),
         (f"{START}; stipulation=white wins in 0", "expected 'white wins in 5'"),
