@@ -138,8 +138,8 @@ def _without(value: Any) -> Any:
 
 
 def one_line(run: Run) -> str | None:
-    """Return the one line of an error message; None if there is another number of lines."""
-    lines = [line for line in run.err.splitlines() if line.strip()]
+    """Return the one line of an error message; None if there is another number of lines. Warnings may precede it."""
+    lines = [line for line in run.err.splitlines() if line.strip() and not line.startswith("tablut: warning: ")]
     return lines[0] if len(lines) == 1 and lines[0].startswith("tablut: ") else None
 
 
