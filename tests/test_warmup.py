@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 # Boards of one, two and three words, other rules and other options than the cases of the warmup have.
 SCRIPT = """
 import contextlib, io, json, shlex, sys, tempfile
@@ -67,6 +69,7 @@ def test_after_it_no_command_needs_another_kernel():
     assert found["kernels"] > 30
 
 
+@pytest.mark.slow
 def test_a_second_one_only_loads():
     runs = [
         subprocess.run([sys.executable, "-m", "tablut", "warmup", "--json"], capture_output=True, text=True, check=True)
