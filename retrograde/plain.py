@@ -31,12 +31,15 @@ class PlainSolution(NamedTuple):
     losses : dict of str to int
         Likewise, for those that it loses.
     open : set of str
-        The rest: neither side can force a win.
+        The rest: neither side can force a win, or only one that a move limit leaves no room for.
+    plies : dict of str to int
+        For every position, the fewest plies in which the roots reach it.
     """
 
     wins: dict[str, int]
     losses: dict[str, int]
     open: set[str]
+    plies: dict[str, int]
 
     def value(self, text: str) -> int:
         """Return the value of a position: n > 0 a win in n plies, n < 0 a loss in -n - 1, 0 not forced."""
@@ -44,7 +47,9 @@ class PlainSolution(NamedTuple):
 
 
 def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> PlainSolution:
-    """Return the values of all undecided positions that some positions reach.
+    """Return the values of all undecided positions that some positions reach, each the first of its game.
+
+    Under a move limit wins are looked for only as far as the limit goes.
 
     Parameters
     ----------
@@ -61,9 +66,9 @@ def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> 
     -3
     """
     variant = as_variant(variant)
-    game = NaiveGame(variant)
+    game, limit = NaiveGame(variant), variant.rules.move_limit
     queue = deque(game.write(game.read(root)) for root in roots or [variant.start_position])
-    known = set(queue)
+    plies = dict.fromkeys(queue, 0)
     children: dict[str, list[str]] = {}
     wins: dict[str, int] = {}
     # Moves that end the game and lose it, under rules that know such.
@@ -77,8 +82,8 @@ def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> 
             if result.outcome is None:
                 child = game.write(result.position)
                 children[text].append(child)
-                if child not in known:
-                    known.add(child)
+                if child not in plies:
+                    plies[child] = plies[text] + 1
                     queue.append(child)
             elif (result.outcome.winner or " ")[0] == position.side:
                 wins[text] = 1
@@ -90,7 +95,7 @@ def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> 
     distance = 1
     news = True
     # Every value from 2 on follows from one that is less by one: a distance without news is the last.
-    while news or distance <= 2:
+    while (news or distance <= 2) and (limit is None or distance <= limit):
         new_wins, new_losses, left = [], [], []
         for text in pending:
             if any(losses.get(child) == distance - 1 for child in children[text]):
@@ -105,4 +110,4 @@ def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> 
         losses.update(dict.fromkeys(new_losses, distance))
         pending = left
         distance += 1
-    return PlainSolution(wins, losses, set(pending))
+    return PlainSolution(wins, losses, set(pending), plies)

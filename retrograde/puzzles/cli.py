@@ -15,9 +15,9 @@ from retrograde.puzzles.cli_solve import (
     find_tablebase,
     solve_command,
 )
+from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import VariantOption, read_text, warn_if_impossible
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
-from tablut.cli.shell import EXIT_INTERRUPTED
 from tablut.errors import InputError
 from tablut.files import excerpt, write_text
 from tablut.machine import check_memory
@@ -25,8 +25,9 @@ from tablut.results import Result
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress, TaskID
+
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
 
@@ -163,14 +164,16 @@ def _set_total(display: Progress, task: TaskID, total: int) -> None:
     display.reset(task, total=total)
 
 
-def _show_made(console: Console, result: _Made) -> None:
+def _show_made(console: PeopleConsole, result: _Made) -> None:
     from rich.text import Text
 
     for line in result.puzzles:
         console.print(Text(line), soft_wrap=True)
     where = f", written to {result.file}" if result.file else ""
     head = "interrupted: " if result.interrupted else ""
-    told = f"# {head}{len(result.puzzles)} of {result.asked} from {result.examined:,} positions{where}"
+    told = (
+        f"# {result.variant}: {head}{len(result.puzzles)} of {result.asked} from {result.examined:,} positions{where}"
+    )
     console.print(Text(told, style="dim"), soft_wrap=True)
 
 
@@ -236,7 +239,7 @@ def check_command(
     return Reply(result, lambda console: _show_checked(console, result), code)
 
 
-def _show_checked(console: Console, result: _Checked) -> None:
+def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     from rich.text import Text
 
     def say(text: str, mark: str = "", style: str = "") -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tablut.cli.completion import variant_names_from
+from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import PositionOption, read_position, read_text, warn_if_impossible
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
-from tablut.cli.shell import EXIT_INTERRUPTED
 from tablut.errors import InputError
 from tablut.files import excerpt, write_text
 from tablut.machine import check_memory
@@ -22,11 +23,10 @@ from tablut.variants import Variant, load_variant
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rich.console import Console
-
     from retrograde.puzzles.certificate import Certificate
     from retrograde.puzzles.puzzle_file import Puzzle
     from retrograde.puzzles.solution import Limits, Solution
+    from tablut.cli.people import PeopleConsole
     from tablut.prober import Prober
 
 __all__ = [
@@ -119,12 +119,22 @@ class PuzzleFile(Result):
     puzzles: list[PuzzleResult]
 
 
+def _sources_from(incomplete: str) -> list[str]:
+    """Return what ships and begins so: files, and once something is typed, puzzles."""
+    from retrograde.puzzles.collection import COLLECTION, collection_names, shipped_ids
+
+    names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
+    return [name for name in names if name.startswith(incomplete)]
+
+
 @command
 def solve_command(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]", help="A puzzle file, or one that ships (collection, ashton, mcgill …), or a puzzle's id."
+            metavar="[FILE]",
+            help="A puzzle file, or one that ships (collection, ashton, mcgill …), or a puzzle's id.",
+            autocompletion=_sources_from,
         ),
     ] = None,
     variant: Annotated[
@@ -134,6 +144,7 @@ def solve_command(
             "-v",
             metavar="NAME|FILE",
             help="A shipped rule set, or a TOML file. [default: what the puzzles name, else ashton]",
+            autocompletion=variant_names_from,
         ),
     ] = None,
     position: PositionOption = None,
@@ -268,7 +279,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
     return lines
 
 
-def _show(console: Console, variant: Variant, solution: Solution, result: _Solved) -> None:
+def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: _Solved) -> None:
     from rich.text import Text
 
     from tablut.cli.draw import draw_board, legend
@@ -379,7 +390,7 @@ def _claim(puzzle: Puzzle) -> str:
     return claim
 
 
-def _show_file(console: Console, result: PuzzleFile, total: int) -> None:
+def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
     from rich.text import Text
 
     colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}

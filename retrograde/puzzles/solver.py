@@ -8,7 +8,7 @@ ends the search for the other side.
 
 A draw is proved by a tablebase, by a list of everything reachable
 (`retrograde.puzzles.exhaustion`), or by the move limit of the variant: when neither
-side wins within the plies that are left.
+side wins within the plies that are left. (It is ``unresolved`` where repetition loses.)
 
 Values are those of a position without history, as the first of its game. Where
 repetition is a draw or no rule, that is the value. Where it loses for the mover,
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from retrograde.puzzles.exhaustion import may_be_listed, reachable_values
+from retrograde.puzzles.exhaustion import may_be_listed, reachable_values, unforced
 from retrograde.puzzles.search.proof_numbers import MOST_PLIES
 from retrograde.puzzles.solution import Bounds, Limits, Solution, Source
 from retrograde.puzzles.values import first_moves, known_line, known_value
@@ -204,7 +204,7 @@ class _Question:
         if verdict is None or moves is None:
             return None
         if verdict.dtm is not None and self.limit is not None and verdict.dtm > self.limit:
-            verdict = Verdict("draw", None)
+            verdict = Verdict(unforced(self.variant), None)
         attaining = [known.move for known in moves if verdict.dtm is not None and known.verdict == verdict]
         later = [
             known.move
@@ -225,14 +225,16 @@ class _Question:
                 return self._won(winner)
             if all(side.exhausted for side in self.sides.values()):
                 if self.limit is not None and self.limit <= MOST_PLIES:
-                    return self._solution("proved", Verdict("draw", None))
-                return self.unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
-            if not listed and self.budget.nodes > _LIST_AFTER:
+                    return self._solution("proved", Verdict(unforced(self.variant), None))
+                if listed:
+                    return self.unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
+            if not listed and (self.budget.nodes > _LIST_AFTER or all(side.exhausted for side in self.sides.values())):
                 listed = True
                 values = reachable_values(self.variant, self.words, self.limits.positions)
                 known = None if values is None else self._from_values(values, "exhaustion")
                 if known is not None:
                     return known
+                continue
             if not self._step():
                 return self.unknown("the limits ran out")
 

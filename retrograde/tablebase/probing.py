@@ -13,9 +13,10 @@
 
 Values are exact and without history: those of a position that is the first of its game.
 What is neither won nor lost is a draw, or unresolved where a repetition loses the
-game for the mover. A move limit needs the number of plies made: a `Board` knows it, and
-a win or loss that it leaves no room for is a draw; a `Position`, and an array of positions,
-is answered as if there was no limit. Likewise only a board knows which of its moves repeat.
+game for the mover; so is a win or loss that a move limit leaves no room for. A `Board` knows how
+many plies were made; a `Position`, and each of an array, is the first of its game, with all
+plies left. Likewise only a board knows which of its moves repeat. The tables themselves hold
+distances without the limit: it is applied here.
 
 A position in which the side to move cannot move is lost in 0 plies. Under
 ``no_moves = either_after_ply`` a position whose other side cannot move counts as undecided too
@@ -38,7 +39,7 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.position import Position
-from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of
+from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of, within_limit
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -175,12 +176,20 @@ class Tablebase:
                     f"position '{position.position}': is of {position.variant.name}, the tablebase of another game, "
                     f"{self.variant.name}"
                 )
-            value, limit = self._value(position.position), self.variant.rules.move_limit
-            if limit is None or value == 0:
-                return value
-            return value if (value if value > 0 else -value - 1) <= limit - position.ply else 0
-        if not isinstance(position, Position):
-            position = as_position(position, self.variant)
+            place, plies = position.position, position.ply
+        else:
+            place, plies = position if isinstance(position, Position) else as_position(position, self.variant), 0
+        limit = self.variant.rules.move_limit
+        return within_limit(self.stored_value(place), None if limit is None else limit - plies)
+
+    def stored_value(self, position: Position) -> int:
+        """Return the value of an undecided position as the table has it, as if there was no move limit.
+
+        Returns
+        -------
+        int
+            See `tablut.prober.verdict_of`; raises as `probe`.
+        """
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
             raise InputError(f"position '{position}': is no position of {self.variant.name} with one king")

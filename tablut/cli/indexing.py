@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.draw import draw_board
@@ -17,8 +18,7 @@ from tablut.results import ExactInt, Result
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tablut.cli.people import PeopleConsole
     from tablut.position import Position
 
 __all__ = ["rank_command", "unrank_command"]
@@ -82,10 +82,10 @@ def _reply(variant: Variant, position: Position) -> Reply:
         ),
     )
 
-    def show(console: Console) -> None:
+    def show(console: PeopleConsole) -> None:
         console.print(draw_board(variant, position.rows()))
-        console.print(result.position, soft_wrap=True)
-        console.print(f"rank [bold]{result.rank}[/bold] of {result.size} undecided placements", soft_wrap=True)
-        console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}", soft_wrap=True)
+        console.print(f"{result.variant}  {result.position}", soft_wrap=True)
+        console.print(Text.assemble("rank ", (str(result.rank), "bold"), f" of {result.size} undecided placements"))
+        console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}")
 
     return Reply(result, show)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from tablut import files
+from tablut.cli.completion import variant_names_from
 from tablut.errors import InputError, input_failure
 from tablut.files import excerpt
 from tablut.formats import reading
@@ -31,7 +32,14 @@ __all__ = [
 ]
 
 VariantOption = Annotated[
-    str, typer.Option("--variant", "-v", metavar="NAME|FILE", help="A shipped rule set, or a TOML file.")
+    str,
+    typer.Option(
+        "--variant",
+        "-v",
+        metavar="NAME|FILE",
+        help="A shipped rule set, or a TOML file.",
+        autocompletion=variant_names_from,
+    ),
 ]
 PositionOption = Annotated[
     str | None,

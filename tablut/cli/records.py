@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.draw import draw_board
@@ -23,8 +24,7 @@ from tablut.results import Result
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tablut.cli.people import PeopleConsole
 __all__ = ["convert_command", "replay_command"]
 
 _RECORD_BYTES: Final = 8 << 20
@@ -189,9 +189,9 @@ def _draw_all(game: Replay, folder: Path) -> None:
         write_text(folder / f"ply-{number:0{width}}.svg", drawing)
 
 
-def _show(console: Console, game: Replay, result: _Replayed, drawn: list[int]) -> None:
+def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[int]) -> None:
     players = " against ".join(result.tags[name] for name in ("White", "Black") if name in result.tags)
-    console.print(f"[bold]{result.variant}[/bold]  {players}")
+    console.print(Text.assemble((result.variant, "bold"), "  ", players))
     for number in drawn:
         position = game.plies[number - 1].position if number else game.start
         console.print(f"\n{number}. {game.plies[number - 1].move}" if number else "\nstart")
@@ -202,8 +202,8 @@ def _show(console: Console, game: Replay, result: _Replayed, drawn: list[int]) -
         console.print(f"{first // 2 + 1:>3}. {pair}")
     console.print(ending(result.outcome) or f"{game.board.turn} to move")
     for note in result.notes:
-        console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+        console.print(note, style="dim", soft_wrap=True)
     for problem in result.problems:
-        console.print(f"[bold red]{problem}[/bold red]", soft_wrap=True)
+        console.print(problem, style="bold red", soft_wrap=True)
     if not result.problems:
         console.print(f"{len(result.moves)} moves, and every claim of the record holds")

@@ -106,7 +106,7 @@ def test_large_numbers_are_shown_whole(capsys, monkeypatch, deep_store: Path) ->
     monkeypatch.setattr(cli, "info_of", lambda store: info.model_copy(update={"tiers": [large]}))
     assert run(["tablebase", "info", str(deep_store)]) == 0
     shown = capsys.readouterr().out
-    assert "35,123,456,789  4,412,345,678" in shown
+    assert "positions: 35,123,456,789\nclasses: 4,412,345,678\n" in shown
     assert "…" not in shown
 
 
