@@ -24,5 +24,6 @@ COMMANDS = (
     "puzzle solve -v ashton-5-4v0 --nodes 100000",
     "puzzle solve -v ashton-5-4v0 --tablebase {folder}/tiers -p '5/1b3/2K2/5/b3b w' --nodes 100000",
     "puzzle solve --nodes 2000",
-    "puzzle make -n 1 -v brandubh-5-4v4 --games 4 --nodes 20000",
+    "puzzle make -n 1 -v ashton-5-4v0 --from placements --samples 50 --nodes 5000",
+    "puzzle make -n 1 -v brandubh --games 3 --nodes 5000",
 )

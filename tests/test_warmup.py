@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 # Boards of one, two and three words, other rules and other options than the cases of the warmup have.
 SCRIPT = """
 import contextlib, io, json, shlex, sys, tempfile
@@ -34,8 +36,8 @@ commands = [
     f"tablebase verify --threads 2 {folder}/tiers",
     "puzzle solve -v brandubh-5-4v0 --nodes 5000 --all-wins",
     "puzzle solve -v mcgill --nodes 5000",
-    "puzzle make -n 1 -v brandubh-5-4v0 --games 5 --nodes 5000",
-    "puzzle make -n 1 -v ashton-5-4v0 --from placements --samples 50 --nodes 5000",
+    "puzzle make -n 1 -v ashton --games 2 --nodes 2000",
+    "puzzle make -n 1 -v brandubh-5-4v0 --from placements --samples 50 --nodes 5000",
 ]
 found["new"] = {}
 for command in commands:
@@ -67,6 +69,7 @@ def test_after_it_no_command_needs_another_kernel():
     assert found["kernels"] > 30
 
 
+@pytest.mark.slow
 def test_a_second_one_only_loads():
     runs = [
         subprocess.run([sys.executable, "-m", "tablut", "warmup", "--json"], capture_output=True, text=True, check=True)
