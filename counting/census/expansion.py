@@ -23,9 +23,10 @@ import numpy as np
 from counting.census.buckets import FIXING
 from tablut.engine.canonical import ImageTables, table_entries
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import capture_directions, flat, judge, neighbour, toggle, toggle_captured
+from tablut.engine.kernels import capture_directions, judge, neighbour, toggle, toggle_captured
 from tablut.engine.packing import board_bits, king_width, unpack
 from tablut.engine.perft import mark_threats
+from tablut.engine.records import flat
 from tablut.engine.vector import least_images
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_MOVES_WHITE, UNDECIDED
 

@@ -10,8 +10,9 @@ from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.spaces import spaces
 from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
-from tablut.engine.kernels import count_moves, flat
+from tablut.engine.kernels import count_moves
 from tablut.engine.packing import board_bits, unpack
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

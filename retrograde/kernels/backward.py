@@ -27,7 +27,6 @@ from retrograde.kernels.workspace import (
     ROOM,
     Workspace,
     close_column,
-    flat_workspace,
     open_column,
     open_later_row,
 )
@@ -35,14 +34,14 @@ from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, kee
 from tablut.engine.kernels import (
     can_move,
     capture_directions,
-    flat,
     generate,
     judge,
     make,
     neighbouring_attackers,
     unmake,
 )
-from tablut.indexing.tier_kernels import TierTables, entry_of, flat_tiers, men_of, men_of_board, set_board
+from tablut.engine.records import flat
+from tablut.indexing.tier_kernels import TierTables, entry_of, men_of, men_of_board, set_board
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -361,7 +360,7 @@ def backward_pass(
     report : ndarray of int64, shape (CODES,)
         Receives how many parents were given each code, on top of what it has.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     back = pointer(reverse)
     own, others, addresses, told = pointer(items), pointer(parents), pointer(lower), pointer(report)
     trail_men = x.trail_men[tier]

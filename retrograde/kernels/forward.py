@@ -20,19 +20,19 @@ from retrograde.kernels.workspace import (
     KING,
     MARKED_TRAILS,
     Workspace,
-    flat_workspace,
     open_later_row,
     step_to,
 )
 from tablut.engine.jit import I64, inlined, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import flat, make, unmake
-from tablut.indexing.tier_kernels import TierTables, flat_tiers
+from tablut.engine.kernels import make, unmake
+from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.indexing.tier_kernels import TierTables
 
 __all__ = ["FULL", "LOSSES", "WINS", "forward_pass"]
 
@@ -257,7 +257,7 @@ def forward_pass(
     int
         Number of moves that led out of the index; anything but 0 is a defect.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     items, children, addresses, found = pointer(mine), pointer(theirs), pointer(lower), pointer(report)
     trail_men = x.trail_men[tier]
     final = DECIDED | ((limit + 2) << 1)

@@ -19,7 +19,6 @@ from retrograde.kernels.workspace import (
     RESIDUAL,
     Workspace,
     close_column,
-    flat_workspace,
     is_alias,
     next_run,
     open_column,
@@ -27,14 +26,15 @@ from retrograde.kernels.workspace import (
     step_to,
 )
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import can_move, flat, king_slide, make, unmake
-from tablut.indexing.tier_kernels import TierTables, flat_tiers
+from tablut.engine.kernels import can_move, king_slide, make, unmake
+from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.indexing.tier_kernels import TierTables
 
 __all__ = ["immediate_pass"]
 
@@ -229,7 +229,7 @@ def immediate_pass(
     int
         Number of moves that led out of the index; anything but 0 is a defect.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     own, addresses, found = pointer(items), pointer(lower), pointer(report)
     trail_men = x.trail_men[tier]
     w.head[ERRORS] = 0

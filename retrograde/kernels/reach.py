@@ -18,13 +18,13 @@ from retrograde.kernels.workspace import (
     KING,
     Workspace,
     close_column,
-    flat_workspace,
     open_column,
     open_row,
 )
 from tablut.engine.jit import I64, address_of, advance, called, keep, kernel, pointer
-from tablut.engine.kernels import flat, generate, make, unmake
-from tablut.indexing.tier_kernels import TierTables, entry_of, flat_tiers, men_of_board
+from tablut.engine.kernels import generate, make, unmake
+from tablut.engine.records import flat
+from tablut.indexing.tier_kernels import TierTables, entry_of, men_of_board
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def mark_children(
     int
         The number, or -1 if a move led out of the index.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     own, others, addresses = pointer(mine), pointer(theirs), pointer(lower)
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
     trail_men = x.trail_men[tier]
@@ -194,7 +194,7 @@ def count_values(
         Receive the numbers by code, on top of what they have; every class counts
         once, or as often as its orbit has positions.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     own, marked = pointer(items), pointer(marks)
     trail_men = x.trail_men[tier]
     by_king = tier * x.kings

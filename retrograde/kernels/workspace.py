@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, advance, called, inlined, pointer
+from tablut.engine.jit import I64, advance, called, inlined
 from tablut.engine.kernels import toggle
 from tablut.indexing.tier_kernels import (
     SCRATCH,
@@ -39,7 +39,6 @@ __all__ = [
     "STAMP",
     "Workspace",
     "close_column",
-    "flat_workspace",
     "is_alias",
     "new_workspace",
     "next_run",
@@ -168,39 +167,6 @@ def new_workspace(variant: Variant, defenders: int, trails: int = 0) -> Workspac
         masks=np.zeros(4 * size * choices, dtype=np.uint16),
         marks=np.zeros(cells * choices, dtype=np.uint8),
         sample=np.zeros(1, dtype=np.uint16),
-    )
-
-
-@inlined
-def flat_workspace(w: Workspace) -> Workspace:
-    """Return the workspace with flat pointers for arrays, as every function here takes it."""
-    return Workspace(
-        pointer(w.head),
-        pointer(w.leads),
-        pointer(w.numbers),
-        pointer(w.others),
-        pointer(w.scratch),
-        pointer(w.spot),
-        pointer(w.number),
-        pointer(w.black),
-        pointer(w.white),
-        pointer(w.spare_black),
-        pointer(w.spare_white),
-        pointer(w.board),
-        pointer(w.spare_board),
-        pointer(w.hop_stamp),
-        pointer(w.hop_base),
-        pointer(w.hop_number),
-        pointer(w.escapes),
-        pointer(w.seen),
-        pointer(w.traits),
-        pointer(w.sharp),
-        pointer(w.quiet),
-        pointer(w.run),
-        pointer(w.lines),
-        pointer(w.masks),
-        pointer(w.marks),
-        pointer(w.sample),
     )
 
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, inlined, pointer, popcount, scalar, trailing_zeros
-from tablut.engine.tables import Tables
+from tablut.engine.jit import I64, U64, inlined, popcount, scalar, trailing_zeros
 from tablut.rules.outcome import (
     KING_CAPTURED,
     KING_ESCAPED,
@@ -34,11 +33,12 @@ from tablut.rules.outcome import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tablut.engine.tables import Tables
+
 __all__ = [
     "can_move",
     "capture_directions",
     "count_moves",
-    "flat",
     "generate",
     "judge",
     "key_change",
@@ -47,38 +47,6 @@ __all__ = [
     "position_key",
     "unmake",
 ]
-
-
-@inlined
-def flat(t: Tables) -> Tables:
-    """Return the tables with flat pointers for arrays, as every other function here takes them."""
-    return Tables(
-        t.size,
-        t.cells,
-        t.words,
-        t.castle,
-        t.king_armed,
-        t.either_after_ply,
-        pointer(t.slides),
-        pointer(t.attacker_slides),
-        pointer(t.defender_slides),
-        pointer(t.king_slides),
-        pointer(t.counts),
-        pointer(t.attacker_counts),
-        pointer(t.defender_counts),
-        pointer(t.king_extra),
-        pointer(t.king_extra_at),
-        pointer(t.ternary),
-        pointer(t.rank),
-        pointer(t.file),
-        pointer(t.exposed),
-        pointer(t.anvils),
-        pointer(t.facing),
-        pointer(t.king_falls),
-        pointer(t.escapes),
-        pointer(t.keys),
-        pointer(t.side_key),
-    )
 
 
 @inlined

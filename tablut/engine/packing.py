@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
-from tablut.engine.kernels import count_moves, flat, generate, make, neighbour, unmake
+from tablut.engine.kernels import count_moves, generate, make, neighbour, unmake
+from tablut.engine.records import flat
 from tablut.engine.vector import transpose_rows
 
 if TYPE_CHECKING:

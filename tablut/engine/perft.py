@@ -18,7 +18,6 @@ from tablut.engine.kernels import (
     capture_directions,
     captured_key,
     count_moves,
-    flat,
     generate,
     judge,
     key_change,
@@ -28,6 +27,7 @@ from tablut.engine.kernels import (
     toggle_captured,
     unmake,
 )
+from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer
-from tablut.engine.kernels import count_moves, flat, generate, make, unmake
+from tablut.engine.kernels import count_moves, generate, make, unmake
 from tablut.engine.packing import pack
+from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.rules.outcome import UNDECIDED
 

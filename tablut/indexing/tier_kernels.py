@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import flat, toggle
+from tablut.engine.kernels import toggle
+from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex, king_orbits
 
@@ -33,7 +34,6 @@ __all__ = [
     "column_of",
     "combination_rank",
     "entry_of",
-    "flat_tiers",
     "men_of",
     "men_of_board",
     "place_of",
@@ -266,45 +266,6 @@ def _starts(lengths: list[int]) -> NDArray[np.int64]:
 
 
 @inlined
-def flat_tiers(x: TierTables) -> TierTables:
-    """Return the tables with flat pointers for arrays, as every function here takes them."""
-    return TierTables(
-        x.cells,
-        x.kings,
-        x.most,
-        x.elements,
-        pointer(x.binomial),
-        pointer(x.place),
-        pointer(x.spot),
-        pointer(x.image),
-        pointer(x.compose),
-        pointer(x.king),
-        pointer(x.to_king),
-        pointer(x.representative),
-        pointer(x.king_place),
-        pointer(x.tier),
-        x.most_defenders,
-        pointer(x.attackers),
-        pointer(x.defenders),
-        pointer(x.lead_kind),
-        pointer(x.lead_men),
-        pointer(x.trail_men),
-        pointer(x.lead_space),
-        pointer(x.rows_at),
-        pointer(x.meta_at),
-        pointer(x.size),
-        pointer(x.base),
-        pointer(x.width),
-        pointer(x.first_row),
-        pointer(x.row_count),
-        pointer(x.row),
-        pointer(x.element),
-        pointer(x.combination),
-        pointer(x.residual),
-    )
-
-
-@inlined
 def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
     """Put one more value into ``count`` ascending ones."""
     at = count
@@ -521,7 +482,7 @@ def rank_boards(
     entries : ndarray of int64, shape (n,)
         Receives the entries.
     """
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
     white = advance(black, t.cells)
@@ -549,7 +510,7 @@ def unrank_entries(
     boards: NDArray[np.uint32],
 ) -> None:
     """Write the positions of some entries of a tier to boards, shape (n, 2N + 4); ``side`` is to move."""
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
     white = advance(black, t.cells)

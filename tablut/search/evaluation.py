@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.engine.jit import I64, inlined, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import flat, king_slide, line_content, neighbouring_attackers
-from tablut.search.terms import EvaluationTables
+from tablut.engine.kernels import king_slide, line_content, neighbouring_attackers
+from tablut.engine.records import flat
 from tablut.search.weights import SCALE_BITS
 
 if TYPE_CHECKING:
@@ -19,26 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.search.terms import EvaluationTables
 
-__all__ = ["evaluate", "evaluate_boards", "flat_evaluation", "king_terms"]
+__all__ = ["evaluate", "evaluate_boards", "king_terms"]
 
 _PATHS = 4
 """More ways for the king to threaten an escape than this do not count."""
-
-
-@inlined
-def flat_evaluation(e: EvaluationTables) -> EvaluationTables:
-    """Return the tables with flat pointers for arrays, as every other function here takes them."""
-    return EvaluationTables(
-        pointer(e.line_score),
-        pointer(e.line_score_at),
-        pointer(e.way_open),
-        pointer(e.way_open_at),
-        pointer(e.escapes_on),
-        pointer(e.capture_sides),
-        pointer(e.ring),
-        pointer(e.weights),
-    )
 
 
 @inlined
@@ -116,7 +102,7 @@ def evaluate_boards(
     tables: Tables, evaluation: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
     """Write the evaluation of boards, shape (n, 2N + 4), white's, in centi-logits."""
-    t, e = flat(tables), flat_evaluation(evaluation)
+    t, e = flat(tables), flat(evaluation)
     width = 2 * t.size + 4
     for index in range(len(boards)):
         scores[index] = evaluate(t, e, pointer(boards[index, :width]))

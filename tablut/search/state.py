@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, inlined, pointer
+from tablut.engine.jit import I64, inlined
 from tablut.search.scores import MAX_PLY
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ __all__ = [
     "TABLE_SOLDIERS",
     "TRANSPOSITIONS",
     "State",
-    "flat_state",
     "new_state",
 ]
 
@@ -180,29 +179,6 @@ def new_state(size: int, table: NDArray[np.uint64]) -> State:
         table=table,
         counters=np.zeros(COUNTERS, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
-    )
-
-
-@inlined
-def flat_state(s: State) -> State:
-    """Return the state with flat pointers for arrays."""
-    return State(
-        pointer(s.board),
-        pointer(s.root_moves),
-        pointer(s.moves),
-        pointer(s.ranks),
-        pointer(s.threats),
-        pointer(s.killers),
-        pointer(s.history),
-        pointer(s.keys),
-        pointer(s.reversible),
-        pointer(s.seen),
-        pointer(s.line),
-        pointer(s.line_length),
-        pointer(s.reductions),
-        pointer(s.table),
-        pointer(s.counters),
-        pointer(s.stop),
     )
 
 

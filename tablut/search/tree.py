@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, called, kernel
-from tablut.engine.kernels import flat, generate, make, position_key, unmake
+from tablut.engine.kernels import generate, make, position_key, unmake
+from tablut.engine.records import flat
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.search import transposition
 from tablut.search.entering import arrive, estimate, extend_line, leave, moves_at, out_of_limits, parries, settle
-from tablut.search.evaluation import flat_evaluation
 from tablut.search.ordering import (
     capturing_moves,
     is_legal,
@@ -63,7 +63,6 @@ from tablut.search.state import (
     TABLE_MASK,
     TRANSPOSITIONS,
     State,
-    flat_state,
     seen_place,
 )
 from tablut.search.threats import threatening_moves
@@ -400,7 +399,7 @@ def search_root(tables: Tables, evaluation: EvaluationTables, state: State, dept
     alpha, beta : int
         The window.
     """
-    t, e, s = flat(tables), flat_evaluation(evaluation), flat_state(state)
+    t, e, s = flat(tables), flat(evaluation), flat(state)
     s.counters[ROOT_DEPTH] = depth
     s.counters[ROOT_MOVE] = 0
     return negamax(t, e, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))

@@ -43,8 +43,9 @@ from retrograde.puzzles.search.immediate import (
 )
 from retrograde.puzzles.search.table import INFINITE, LONGEST, WAYS, find, keep_open, keep_settled
 from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
-from tablut.engine.kernels import count_moves, flat, generate, make, neighbour, unmake
+from tablut.engine.kernels import count_moves, generate, make, neighbour, unmake
 from tablut.engine.packing import flip, king_width, pack
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
-from tablut.engine.kernels import flat, generate, make, toggle, unmake
-from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, flat_tiers, men_of_board
+from tablut.engine.kernels import generate, make, toggle, unmake
+from tablut.engine.records import flat
+from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
 from tablut.indexing.values import code_at, tier_at
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 
@@ -286,7 +287,7 @@ def prove_rows(
         Receives the first M failures: kind, entry, side to move, and the proved code
         (for `WRONG_ALIAS` where the placement is ranked to).
     """
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     rows = index.tier.size // (x.most_defenders + 1)
     soldiers, numbers = np.empty(4 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     board_array, move_array = np.zeros(2 * t.size + 4, dtype=np.uint32), np.empty(4 * t.cells, dtype=np.int32)
