@@ -199,7 +199,7 @@ class Board:
         if self._moves is None:
             array = self._playable()
             codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
-            self._moves = {Move(code & 127, code >> 7, self.size): code for code in codes}
+            self._moves = {Move.from_code(code, self.size): code for code in codes}
         return self._moves
 
     @property

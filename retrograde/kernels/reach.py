@@ -23,6 +23,7 @@ from retrograde.kernels.workspace import (
 )
 from tablut.engine.jit import I64, address_of, advance, called, keep, kernel, pointer
 from tablut.engine.kernels import generate, make, unmake
+from tablut.engine.layout import count_of, king_of, start_of, target_of, undo_captured
 from tablut.engine.records import flat
 from tablut.indexing.tier_kernels import TierTables, entry_of, men_of_board
 from tablut.rules.outcome import UNDECIDED
@@ -73,14 +74,14 @@ def mark_one(
     men = x.attackers[tier]
     for number in range(count):
         move = I64(moves[number])
-        start, target = move & 127, move >> 7
+        start, target = start_of(move), target_of(move)
         undo, outcome = make(t, board, move)
-        captured = undo >> 14 != 0
+        captured = undo_captured(undo) != 0
         if outcome == UNDECIDED and captured:
             men_of_board(t, board, w.spare_black, w.spare_white)
-            attackers, defenders = I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3])
+            attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
             below = I64(x.tier[attackers * (x.most_defenders + 1) + defenders])
-            entry = entry_of(x, below, I64(board[2 * t.size]), w.spare_black, w.spare_white, w.scratch)
+            entry = entry_of(x, below, king_of(t, board), w.spare_black, w.spare_white, w.scratch)
             if entry < 0:
                 w.head[ERRORS] += 1
             else:

@@ -17,8 +17,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError
 from tablut.files import write_text
+from tablut.position import Move, Position
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,7 +115,6 @@ def build_certificate(engine: Engine, search: WinSearch, board: NDArray[Any], pl
     TablutError
         If the strategy is larger, or the limits of the search run out.
     """
-    from tablut.notation import square_name
     from tablut.rules.outcome import OUTCOMES
 
     size = engine.variant.size
@@ -125,8 +126,6 @@ def build_certificate(engine: Engine, search: WinSearch, board: NDArray[Any], pl
             raise TablutError(f"proof of '{text(position)}': the limits ran out; raise --nodes or --seconds")
 
     def text(position: NDArray[Any]) -> str:
-        from tablut.position import Position
-
         cells, side = engine.cells(position)
         return str(Position(cells, side))  # type: ignore[arg-type]
 
@@ -134,7 +133,7 @@ def build_certificate(engine: Engine, search: WinSearch, board: NDArray[Any], pl
     waiting = [(board, plies)]
     while waiting:
         position, left = waiting.pop()
-        if int(position[2 * size + 1]) == search.prover:
+        if int(head(position)[SIDE_AT]) == search.prover:
             name = text(position)
             if name in strategy and strategy[name][0] <= left:
                 continue
@@ -142,7 +141,7 @@ def build_certificate(engine: Engine, search: WinSearch, board: NDArray[Any], pl
             left, code = search.distance, search.move
             if len(strategy) >= most:
                 raise TablutError(f"proof of '{text(board)}': has over {most:,} positions; raise --proof-positions")
-            strategy[name] = left, f"{square_name(code & 127, size)}-{square_name(code >> 7, size)}"
+            strategy[name] = left, str(Move.from_code(code, size))
             position = position.copy()
             _, outcome = engine.make(position, code)
             if outcome:

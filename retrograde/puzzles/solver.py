@@ -270,7 +270,7 @@ class _Question:
             mover = int(child[2 * self.variant.size + 1])
             if winner is None and self.engine.count_moves(child, mover) == 0:
                 winner = mover ^ 1
-            found.append((Move(code & 127, code >> 7, self.variant.size), child, winner))
+            found.append((Move.from_code(code, self.variant.size), child, winner))
         return found
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:

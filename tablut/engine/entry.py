@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.engine import kernels
-from tablut.engine.jit import I64, kernel, pointer
+from tablut.engine.jit import kernel, pointer
+from tablut.engine.layout import king_of, side_of, target_of
 from tablut.engine.records import flat
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def mobility(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 @kernel
 def last_key_change(t: Tables, board: NDArray[np.uint32], undo: int) -> np.uint64:
     """Return what the move last made on a board changed in the key."""
-    mover = I64(board[2 * t.size + 1]) ^ 1
-    is_king = mover == 0 and I64(board[2 * t.size]) == (undo >> 7) & 127
+    mover = side_of(t, board) ^ 1
+    is_king = mover == 0 and king_of(t, board) == target_of(undo)
     return kernels.key_change(flat(t), mover, is_king, undo)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import toggle
+from tablut.engine.layout import count_of, king_of, put_count, put_king, put_side
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex, king_orbits
@@ -443,7 +444,7 @@ def men_of(
 @inlined
 def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
     """Write the cells of a board's attackers and of its defenders, each list ascending."""
-    king = I64(board[2 * t.size])
+    king = king_of(t, board)
     attackers, defenders = I64(0), I64(0)
     for rank in range(t.size):
         row = I64(board[rank])
@@ -488,14 +489,14 @@ def rank_boards(
     white = advance(black, t.cells)
     for number in range(len(boards)):
         board = advance(pointer(boards), number * (2 * t.size + 4))
-        attackers, defenders = I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3])
+        attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
         tier = I64(-1)
         if attackers < index.tier.size // (x.most_defenders + 1) and defenders <= x.most_defenders:
             tier = I64(x.tier[attackers * (x.most_defenders + 1) + defenders])
         tiers[number], entries[number] = tier, -1
         if tier >= 0:
             men_of_board(t, board, black, white)
-            entries[number] = entry_of(x, tier, I64(board[2 * t.size]), black, white, scratch)
+            entries[number] = entry_of(x, tier, king_of(t, board), black, white, scratch)
     keep(soldiers)
     keep(numbers)
 
@@ -541,10 +542,10 @@ def set_board(
         toggle(t, board, I64(black[k]), 0)
     for k in range(x.defenders[tier]):
         toggle(t, board, I64(white[k]), 16)
-    board[2 * t.size] = np.uint32(king)
-    board[2 * t.size + 1] = np.uint32(side)
-    board[2 * t.size + 2] = np.uint32(x.attackers[tier])
-    board[2 * t.size + 3] = np.uint32(x.defenders[tier])
+    put_king(t, board, king)
+    put_side(t, board, side)
+    put_count(t, board, 1, x.attackers[tier])
+    put_count(t, board, 0, x.defenders[tier])
 
 
 @kernel

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, inlined
+from tablut.engine.layout import new_board
 from tablut.search.scores import MAX_PLY
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def new_state(size: int, table: NDArray[np.uint64]) -> State:
     # Grows with both, as in most engines, with customary constants.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return State(
-        board=np.zeros(2 * size + 4, dtype=np.uint32),
+        board=new_board(size),
         root_moves=np.zeros(4 * cells, dtype=np.int32),
         moves=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
         ranks=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),

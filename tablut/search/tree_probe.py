@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, advance, called, inlined, items_at
+from tablut.engine.layout import count_of, king_of, side_of
 from tablut.engine.records import directory, record_at
 from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
 from tablut.indexing.values import ADDRESS, TierValues, code_at, tier_at
@@ -80,16 +81,16 @@ def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32])
     """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
     x = record_at(items, TierTables)
     places = items_at(items[_PLACES], np.int64)
-    tier = tier_at(x, items[_ROWS], I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3]))
+    tier = tier_at(x, items[_ROWS], count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0 or places[4 * tier + ADDRESS] == 0:
         return I64(_NO_VALUE)
     black = items_at(items[_MEN], np.uint8)
     white = advance(black, t.cells)
     men_of_board(t, board, black, white)
-    entry = entry_of(x, tier, I64(board[2 * t.size]), black, white, items_at(items[_SCRATCH], np.int64))
+    entry = entry_of(x, tier, king_of(t, board), black, white, items_at(items[_SCRATCH], np.int64))
     if entry < 0:
         return I64(_NO_VALUE)
-    code = code_at(places, 2 * tier + I64(board[2 * t.size + 1]), entry)
+    code = code_at(places, 2 * tier + side_of(t, board), entry)
     return I64(items_at(items[_VALUES], np.int16)[code])
 
 
