@@ -11,7 +11,7 @@ captures on top, ``| directions << 14``.
 
 Functions of a table and a board are inlined into kernels and cost nothing there. They
 take flat tables (`tablut.engine.records.flat`) and a pointer to the board. `new_board`,
-`head` and `read_undo` are for Python.
+`head`, `images_of_moves` and `read_undo` are for Python.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ __all__ = [
     "coordinates",
     "count_of",
     "head",
+    "images_of_moves",
     "is_occupied",
     "king_of",
     "line_of",
@@ -93,6 +94,17 @@ def head(boards: NDArray[Any]) -> NDArray[Any]:
     [40, 0, 16, 8]
     """
     return boards[..., -_HEAD:]
+
+
+def images_of_moves(moves: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
+    """Return the images of moves under a permutation of the cells.
+
+    Examples
+    --------
+    >>> images_of_moves(np.array([1 | 2 << 7]), np.array([0, 2, 1])) == (2 | 1 << 7)
+    array([ True])
+    """
+    return table[moves & 127] | table[moves >> 7] << 7
 
 
 def read_undo(undo: int) -> tuple[int, int, int]:
