@@ -9,7 +9,6 @@ nor on threads or workers.
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +21,7 @@ from retrograde.tablebase.store import SIDES, open_store
 from retrograde.tablebase.writer import create, write_tier, writing
 from retrograde.tiers import generations, tier_graph
 from tablut import __version__
+from tablut.compilation import cpu_clock, wall_clock
 from tablut.indexing.tiers import TierIndex
 from tablut.scheduling import open_scheduler
 
@@ -141,7 +141,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     name = f"{task.attackers}v{task.defenders}"
     store = open_store(task.root)
     lower = list(tier_graph(store.variant).successors(material))
-    started, cpu = time.perf_counter(), time.process_time()
+    started, cpu = wall_clock(), cpu_clock()
     tell(f"{name}: index")
     solver = TierSolver(store.variant, [*lower, material], threads=task.threads)
     sizes = [solver.size(other) for other in solver.materials]
@@ -156,8 +156,8 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
         white, black = solver.solve(material, allocate, lambda step: tell(f"{name}: {step}"))
         tell(f"{name}: stores")
         seconds = {
-            "seconds": round(time.perf_counter() - started, 3),
-            "cpu_seconds": round(time.process_time() - cpu, 3),
+            "seconds": round(wall_clock() - started, 3),
+            "cpu_seconds": round(cpu_clock() - cpu, 3),
         }
         index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
         codes = _to_codes(white), _to_codes(black)

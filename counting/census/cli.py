@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.compilation import wall_clock
 from tablut.errors import InputError
 from tablut.variants import load_variant
 
@@ -31,13 +31,13 @@ class _Display:
 
     def begin(self, ply: int, step: str, total: int) -> None:
         """Start a bar for a step of a ply."""
-        self.name, self.began, self.count = f"ply {ply} {step}", time.perf_counter(), 0
+        self.name, self.began, self.count = f"ply {ply} {step}", wall_clock(), 0
         self.display.reset(self.task, description=self.name, total=max(1, total))
 
     def advance(self, count: int) -> None:
         """Move the bar on and show the rate."""
         self.count += count
-        rate = self.count / (time.perf_counter() - self.began) / 1e6
+        rate = self.count / (wall_clock() - self.began) / 1e6
         self.display.update(self.task, advance=count, description=f"{self.name} {rate:.1f} M/s")
 
     def say(self, text: str) -> None:

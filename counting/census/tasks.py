@@ -8,7 +8,6 @@ goes on.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -28,6 +27,7 @@ from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, 
 from counting.census.files import RowFile, open_rows, read_rows, write_rows
 from counting.census.memory import room
 from counting.census.survey import COUNTERS, Membership, membership, survey
+from tablut.compilation import thread_clock
 from tablut.engine import engine_for
 from tablut.engine.canonical import ImageTables, image_tables
 from tablut.engine.packing import count_children
@@ -156,7 +156,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     """
     if (stats := _done(task.target, task.plan)) is not None:
         return stats
-    began = time.thread_time()
+    began = thread_clock()
     tools = toolbox(task.variant, task.full)
     file = open_rows(task.source)
     rows = read_rows(file, task.first, task.last, name="parents")
@@ -181,10 +181,10 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     leaf_sums(children, leaf_bits, leaf_of, counts, sums)
     ordered = _room("rows", found, tools.tables.words)
     scatter(children, leaf_of, np.cumsum(counts) - counts, ordered)
-    stats = {"children": found, "counters": counters.tolist(), "cpu": time.thread_time() - began}
+    stats = {"children": found, "counters": counters.tolist(), "cpu": thread_clock() - began}
     write_rows(task.target, ordered, (counts, sums, np.zeros_like(counts)), {"plan": task.plan, "stats": stats})
     # What the file says of itself lacks its own writing; what is reported does not.
-    return {**stats, "cpu": time.thread_time() - began}
+    return {**stats, "cpu": thread_clock() - began}
 
 
 def run_merge(task: MergeTask) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     """
     if (stats := _done(task.target, task.plan)) is not None:
         return stats
-    began = time.thread_time()
+    began = thread_clock()
     tools = toolbox(task.variant, task.full)
     width, first, last = tools.tables.words, task.first, task.last
     files = [open_rows(path) for path in task.children]
@@ -265,7 +265,7 @@ def write_part(
         "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
         "material": material.tolist(),
         "next_children": int(moves.sum()),
-        "cpu": time.thread_time() - began,
+        "cpu": thread_clock() - began,
     }
     codes = None
     if tools.codes is not None:
@@ -274,7 +274,7 @@ def write_part(
         side = int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0
         codes = (*tools.codes, side)
     write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats}, codes, lasting=True)
-    return {**stats, "cpu": time.thread_time() - began}
+    return {**stats, "cpu": thread_clock() - began}
 
 
 def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:

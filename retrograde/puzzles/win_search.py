@@ -7,13 +7,13 @@ question about any position.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from retrograde.puzzles.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
 from retrograde.puzzles.search.table import LONGEST, keep_values, new_table
+from tablut.compilation import wall_clock
 from tablut.errors import InputError
 from tablut.prober import MISSING
 
@@ -42,18 +42,18 @@ class Budget:
     def __init__(self, limits: Limits) -> None:
         self.nodes = 0
         self._most = limits.nodes
-        self._started = time.monotonic()
+        self._started = wall_clock()
         self._deadline = None if limits.seconds is None else self._started + limits.seconds
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start."""
-        return time.monotonic() - self._started
+        """Wall time since the start, compiling left out."""
+        return wall_clock() - self._started
 
     @property
     def left(self) -> int:
         """Moves that may still be made; 0 when the time is up."""
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._deadline is not None and wall_clock() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from tablut.cli.options import PositionOption, VariantOption, read_position, read_text
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.compilation import wall_clock
 from tablut.errors import InputError
 from tablut.position import Move, Position
 from tablut.results import Result
@@ -86,18 +86,17 @@ def perft_command(
     start = read_position(position, rules)
     board = engine.start() if start is None else engine.board(start.cells, start.side)
     counts, statistics, seconds = [], None, 0.0
-    engine.perft(board, 1)  # compiles, or loads what was compiled, before the clock starts
     with progress("perft") as display:
         task = display.add_task("", total=depth)
         for plies in range(1, depth + 1):
-            started = time.perf_counter()
+            started = wall_clock()
             if applied:
                 statistics = interruptible(partial(engine.perft_applied, board, plies, threads=threads))
                 counts.append(statistics.nodes)
             else:
                 count = partial(engine.perft, board, plies, threads=threads, cache_bytes=cache << 20)
                 counts.append(interruptible(count))
-            seconds = time.perf_counter() - started
+            seconds = wall_clock() - started
             display.advance(task)
     text = str(start) if start is not None else rules.start_position
     result = _Perft(

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
+from tablut.compilation import announced, compile_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -91,6 +93,7 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         else:
             text = _for_people(reply)
         _print(text)
+        _say_compiled()
         raise typer.Exit(reply.exit_code)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -105,6 +108,14 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapper
+
+
+def _say_compiled() -> None:
+    """Say on standard error what compiling took, if it was more than a moment."""
+    if announced():
+        print(  # noqa: T201
+            f"tablut: compiling took {compile_seconds():.1f} s, once; reported times leave it out", file=sys.stderr
+        )
 
 
 def _for_people(reply: Reply) -> str:
@@ -144,7 +155,8 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
     dict
         Keys ``version``, ``commit`` (of the checkout that the program runs from, ``+``
         appended if it has local changes; null otherwise), ``command``, ``parameters``,
-        ``seed``, ``seconds`` and ``peak_rss_bytes``.
+        ``seed``, ``seconds``, ``compile_seconds`` (the part of them that went into
+        compiling or loading kernels) and ``peak_rss_bytes``.
     """
     from tablut import __version__
 
@@ -155,6 +167,7 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": seed,
         "seconds": round(seconds, 3),
+        "compile_seconds": round(compile_seconds(), 3),
         "peak_rss_bytes": _peak_rss(),
     }
 
@@ -242,7 +255,8 @@ def progress(description: str) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    # The stream of now: what runs within may direct its own elsewhere.
+    console = Console(file=sys.stderr)
     return Progress(
         TextColumn(description + " {task.description}"),
         BarColumn(),

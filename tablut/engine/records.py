@@ -5,10 +5,16 @@ only list of its fields: `flat` turns every array into a bare pointer, whatever 
 `directory` writes a record down as numbers and addresses, and `record_at` reads it back
 inside a kernel. No field is named a second time, so that two of the same type cannot be
 swapped.
+
+Every function below a kernel's entry takes one to three records of twenty to forty
+pointers. numba compares such types item by item, millions of times in a compilation, and
+spells all of their items out in the name of every function that takes them. A `Record` is
+compared, and spelt, as one word; the code is the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from functools import cache
@@ -17,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import from_dtype
 from numba.core import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["directory", "field_kinds", "flat", "record_at"]
+__all__ = ["Record", "directory", "field_kinds", "flat", "record_at"]
 
 _intrinsic: Any = intrinsic
 _ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
@@ -114,6 +120,41 @@ def _items(record: tuple[Any, ...]) -> Iterator[int]:
 # -- in kernels ----------------------------------------------------------------------------
 
 
+class Record(types.NamedTuple):
+    """A named tuple whose name stands for all that its type is.
+
+    Parameters
+    ----------
+    whole : numba.types.NamedTuple
+        The type that it stands for.
+    """
+
+    def __init__(self, whole: types.NamedTuple) -> None:
+        super().__init__(whole.types, whole.instance_class)
+        origin = whole.instance_class
+        spelt = f"{origin.__module__}.{origin.__qualname__} {self.fields} {whole.types!r}"
+        self.name = f"{origin.__name__}_{hashlib.sha256(spelt.encode()).hexdigest()[:16]}"
+
+    @property
+    def key(self) -> str:
+        """What types are compared by."""
+        return self.name
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """What the names of functions are made of."""
+        return self.name, ()
+
+
+register_model(Record)(models.TupleModel)
+
+
+def _record(fields: list[Any], cls: type) -> Any:
+    """Return the type of a record with fields of these types; one of equal fields is a type of its own for numba."""
+    whole = types.BaseTuple.from_types(fields, cls)
+    return Record(whole) if type(whole) is types.NamedTuple else whole
+
+
 def _is_record(field: Any) -> bool:
     return isinstance(field, types.BaseNamedTuple)
 
@@ -124,7 +165,7 @@ def _pointers(record: Any) -> Any:
         _pointers(field) if _is_record(field) else types.CPointer(field.dtype) if hasattr(field, "ndim") else field
         for field in record.types
     ]
-    return types.BaseTuple.from_types(fields, record.instance_class)
+    return _record(fields, record.instance_class)
 
 
 def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
@@ -157,7 +198,7 @@ def _declared(cls: type[tuple[Any, ...]]) -> Any:
         else _declared(kind)
         for kind in field_kinds(cls).values()
     ]
-    return types.BaseTuple.from_types(fields, cls)
+    return _record(fields, cls)
 
 
 def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from tablut.compilation import wall_clock
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.position import Move
@@ -191,7 +192,7 @@ class Searcher:
         InputError
             If the game is over, the board is of another variant, or the limits are none.
         """
-        started = time.perf_counter()
+        started, began = time.perf_counter(), wall_clock()
         limits = limits.checked()
         if board.variant != self.variant:
             raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {self.variant.name}")
@@ -204,7 +205,7 @@ class Searcher:
             if probed is not None:
                 best = probed[0]
                 if best.score != 0:
-                    spent = time.perf_counter() - started
+                    spent = wall_clock() - began
                     return SearchResult(best.move, best.score, 0, 0, 0, (best.move,), spent, "tablebase", tbhits)
                 moves = [found.move for found in probed if found.score == 0]
             thought = self.think(self.root(board, moves), limits, started)
@@ -216,7 +217,7 @@ class Searcher:
             selective_depth=thought.selective_depth,
             nodes=thought.nodes,
             pv=tuple(line),
-            seconds=time.perf_counter() - started,
+            seconds=wall_clock() - began,
             source="search",
             tbhits=tbhits + thought.tbhits,
         )
