@@ -64,14 +64,20 @@ _intrinsic: Any = intrinsic
 
 
 class _Watch(event.Listener):
-    """Has the time that compiling takes counted, and announced if it lasts."""
+    """Has the time that compiling takes counted, and announced if it lasts; of our functions, not of others'."""
 
-    def on_start(self, event: Any) -> None:  # noqa: ARG002
-        compilation.begin()
+    def on_start(self, event: Any) -> None:
+        if _is_ours(event.data["dispatcher"]):
+            compilation.begin()
 
     def on_end(self, event: Any) -> None:
-        function = event.data["dispatcher"].py_func
-        compilation.end(described(function, event.data["args"]), done=not event.is_failed)
+        dispatcher, arguments = event.data["dispatcher"], tuple(event.data["args"])
+        if _is_ours(dispatcher):
+            compilation.end(described(dispatcher.py_func, arguments), done=arguments in dispatcher.overloads)
+
+
+def _is_ours(dispatcher: Any) -> bool:
+    return getattr(getattr(dispatcher, "_compiler", None), "pipeline_class", None) in (KernelCompiler, PartCompiler)
 
 
 event.register("numba:compile", _Watch())
