@@ -114,9 +114,7 @@ def called(function: Function) -> Function:
 
 def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> Any:
     """Return numba's dispatcher; nothing here is called from C."""
-    return _njit(nogil=True, boundscheck=False, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(
-        function
-    )
+    return _njit(nogil=True, boundscheck=False, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(function)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

@@ -106,7 +106,7 @@ class KernelCache(FunctionCache):
     def path(self, sig: Any, codegen: Any) -> Path:
         """Return the file of one version of the function: for argument types, a machine and a compiler."""
         versions = (numba.__version__, llvmlite.__version__)
-        settings = (str(config.OPT), config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+        settings = tuple(str(getattr(config, name)) for name in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"))
         text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
         return (
             Path(self._cache_path)
