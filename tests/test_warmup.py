@@ -29,12 +29,9 @@ commands = [
     "unrank 123456 -v brandubh",
     f"census --plies 3 --threads 2 -v brandubh-5-4v0 --store {folder}/census",
     f"census --plies 4 --resume -v brandubh-5-4v0 --store {folder}/census",
-    "census --all --full -v ashton-5-4v0",
-    f"solve -v ashton-5-4v0 --threads 2 --store {folder}/solution",
-    f"tablebase verify --quick {folder}/solution",
+    "solve -v ashton-5-4v0 --threads 2",
     f"tablebase build --men 3 -v brandubh-5-4v0 --threads 2 --store {folder}/tiers",
     f"tablebase verify --threads 2 {folder}/tiers",
-    f"probe {folder}/solution",
     "puzzle solve -v brandubh-5-4v0 --nodes 5000 --all-wins",
     "puzzle solve -v mcgill --nodes 5000",
     "puzzle make -n 1 -v brandubh-5-4v0 --games 5 --nodes 5000",
@@ -67,7 +64,7 @@ def test_after_it_no_command_needs_another_kernel():
     assert found["new"] == {}
     assert found["new after"] == []
     assert found["unused"] == []
-    assert found["kernels"] > 40
+    assert found["kernels"] > 30
 
 
 def test_a_second_one_only_loads():
@@ -76,5 +73,5 @@ def test_a_second_one_only_loads():
         for _ in range(2)
     ]
     first, second = (json.loads(run.stdout) for run in runs)
-    assert first["kernels"] == second["kernels"] > 40
+    assert first["kernels"] == second["kernels"] > 30
     assert second["compiled"] == 0

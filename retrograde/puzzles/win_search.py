@@ -14,7 +14,7 @@ import numpy as np
 from retrograde.puzzles.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
 from retrograde.puzzles.search.table import LONGEST, keep_values, new_table
 from tablut.compilation import wall_clock
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError
 from tablut.prober import MISSING
 
 if TYPE_CHECKING:
@@ -74,6 +74,11 @@ class WinSearch:
     prober : Prober, optional
         Asked for the values of positions that it covers.
 
+    Raises
+    ------
+    MachineError
+        If there is no memory for the table.
+
     Attributes
     ----------
     distance : int
@@ -102,7 +107,11 @@ class WinSearch:
         self.move = 0
         self._prober = prober
         variant = engine.variant
-        self._table = new_table(memory_bytes, engine.tables.words)
+        try:
+            self._table = new_table(memory_bytes, engine.tables.words)
+        except MemoryError as error:
+            size = f"{memory_bytes / 2**20:,.0f} MiB"
+            raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error
         self._pending = np.zeros((4 * engine.tables.cells, engine.tables.words), dtype=np.uint64)
         # A position may be given with more soldiers than the start has.
         cells = variant.size**2

@@ -13,7 +13,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import Console
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["bench_command"]
 
@@ -85,8 +85,9 @@ def bench_command() -> Reply:
     return Reply(result, lambda console: _show(console, result))
 
 
-def _show(console: Console, result: _Bench) -> None:
-    console.print(f"signature          [bold]{result.signature}[/bold]")
+def _show(console: PeopleConsole, result: _Bench) -> None:
+    console.print("speeds from the start of ashton; the signature is over a fixed set of positions", style="dim")
+    console.print(f"signature          {result.signature}", style="bold")
     console.print(f"perft, applied     {result.perft_nps.applied / 1e6:>10,.1f} million moves a CPU second")
     console.print(f"perft, counted     {result.perft_nps.counted / 1e6:>10,.1f} million moves a CPU second")
     console.print(f"expand             {result.expand_cps / 1e6:>10,.1f} million children a CPU second")

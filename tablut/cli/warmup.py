@@ -16,7 +16,7 @@ from tablut.errors import TablutError
 from tablut.results import Result
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["run_cases", "warmup_command"]
 
@@ -54,11 +54,16 @@ def run_cases() -> None:
         If a case fails, with what it said.
     """
     cases = [case for entry in sorted(entry_points(group="tablut.warmup"), key=_floor) for case in entry.load()]
+    if not cases:
+        raise TablutError("warmup: no package registers a case; install the toolkit anew")
     with tempfile.TemporaryDirectory(prefix="tablut-warmup-") as folder, progress("warmup") as display:
         task = display.add_task("", total=len(cases))
         for case in cases:
-            display.update(task, description=case.replace("{folder}/", ""))
-            _run(case.format(folder=folder))
+            if callable(case):
+                case()
+            else:
+                display.update(task, description=case.replace("{folder}/", ""))
+                _run(case.format(folder=folder))
             display.advance(task)
 
 
@@ -76,6 +81,6 @@ def _run(case: str) -> None:
         raise TablutError(f"warmup: `tablut {case}` ended with {code}: {complaints.getvalue()}")
 
 
-def _show(console: Console, result: _Warmup) -> None:
+def _show(console: PeopleConsole, result: _Warmup) -> None:
     console.print(f"{result.kernels} kernels ready, {result.compiled} of them compiled just now")
-    console.print(f"[dim]{result.seconds:.1f} s[/dim]")
+    console.print(f"{result.seconds:.1f} s", style="dim")

@@ -26,11 +26,13 @@ from tablut.notation import diagram_cells
 from tablut.rules.outcome import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from symmetry import Symmetry
+    from tablut.board import Board
+    from tablut.position import Position
     from tablut.variants import Variant
 
 __all__ = ["Children", "Engine", "LeafStatistics", "engine_for"]
@@ -214,9 +216,39 @@ class Engine:
 
     # -- many positions ----------------------------------------------------------------
 
-    def words(self, boards: NDArray[np.uint32]) -> NDArray[np.uint64]:
-        """Pack board arrays, shape (n, 2N + 4) or (2N + 4,), into words, shape (n, W)."""
-        boards = np.atleast_2d(boards)
+    def words(self, boards: NDArray[np.uint32] | Board | Position | Iterable[Board | Position]) -> NDArray[np.uint64]:
+        """Pack positions into words.
+
+        Parameters
+        ----------
+        boards : ndarray of uint32, shape (n, 2N + 4) or (2N + 4,), or Board, Position or some of them
+            Board arrays, or what is placed like them; a `Board` is taken without its history.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, W)
+            Words of each.
+
+        Raises
+        ------
+        InputError
+            If it is none of these, or a board of another game.
+
+        Examples
+        --------
+        >>> from tablut.board import Board
+        >>> from tablut.variants import load_variant
+        >>> engine = Engine(load_variant("ashton"))
+        >>> bool((engine.words([Board("ashton")]) == engine.words(engine.start())).all())
+        True
+        """
+        boards = np.atleast_2d(boards if isinstance(boards, np.ndarray) else self._arrays(boards))
+        width = 2 * self.variant.size + 4
+        if boards.dtype != np.uint32 or boards.ndim != 2 or boards.shape[1] != width:
+            raise InputError(
+                f"boards of {self.variant.name!r} are uint32 of shape (n, {width}), not {boards.dtype} "
+                f"of shape {boards.shape}"
+            )
         words = np.empty((len(boards), self.tables.words), dtype=np.uint64)
         pack_all(self.tables, boards, words)
         return words
@@ -300,6 +332,22 @@ class Engine:
     def group(self) -> tuple[Symmetry, ...]:
         """The symmetries of the rules that keep the start position."""
         return stabiliser(self.variant.symmetries, diagram_cells(self.variant.start))
+
+    def _arrays(self, boards: Board | Position | Iterable[Board | Position]) -> NDArray[np.uint32]:
+        """Return the board arrays of boards or positions, shape (n, 2N + 4)."""
+        from tablut.board import Board
+        from tablut.position import Position
+
+        alone = isinstance(boards, (Board, Position))
+        arrays = []
+        for board in [boards] if alone else boards:  # type: ignore[union-attr]
+            if isinstance(board, Board) and not board.variant.same_game(self.variant):
+                raise InputError(f"board: is of {board.variant.name}, not of {self.variant.name}")
+            position = board.position if isinstance(board, Board) else board
+            if not isinstance(position, Position):
+                raise InputError(f"board {board!r}: expected a Board, a Position or an array of uint32")
+            arrays.append(self.board(position.cells, position.side))
+        return np.array(arrays, dtype=np.uint32).reshape(len(arrays), 2 * self.variant.size + 4)
 
     def _checked(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self.tables.words:

@@ -59,7 +59,6 @@ I64: Final[Any] = np.int64
 U64: Final[Any] = np.uint64
 """Conversions inside kernels. `Any`, because a checker cannot know numba's integer types."""
 
-_njit: Any = numba.njit
 _intrinsic: Any = intrinsic
 
 
@@ -114,7 +113,8 @@ def called(function: Function) -> Function:
 
 def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> Any:
     """Return numba's dispatcher; nothing here is called from C."""
-    return _njit(nogil=True, boundscheck=False, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(function)
+    settings: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True, **options}
+    return numba.njit(pipeline_class=compiler, **settings)(function)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import llvmlite
 import numba
-from numba.core import config
+import numba.core.config
 from numba.core.caching import FunctionCache
 
 from tablut import compilation
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["KernelCache", "attach_cache", "described", "seal", "source_digest", "unseal"]
+
+_config: Any = numba.core.config
 
 _MAGIC: Final = b"tablut kernel 1\n"
 _DIGEST: Final = 32
@@ -106,7 +108,7 @@ class KernelCache(FunctionCache):
     def path(self, sig: Any, codegen: Any) -> Path:
         """Return the file of one version of the function: for argument types, a machine and a compiler."""
         versions = (numba.__version__, llvmlite.__version__)
-        settings = tuple(str(getattr(config, name)) for name in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"))
+        settings = (str(_config.OPT), _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
         text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
         return (
             Path(self._cache_path)

@@ -45,6 +45,8 @@ class GameRecord:
         The position after each move where the record has them all, else None.
     notes : tuple of str
         What the reader left out, one line each: variations, rejected moves, further games.
+    warnings : tuple of str
+        Where the reader was told to do otherwise than the record says: to take other rules.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class GameRecord:
     result: Result | None
     positions: tuple[Position, ...] | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):

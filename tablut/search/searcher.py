@@ -18,6 +18,7 @@ import numpy as np
 from tablut.compilation import wall_clock
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.notation import diagram_cells
 from tablut.position import Move
 from tablut.search import state as at
 from tablut.search.clock import CLOCK, clock_address, monotonic_ns
@@ -29,6 +30,7 @@ from tablut.search.terms import evaluation_tables, evaluation_tables_for
 from tablut.search.transposition import empty_table
 from tablut.search.tree import search_root
 from tablut.search.tree_probe import load_tables
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from tablut.board import Board
     from tablut.prober import Prober
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["ALL", "PLAIN", "Root", "Searcher", "Thought", "time_margin"]
 
@@ -108,7 +110,7 @@ class Searcher:
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     hash_mib : int
         Memory of the transposition table, at most.
@@ -138,7 +140,7 @@ class Searcher:
 
     def __init__(
         self,
-        variant: Variant,
+        variant: VariantLike,
         *,
         hash_mib: int = 64,
         weights: Mapping[str, float] | None = None,
@@ -146,9 +148,9 @@ class Searcher:
         prober: Prober | None = None,
         table_mib: int = 512,
     ) -> None:
+        self.variant = variant = as_variant(variant)
         if prober is not None and not prober.variant.same_game(variant):
             raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
-        self.variant = variant
         self._engine = engine_for(variant)
         self._evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
         self._state = at.new_state(variant.size, empty_table(hash_mib))
@@ -160,8 +162,13 @@ class Searcher:
 
     def _warm_up(self) -> None:
         """Load or compile the kernels, so that no search pays for it."""
-        start = self._engine.start()
-        self.think(Root(start, self._engine.legal_moves(start).tolist(), [], plies=0), Limits(nodes=1))
+        cells = diagram_cells(self.variant.start)
+        for side in ("w", "b"):
+            board = self._engine.board(cells, side)
+            # A side may have no move at the start of a user's rules; then the other one serves.
+            if moves := self._engine.legal_moves(board).tolist():
+                self.think(Root(board, moves, [], plies=0), Limits(nodes=1))
+                break
         self.forget()
 
     def forget(self) -> None:

@@ -28,7 +28,7 @@ from tablut.engine.attacks import (
     king_slides,
     winner_of,
 )
-from tablut.engine.jit import I64, advance, inlined, kernel, trailing_zeros
+from tablut.engine.jit import I64, advance, called, inlined, trailing_zeros
 from tablut.engine.kernels import can_move, generate, line_content, make, unmake
 from tablut.engine.layout import coordinates, count_of, king_of, move_of, side_of
 from tablut.rules.outcome import UNDECIDED
@@ -57,7 +57,7 @@ def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
     return -1
 
 
-@kernel
+@called
 def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
     """Return whether a legal move of the side to move wins with this ply."""
     undo, outcome = make(t, board, move)
@@ -66,7 +66,7 @@ def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
     return won
 
 
-@kernel
+@called
 def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     """Return on how many lines soldiers of a side can move, the king taken for one; stops at `_SAFE_LINES`."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
@@ -117,7 +117,7 @@ def escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
     return -1
 
 
-@kernel
+@called
 def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32]) -> int:
     """Return a move by which the side to move wins with this ply; -1 if there is none.
 
@@ -135,7 +135,7 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
     return -1
 
 
-@kernel
+@called
 def distance_after(
     t: Tables, board: NDArray[np.uint32], move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
 ) -> int:
@@ -153,7 +153,7 @@ def distance_after(
     return distance
 
 
-@kernel
+@called
 def lost_at_once(
     t: Tables,
     board: NDArray[np.uint32],
@@ -186,7 +186,7 @@ def lost_at_once(
     return worst
 
 
-@kernel
+@called
 def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
     """Return after how many moves of the defender, to move, the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
@@ -198,7 +198,7 @@ def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int3
     return parries
 
 
-@kernel
+@called
 def wins_soon(
     t: Tables,
     board: NDArray[np.uint32],

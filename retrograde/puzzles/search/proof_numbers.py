@@ -43,7 +43,7 @@ from retrograde.puzzles.search.immediate import (
 )
 from retrograde.puzzles.search.table import INFINITE, LONGEST, WAYS, find, keep_open, keep_settled
 from tablut.engine.attacks import neighbour
-from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
+from tablut.engine.jit import I64, U64, advance, called, keep, kernel, pointer
 from tablut.engine.kernels import count_moves, generate, make, unmake
 from tablut.engine.layout import count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
 from tablut.engine.packing import flip, king_width, pack
@@ -66,7 +66,7 @@ first move, moves made on the board, positions to be asked of the tablebase."""
 _NODES, _PENDING = 0, 1
 
 
-@kernel
+@called
 def child_words(
     t: Tables, parent: NDArray[np.uint64], board: NDArray[np.uint32], undo: int, child: NDArray[np.uint64]
 ) -> None:
@@ -91,7 +91,7 @@ def child_words(
         flip(child, enemy + neighbour(t, target, direction))
 
 
-@kernel
+@called
 def assess(
     t: Tables,
     board: NDArray[np.uint32],
