@@ -38,7 +38,7 @@ _MOVE = re.compile(
 _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Move:
     """A piece's way from one square to another.
 
@@ -100,6 +100,9 @@ class Move:
 
     def __str__(self) -> str:
         return f"{square_name(self.start, self.size)}-{square_name(self.target, self.size)}"
+
+    def __repr__(self) -> str:
+        return f"Move({str(self)!r})"
 
 
 @dataclass(frozen=True, slots=True)
