@@ -17,6 +17,7 @@ import numpy as np
 
 from symmetry import Symmetry, permutation_group, stabiliser
 from tablut.engine import Engine, engine_for
+from tablut.engine.layout import images_of_moves
 from tablut.notation import diagram_cells
 from tablut.position import Position
 
@@ -221,7 +222,7 @@ def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDAr
     words, moves = children.words, children.moves
     if symmetry is not None and len(words):
         table = np.array(symmetry.table, dtype=np.int32)
-        words, moves = images(engine, words, symmetry), table[moves & 127] | table[moves >> 7] << 7
+        words, moves = images(engine, words, symmetry), images_of_moves(moves, table)
     columns = [children.parents, moves, children.outcomes, *words.T]
     rows = np.stack([column.astype(np.uint64) for column in columns], axis=1)
     return rows[np.lexsort((rows[:, 1], rows[:, 0]))]

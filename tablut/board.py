@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tablut.errors import IllegalMoveError, InputError
 from tablut.files import excerpt
 from tablut.formats.reading import as_move, as_position, read_move
-from tablut.notation import diagram_cells
+from tablut.notation import diagram_cells, parse_square
 from tablut.position import Move, MoveText, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
@@ -104,7 +104,7 @@ class Board:
     --------
     >>> board = Board("ashton-5-4v0")
     >>> board.push_text("c3-b3")
-    Move(start=12, target=11, size=5)
+    Move('c3-b3')
     >>> board.turn, board.outcome()
     ('black', None)
     >>> print(board)
@@ -115,7 +115,7 @@ class Board:
     ..b..
     b
     >>> board.pop()
-    Move(start=12, target=11, size=5)
+    Move('c3-b3')
     >>> board == Board("ashton-5-4v0")
     True
     """
@@ -161,9 +161,37 @@ class Board:
         """The moves made on this board, the first one first."""
         return [ply.move for ply in self._plies]
 
-    def piece_at(self, square: int) -> Literal["b", "w", "K"] | None:
-        """Return the piece on a square, or None."""
-        piece = self._position.cells[square]
+    @property
+    def text(self) -> str:
+        """The position as one line, as `Board` takes it.
+
+        Examples
+        --------
+        >>> board = Board("ashton-5-4v0")
+        >>> board.text, Board("ashton-5-4v0", board.text) == board
+        ('2b2/5/b1K1b/5/2b2 w', True)
+        """
+        return str(self._position)
+
+    def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
+        """Return the piece on a square, or None.
+
+        Parameters
+        ----------
+        square : int or str
+            Index or name.
+
+        Raises
+        ------
+        InputError
+            If the board has no square of the name.
+
+        Examples
+        --------
+        >>> Board("ashton").piece_at("e5"), Board("ashton").piece_at(0)
+        ('K', None)
+        """
+        piece = self._position.cells[parse_square(square, self.size) if isinstance(square, str) else square]
         return None if piece == "." else piece  # type: ignore[return-value]
 
     def king(self) -> int | None:
@@ -195,13 +223,51 @@ class Board:
         if self._moves is None:
             array = self._playable()
             codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
-            self._moves = {Move(code & 127, code >> 7, self.size): code for code in codes}
+            self._moves = {Move.from_code(code, self.size): code for code in codes}
         return self._moves
 
     @property
     def legal_moves(self) -> LegalMoves:
         """The legal moves of the side to move; none in a decided position."""
         return LegalMoves(self)
+
+    def is_legal(self, move: Move | str) -> bool:
+        """Return whether a move, by value or as text, is legal.
+
+        Raises
+        ------
+        InputError
+            If the text is no move.
+
+        Examples
+        --------
+        >>> Board("ashton").is_legal("e4-f4"), Board("ashton").is_legal("e5-e9")
+        (True, False)
+        """
+        return (
+            as_move(move, self.size).said.move in self.legal_moves
+            if isinstance(move, str)
+            else move in self.legal_moves
+        )
+
+    def perft(self, depth: int) -> int:
+        """Return the number of move sequences of exactly so many plies from here; the history plays no part.
+
+        Parameters
+        ----------
+        depth : int
+            Plies, at least 0.
+
+        Examples
+        --------
+        >>> [Board("ashton-5-4v0").perft(depth) for depth in range(5)]
+        [1, 4, 76, 296, 2648]
+        """
+        if depth < 0:
+            raise InputError(f"depth {depth}: expected 0 or more plies")
+        if depth == 0:
+            return 1
+        return 0 if self._decided() else self._engine.perft(self._playable(), depth)
 
     # -- moves -------------------------------------------------------------------------
 
@@ -390,6 +456,21 @@ class Board:
         if rules.move_limit is not None and self.ply >= rules.move_limit:
             return Outcome("move_limit", None)
         return None
+
+    def is_game_over(self) -> bool:
+        """Return whether the game has ended; see `outcome`."""
+        return self.outcome() is not None
+
+    def result(self) -> Literal["white", "black", "draw", "*"]:
+        """Return who has won, as game records write it: ``*`` while the game goes on.
+
+        Examples
+        --------
+        >>> Board("ashton").result(), Board("ashton-5-4v0", "2b2/5/b1K1b/5/5 w").result()
+        ('*', '*')
+        """
+        outcome = self.outcome()
+        return "*" if outcome is None else outcome.winner or "draw"
 
     def is_repetition(self) -> bool:
         """Return whether the position (placement and side to move) occurred earlier on this board."""

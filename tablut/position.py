@@ -38,7 +38,7 @@ _MOVE = re.compile(
 _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Move:
     """A piece's way from one square to another.
 
@@ -78,12 +78,31 @@ class Move:
             raise InputError(f"move {excerpt(text)}: expected the two squares alone, such as e4-e7")
         return move_text.move
 
+    @classmethod
+    def from_code(cls, code: int, size: int) -> Move:
+        """Return the move of the engine's code, ``start | target << 7``; the inverse of `code`.
+
+        Examples
+        --------
+        >>> str(Move.from_code(31 | 58 << 7, 9))
+        'e4-e7'
+        """
+        return cls(code & 127, code >> 7, size)
+
+    @property
+    def code(self) -> int:
+        """The move as the engine has it: ``start | target << 7``."""
+        return self.start | self.target << 7
+
     def transformed(self, symmetry: Symmetry) -> Move:
         """Return the move's image under a symmetry of the board."""
         return Move(symmetry.table[self.start], symmetry.table[self.target], self.size)
 
     def __str__(self) -> str:
         return f"{square_name(self.start, self.size)}-{square_name(self.target, self.size)}"
+
+    def __repr__(self) -> str:
+        return f"Move({str(self)!r})"
 
 
 @dataclass(frozen=True, slots=True)

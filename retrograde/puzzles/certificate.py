@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError
 from tablut.files import excerpt, write_text
 from tablut.variants import load_variant, shipped_name, variant_names
@@ -201,8 +202,7 @@ def build_certificate(
     TablutError
         If the strategy is larger, or the limits of the search run out.
     """
-    from tablut.notation import square_name
-    from tablut.position import Position
+    from tablut.position import Move, Position
     from tablut.rules.outcome import OUTCOMES
 
     variant, size = engine.variant, engine.variant.size
@@ -215,7 +215,7 @@ def build_certificate(
         return str(Position(cells, side))  # type: ignore[arg-type]
 
     def is_winners(position: NDArray[Any]) -> bool:
-        return int(position[2 * size + 1]) == search.prover
+        return int(head(position)[SIDE_AT]) == search.prover
 
     def after(position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
         """Return the positions that the loser's moves lead to, after the winner's move if it is the winner's turn."""
@@ -257,7 +257,7 @@ def build_certificate(
             if name in strategy:
                 continue
             left, code = found[name]
-            strategy[name] = left, f"{square_name(code & 127, size)}-{square_name(code >> 7, size)}"
+            strategy[name] = left, str(Move.from_code(code, size))
         uncovered += after(position, code)
     return Certificate(
         variant=shipped_name(variant),

@@ -31,6 +31,7 @@ from retrograde.puzzles.values import first_moves, known_line, known_value
 from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.position import Move
@@ -304,10 +305,10 @@ class _Question:
         for code, child, number in zip(children.moves.tolist(), boards, children.outcomes.tolist(), strict=True):
             outcome = OUTCOMES[number]
             winner = None if outcome is None else int(outcome.winner == "black")
-            mover = int(child[2 * self.variant.size + 1])
+            mover = int(head(child)[SIDE_AT])
             if winner is None and self.engine.count_moves(child, mover) == 0:
                 winner = mover ^ 1
-            found.append((Move(code & 127, code >> 7, self.variant.size), child, winner))
+            found.append((Move.from_code(code, self.variant.size), child, winner))
         return found
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:

@@ -164,7 +164,7 @@ def _applied(statistics: LeafStatistics) -> dict[str, Any]:
 
 
 def _named(divided: dict[int, int], size: int) -> dict[str, int]:
-    return {str(Move(code & 127, code >> 7, size)): nodes for code, nodes in divided.items()}
+    return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}
 
 
 def _show(console: PeopleConsole, result: _Perft) -> None:

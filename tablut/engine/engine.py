@@ -16,6 +16,7 @@ import numpy as np
 from symmetry import stabiliser
 from tablut.engine import entry
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
+from tablut.engine.layout import KING_AT, SIDE_AT, head, new_board, read_undo
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
 from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.perft_cache import PerftCache, perft_cached
@@ -141,14 +142,14 @@ class Engine:
             raise InputError(f"placement {cells!r}: expected one king (K), found {cells.count('K')}")
         if side not in ("w", "b"):
             raise InputError(f"side {side!r}: expected 'w' or 'b'")
-        board = np.zeros(2 * size + 4, dtype=np.uint32)
+        board = new_board(size)
         for cell, letter in enumerate(cells):
             if letter != ".":
                 rank, file = divmod(cell, size)
                 shift = 0 if letter == "b" else 16
                 board[rank] |= np.uint32(1 << (file + shift))
                 board[size + file] |= np.uint32(1 << (rank + shift))
-        board[2 * size :] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
+        head(board)[:] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
         return board
 
     def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
@@ -159,8 +160,8 @@ class Engine:
             for rank in range(size)
         ]
         letters = [letter for row in rows for letter in row]
-        letters[int(board[2 * size])] = "K"
-        return "".join(letters), "b" if board[2 * size + 1] else "w"
+        letters[int(head(board)[KING_AT])] = "K"
+        return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
 
     def start(self) -> NDArray[np.uint32]:
         """Return the board array of the start position."""
@@ -201,7 +202,7 @@ class Engine:
 
     def captured(self, undo: int) -> tuple[int, ...]:
         """Return the cells of the soldiers that a move captured, by its undo record."""
-        target, directions, size = undo >> 7 & 127, undo >> 14, self.variant.size
+        (_, target, directions), size = read_undo(undo), self.variant.size
         steps = {1: -1, 2: -size, 4: 1, 8: size}
         return tuple(sorted(target + step for direction, step in steps.items() if directions & direction))
 

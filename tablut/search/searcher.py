@@ -238,7 +238,7 @@ class Searcher:
 
     def _line_to_the_end(self, board: Board, thought: Thought) -> list[Move]:
         """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
-        line = [Move(code & 127, code >> 7, self.variant.size) for code in thought.line]
+        line = [Move.from_code(code, self.variant.size) for code in thought.line]
         if abs(thought.score) < PROVEN or len(line) + 2 != MATE - abs(thought.score):
             return line
         walk = board.copy()
@@ -347,7 +347,7 @@ class Searcher:
         past = [] if self.variant.rules.repetition == "none" else _reversible_keys(board)
         return Root(
             array=self._engine.board(board.position.cells, board.position.side),
-            moves=[move.start | move.target << 7 for move in (board.legal_moves if moves is None else moves)],
+            moves=[move.code for move in (board.legal_moves if moves is None else moves)],
             past=past,
             plies=board.ply,
         )
@@ -397,7 +397,7 @@ class Searcher:
         return self._state.line[: self._state.line_length[0]].tolist()
 
     def _move(self, code: int) -> Move:
-        return Move(code & 127, code >> 7, self.variant.size)
+        return Move.from_code(code, self.variant.size)
 
 
 def _reversible_keys(board: Board) -> list[int]:

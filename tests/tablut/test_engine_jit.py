@@ -8,9 +8,9 @@ import pytest
 from numba.core import types
 
 from tablut.engine import engine_for, kernel_cache
-from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, scalar, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, called, kernel, pointer, popcount, scalar, trailing_zeros
 from tablut.engine.lines import slide_masks
-from tablut.engine.record import Record, record
+from tablut.engine.records import Record, flat
 from tablut.engine.vector import transpose_rows
 from tablut.engine.zobrist import zobrist_keys
 from tablut.errors import InputError
@@ -99,11 +99,6 @@ class _Codegen:
         return ()
 
 
-@inlined
-def named(pair):
-    return record(_Pair(pair.left, pointer(pair.right)))
-
-
 @called
 def summed(pair):
     return pair.left + pair.right[0] + pair.right[1]
@@ -111,7 +106,7 @@ def summed(pair):
 
 @kernel
 def sum_of_pair(pair):
-    return summed(named(pair))
+    return summed(flat(pair))
 
 
 class _Pair(NamedTuple):

@@ -141,7 +141,7 @@ def test_recursive_kernels_have_one_version(ashton):
 def test_a_move_of_the_table_is_checked():
     """`is_legal` on all 14 bits of a move, against the moves generated."""
     from tablut.engine.jit import kernel, pointer
-    from tablut.engine.kernels import flat
+    from tablut.engine.records import flat
 
     @kernel
     def legal_codes(tables, board, found):
