@@ -57,8 +57,9 @@ class Ply(Result):
         The sums up to here.
     cpu_seconds : float
         Processor time of the tasks that made the ply.
-    digest : str
-        SHA-256 of the ply and of all before it: of game, counts and positions, whatever made them.
+    digest : str or None
+        SHA-256 of the ply and of all before it: of game, counts and positions, whatever made them. None in results
+        that were stored before there were digests.
     """
 
     ply: int
@@ -80,7 +81,7 @@ class Ply(Result):
     decided_total: int
     decided_total_classes: int
     cpu_seconds: float
-    digest: str
+    digest: str | None = None
 
 
 class MaterialPair(Result):
@@ -177,8 +178,8 @@ class CensusReport(Result):
     decided_total: int
     decided_total_classes: int
     complete: bool
-    move_limit: int | None
-    stopped_by_limit: bool
+    move_limit: int | None = None
+    stopped_by_limit: bool = False
     material: list[MaterialPair]
     bound: ExactInt
     tightened: ExactInt

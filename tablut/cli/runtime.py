@@ -130,7 +130,7 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
 
     @wraps(function)
     def wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
-        started = time.perf_counter()
+        started, told = time.perf_counter(), announced()
         _check_numbers(ctx, parameters)
         stopped = None
         try:
@@ -146,7 +146,8 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         else:
             text = text_of(reply)
         write_output(text)
-        _say_compiled()
+        if announced() and not told:
+            complain(f"compiling took {compile_seconds():.1f} s, once; reported times leave it out")
         if stopped is not None and stopped.cause is not None:
             raise stopped.cause
         code = reply.exit_code if stopped is None else EXIT_INTERRUPTED
@@ -178,12 +179,6 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
                 raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LARGEST:,}")
             if isinstance(given, float) and not math.isfinite(given):
                 raise InputError(f"{_typed(ctx, name)} {given}: expected a finite number")
-
-
-def _say_compiled() -> None:
-    """Say on standard error what compiling took, if it was more than a moment."""
-    if announced():
-        complain(f"compiling took {compile_seconds():.1f} s, once; reported times leave it out")
 
 
 def _typed(ctx: typer.Context, name: str) -> str:
