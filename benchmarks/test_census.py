@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from counting.census import buckets, census
+from counting.census.code_kernels import decode_rows, encode_rows
+from counting.census.codes import position_codes
 from counting.census.expansion import EXPANSION_COUNTERS, expand_canonical
 from counting.census.files import open_rows, read_rows
 from counting.census.store import LEAF_BITS
 from counting.census.survey import COUNTERS, survey
 from counting.census.tasks import toolbox
-from tablut.indexing.code_kernels import decode_rows, encode_rows
-from tablut.indexing.codes import position_codes
 from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)

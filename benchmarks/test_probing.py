@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrograde.build import build_tablebase
+from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import open_tablebase
-from retrograde.tablebase.verification import verify
+from retrograde.verification.verifying import verify
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.indexing.tiers import tier_index

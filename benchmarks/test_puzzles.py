@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.solver import Solver
-from retrograde.puzzles.win_search import Budget, WinSearch
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.solver import Solver
+from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.position import Position
 from tablut.variants import load_variant

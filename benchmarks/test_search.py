@@ -12,10 +12,10 @@ import pytest
 
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.search.evaluation import evaluate_boards
-from tablut.search.limits import Limits
-from tablut.search.searcher import Searcher
-from tablut.search.terms import evaluation_tables_for
+from tablut.play.search.evaluation import evaluate_boards
+from tablut.play.search.limits import Limits
+from tablut.play.search.searcher import Searcher
+from tablut.play.search.terms import evaluation_tables_for
 from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)

@@ -17,8 +17,8 @@ from retrograde.tablebase.store import open_store
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.indexing import PlacementIndex
-from tablut.search.limits import Limits
-from tablut.search.searcher import Searcher
+from tablut.play.search.limits import Limits
+from tablut.play.search.searcher import Searcher
 
 pytestmark = [
     pytest.mark.benchmark(timer=time.process_time),

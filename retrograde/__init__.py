@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from retrograde.build import build_tablebase
-    from retrograde.solution import SolvedGame, solve_game
+    from retrograde.solver.build import build_tablebase
+    from retrograde.solver.solution import SolvedGame, solve_game
     from retrograde.tablebase import Tablebase, open_tablebase
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "SolvedGame": "retrograde.solution",
+            "SolvedGame": "retrograde.solver.solution",
             "Tablebase": "retrograde.tablebase",
-            "build_tablebase": "retrograde.build",
+            "build_tablebase": "retrograde.solver.build",
             "open_tablebase": "retrograde.tablebase",
-            "solve_game": "retrograde.solution",
+            "solve_game": "retrograde.solver.solution",
         },
     )
 

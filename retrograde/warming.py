@@ -7,7 +7,7 @@ def values_of_a_tablebase() -> None:
     """Have a proof search keep what a tablebase knows, which short searches do not come to."""
     import numpy as np
 
-    from retrograde.puzzles.search.table import keep_values, new_table
+    from retrograde.proofs.search.table import keep_values, new_table
 
     for words in (1, 3):
         plies = np.ones(1, dtype=np.int64)

@@ -16,22 +16,22 @@ from counting.census import census
 from counting.census.naive import naive_census
 from counting.paper import PaperEquations
 from counting.spaces import spaces
-from retrograde.plain import plain_solution
-from retrograde.puzzles import Solver, solve
-from retrograde.puzzles.checker import check_strategy, wins_within
+from retrograde.proofs import Solver, solve
+from retrograde.proofs.checker import check_strategy, wins_within
 from retrograde.puzzles.strip import draw_strip
-from retrograde.solution import memory_needed
+from retrograde.solver.plain import plain_solution
+from retrograde.solver.solution import memory_needed
+from retrograde.solver.tier_graph import tier_graph
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import prober_for, shipped_store
-from retrograde.tiers import tier_graph
 from tablut import Board, Move, Position, svg
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl, read_record
 from tablut.formats.reading import as_position, read_position
-from tablut.players import PlayerOptions, make_player
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.search import Searcher
 from tablut.prober import find_prober
 from tablut.rules import NaiveGame
-from tablut.search import Searcher
 from tablut.status import check_playable, position_status
 from tablut.variants import Variant, as_variant, load_variant
 
@@ -174,8 +174,16 @@ def test_what_is_no_move_is_refused_in_one_line(name: str, wrong: object) -> Non
         MOVE_DOORS[name](wrong)
 
 
-DOORS = ["tablut", "tablut.formats", "tablut.players", "tablut.rules", "tablut.search", "tablut.status", "tablut.svg"]
-DOORS += ["counting", "counting.census", "retrograde.puzzles", "retrograde.tablebase", "retrograde.solution"]
+DOORS = [
+    "tablut",
+    "tablut.formats",
+    "tablut.play.players",
+    "tablut.rules",
+    "tablut.play.search",
+    "tablut.status",
+    "tablut.svg",
+]
+DOORS += ["counting", "counting.census", "retrograde.puzzles", "retrograde.tablebase", "retrograde.solver.solution"]
 
 
 @pytest.mark.parametrize("module", DOORS)

@@ -7,7 +7,7 @@ the header (JSON, `counting.census.records.RowHeader`, with spaces behind it so 
 rows begin at a page); three index arrays of one entry a leaf (rows int64, hash sums
 uint64, moves int64); in parts of a ply the SHA-256 of each leaf that has rows; the rows.
 Files of children hold W times uint64 each; so do parts, which are kept, if W is 1, else
-these hold the code of each (`tablut.indexing.codes`), half as long or less, wherever
+these hold the code of each (`counting.census.codes`), half as long or less, wherever
 codes fit kernels.
 
 The digest of a file is that of header, index and leaf digests, so it stands for the rows
@@ -38,18 +38,18 @@ import numpy as np
 from pydantic import ValidationError
 
 from counting.census.buckets import check_rows
+from counting.census.code_kernels import decode_rows, encode_rows
+from counting.census.codes import position_codes
 from counting.census.memory import PAGE, aligned, read_span, room, write_span
 from counting.census.records import FORMAT_VERSION, Owner, RowHeader
 from tablut.errors import InputError, OutputError, input_failure, output_failure
-from tablut.indexing.code_kernels import decode_rows, encode_rows
-from tablut.indexing.codes import position_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from tablut.indexing.codes import CodeTables
+    from counting.census.codes import CodeTables
 
 __all__ = ["RowFile", "RowHasher", "Source", "open_rows", "read_rows", "write_rows"]
 

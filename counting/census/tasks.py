@@ -23,6 +23,7 @@ from counting.census.buckets import (
     scatter,
     table_bits,
 )
+from counting.census.codes import position_codes
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, expand_canonical
 from counting.census.files import RowFile, Source, open_rows, read_rows, write_rows
 from counting.census.memory import room
@@ -32,7 +33,6 @@ from tablut.compilation import thread_clock
 from tablut.engine import engine_for
 from tablut.engine.canonical import ImageTables, image_tables
 from tablut.engine.packing import count_children
-from tablut.indexing.codes import position_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,8 +1,6 @@
-"""Puzzles: positions solved by proof, new ones found, proofs saved and checked.
+"""Puzzles: files of positions with what is to be shown, the collection that ships, new ones found, pictures.
 
-`solve` is the front door; `Solver` solves many positions. What they answer is a
-`Solution`, within `Limits`. `retrograde.puzzles.checker` checks saved proofs by the
-rules alone.
+`Puzzle` is one line of a file. Positions are solved by `retrograde.proofs`.
 """
 
 from typing import TYPE_CHECKING
@@ -11,18 +9,7 @@ from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
-    from retrograde.puzzles.solution import Limits, Solution
-    from retrograde.puzzles.solver import Solver, solve
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "Limits": "retrograde.puzzles.solution",
-            "Puzzle": "retrograde.puzzles.puzzle_file",
-            "Solution": "retrograde.puzzles.solution",
-            "Solver": "retrograde.puzzles.solver",
-            "solve": "retrograde.puzzles.solver",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__, {"Puzzle": "retrograde.puzzles.puzzle_file"})
 
-__all__ = ["Limits", "Puzzle", "Solution", "Solver", "solve"]
+__all__ = ["Puzzle"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrograde.puzzles.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.position import Move, Position
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from retrograde.puzzles.solution import Limits, Solution
-    from retrograde.puzzles.solver import Solver
+    from retrograde.proofs.solution import Limits, Solution
+    from retrograde.proofs.solver import Solver
     from tablut.variants import Variant
 
 __all__ = ["earlier_positions", "lengthen"]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.solver import Solver
+from retrograde.proofs.win_search import Budget, WinSearch
 from retrograde.puzzles.backwards import lengthen
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
 from retrograde.puzzles.selfplay import self_play
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.solver import Solver
-from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.puzzles.solution import Solution
+    from retrograde.proofs.solution import Solution
     from tablut.indexing import Tier
     from tablut.position import Position, Side
     from tablut.variants import Variant, VariantLike

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from retrograde.proofs.solver import Solver
 from retrograde.puzzles.making import Made, fit, is_puzzle, puzzle_of, stem
-from retrograde.puzzles.solver import Solver
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.proofs.solution import Limits
     from retrograde.puzzles.puzzle_file import Puzzle
-    from retrograde.puzzles.solution import Limits
     from tablut.engine import Engine
     from tablut.prober import Prober
     from tablut.variants import Variant, VariantLike

@@ -31,7 +31,7 @@ from tablut.variants import Variant, load_variant, variant_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrograde.puzzles.solution import Solution
+    from retrograde.proofs.solution import Solution
 
 __all__ = ["MOST_BYTES", "Puzzle", "Stipulation", "format_puzzles", "judge", "parse_puzzles", "rules_of"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.win_search import Budget, WinSearch
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, head
 from tablut.position import Position

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.scratch import mapped_array
 from retrograde.tablebase.encoding import ALIAS_CODE, value_table
 from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.scratch import mapped_array
 from retrograde.tablebase.store import SIDES
 from tablut.indexing.tier_kernels import TierTables, tier_tables
 from tablut.indexing.tiers import TierIndex

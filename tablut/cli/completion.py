@@ -98,6 +98,6 @@ def player_names_from(incomplete: str) -> list[str]:
     >>> player_names_from("a")
     ['alphabeta']
     """
-    from tablut.players import player_names
+    from tablut.play.players import player_names
 
     return [name for name in player_names() if name.startswith(incomplete)]

@@ -143,7 +143,7 @@ def test_random_rule_sets_are_valid(tmp_path: Path) -> None:
 
 
 def test_the_truth_is_that_of_a_complete_solution() -> None:
-    from retrograde.plain import plain_solution
+    from retrograde.solver.plain import plain_solution
 
     variant = load_variant("ashton-5-4v0")
     truth, rng = Truth(variant, most=10**6), random.Random(1)

@@ -5,7 +5,7 @@ import pytest
 
 from counting.census import census
 from reports.census import results
-from tablut.automorphisms import near_start
+from tablut.automorphisms.checks import near_start
 from tablut.engine import engine_for
 from tablut.indexing import PlacementIndex
 from tablut.position import Position

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrograde.kernels.codes import ALIAS
-from retrograde.solver import TierSolver, codes_of
+from retrograde.solver.kernels.codes import ALIAS
+from retrograde.solver.tier_solver import TierSolver, codes_of
 from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.store import Store, open_store
 from retrograde.tablebase.writer import create, write_tier

@@ -14,23 +14,23 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from retrograde.build import build_tablebase
-from retrograde.plain import PlainSolution, plain_solution
-from retrograde.puzzles.solver import Solver
-from retrograde.report import SolveReport, solve_report
-from retrograde.solution import SolvedGame
+from retrograde.proofs.solver import Solver
+from retrograde.solver.build import build_tablebase
+from retrograde.solver.plain import PlainSolution, plain_solution
+from retrograde.solver.report import SolveReport, solve_report
+from retrograde.solver.solution import SolvedGame
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.store import open_store
-from retrograde.tablebase.verification import verify
+from retrograde.verification.verifying import verify
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.play.search.limits import Limits
+from tablut.play.search.scores import mate_in
+from tablut.play.search.searcher import Searcher
 from tablut.position import Position
 from tablut.prober import Verdict, value_of, verdict_of
-from tablut.search.limits import Limits
-from tablut.search.scores import mate_in
-from tablut.search.searcher import Searcher
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 

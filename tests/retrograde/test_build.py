@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.build import build_tablebase
+from retrograde.solver.build import build_tablebase
+from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.tablebase.store import open_store
-from retrograde.tablebase.verification import verify
-from retrograde.tiers import generations, tier_graph
+from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant

@@ -7,10 +7,10 @@ import pytest
 
 from counting.census import census
 from reports.solutions import results
-from retrograde.report import solve_report
-from retrograde.solution import memory_needed
+from retrograde.solver.report import solve_report
+from retrograde.solver.solution import memory_needed
 from retrograde.tablebase.probing import open_tablebase
-from retrograde.tablebase.verification import verify
+from retrograde.verification.verifying import verify
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.position import Position

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrograde.plain import plain_solution
-from retrograde.solver import SolverError, TierSolver, _Tier, codes_of
+from retrograde.solver.plain import plain_solution
+from retrograde.solver.tier_solver import SolverError, TierSolver, _Tier, codes_of
 from symmetry import dihedral
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
@@ -130,7 +130,7 @@ def test_asking_and_telling_come_to_the_same(name: str, asking: bool, monkeypatc
     variant = load_variant(name)
     materials = [(1, 0), (1, 1), (2, 0), (2, 1)]
     mixed = solved(variant, materials)
-    monkeypatch.setattr("retrograde.solver.is_quicker", lambda _asking, telling: asking and telling > 0)
+    monkeypatch.setattr("retrograde.solver.tier_solver.is_quicker", lambda _asking, telling: asking and telling > 0)
     alone = solved(variant, materials)
     for material in materials:
         for first, second in zip(mixed.items[material], alone.items[material], strict=True):

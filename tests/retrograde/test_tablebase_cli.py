@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrograde.tablebase import cli, open_tablebase, probing
-from retrograde.tablebase.verification import Verification, Wrong
+from retrograde.verification.verifying import Verification, Wrong
 from tablut.board import Board
 from tablut.cli.shell import run
 
@@ -156,7 +156,7 @@ def test_verify_fails_with_a_list(capsys, tmp_path: Path, deep_store: Path) -> N
 
 def test_verify_shows_positions_and_how_many_more(capsys, monkeypatch, deep_store: Path) -> None:
     report = Verification(failures=7, wrong=[Wrong("2v1", "stored win in 3, proved loss in 2", BARE)])
-    monkeypatch.setattr("retrograde.tablebase.verification.verify", lambda *_, **__: report)
+    monkeypatch.setattr("retrograde.verification.verifying.verify", lambda *_, **__: report)
     assert run(["tablebase", "verify", str(deep_store)]) == 1
     shown = capsys.readouterr().out
     assert f"stored win in 3, proved loss in 2  {BARE}" in shown

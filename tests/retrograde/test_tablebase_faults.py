@@ -21,13 +21,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from retrograde.build import build_tablebase
-from retrograde.scratch import mapped_array
+from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import TablebaseError, TooNewError, open_tablebase
 from retrograde.tablebase.published import published_text, standing_of
 from retrograde.tablebase.schema import TierRecord, read_record, write_record
+from retrograde.tablebase.scratch import mapped_array
 from retrograde.tablebase.store import open_store
-from retrograde.tablebase.verification import verify
+from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.indexing import PlacementIndex
@@ -329,7 +329,7 @@ def test_a_store_with_nothing_in_it_is_no_success(tmp_path: Path, capsys) -> Non
 
 
 def test_a_solution_that_was_not_stored_says_what_is_missing(tmp_path: Path, capsys, monkeypatch) -> None:
-    from retrograde.solution import SolvedGame
+    from retrograde.solver.solution import SolvedGame
 
     def killed(self: SolvedGame, root: Path) -> None:
         raise KeyboardInterrupt
@@ -473,7 +473,7 @@ def test_scratch_takes_its_room_first_and_leaves_nothing(tmp_path: Path, monkeyp
 LIMITED = """
 import resource, sys
 from tablut.cli.shell import run
-import retrograde.build
+import retrograde.solver.build
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 sys.exit(run(sys.argv[2:]))
 """
@@ -503,7 +503,7 @@ def test_no_room_for_mapped_files_is_said(tmp_path: Path) -> None:
 
 FILLED = """
 import sys
-from retrograde.build import build_tablebase
+from retrograde.solver.build import build_tablebase
 from tablut.errors import MachineError
 from tablut.variants import load_variant
 try:
@@ -661,7 +661,7 @@ def test_an_impossible_build_is_refused_before_it_starts(tmp_path: Path, capsys)
 
 
 def test_a_long_build_says_what_it_takes(tmp_path: Path, capsys, monkeypatch) -> None:
-    from retrograde import build
+    from retrograde.solver import build
 
     monkeypatch.setattr(build, "build_tablebase", lambda root, *_, **__: build_small(root))
 

@@ -17,14 +17,14 @@ from tablut.engine.jit import advance, kernel, pointer
 from tablut.engine.records import flat
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import TierValues
-from tablut.players import PlayerOptions, make_player
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.search import state as at
+from tablut.play.search.limits import Limits
+from tablut.play.search.scores import MATE, mate_in
+from tablut.play.search.searcher import PLAIN, Searcher
+from tablut.play.search.tree_probe import directory_of, stored_value
 from tablut.position import Move, Position
 from tablut.prober import MISSING, TierProber, value_of
-from tablut.search import state as at
-from tablut.search.limits import Limits
-from tablut.search.scores import MATE, mate_in
-from tablut.search.searcher import PLAIN, Searcher
-from tablut.search.tree_probe import directory_of, stored_value
 from tablut.variants import Variant, load_variant
 
 MEMORY = 64 << 20

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrograde.plain import plain_solution
+from retrograde.solver.plain import plain_solution
 from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, open_tablebase, writer
 from retrograde.tablebase import probing as probing_module
 from retrograde.tablebase.encoding import pack_bits

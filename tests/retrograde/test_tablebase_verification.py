@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase import verification as verification_module
 from retrograde.tablebase.encoding import ALIAS_CODE
-from retrograde.tablebase.forward import SEARCHED_PLIES, ForwardCheck, sample_wins
 from retrograde.tablebase.schema import TierRecord, read_record, write_record
 from retrograde.tablebase.store import open_store
-from retrograde.tablebase.verification import verify
 from retrograde.tablebase.writer import create, write_tier
+from retrograde.verification import verifying as verification_module
+from retrograde.verification.playing import SEARCHED_PLIES, ForwardCheck, sample_wins
+from retrograde.verification.verifying import verify
 from tablut.engine import engine_for
 from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.position import Position
@@ -221,7 +221,7 @@ def test_wins_are_searched_and_followed_and_other_distances_refuted(deep_store) 
 
 
 def test_a_search_that_takes_too_long_is_given_up(deep_store, monkeypatch) -> None:
-    monkeypatch.setattr("retrograde.tablebase.forward._NODES", 3)
+    monkeypatch.setattr("retrograde.verification.playing._NODES", 3)
     check = ForwardCheck(open_tablebase(deep_store))
     position = next(position for _, position, plies in sample_wins(open_store(deep_store), 50, 2) if plies == 3)
     assert "neither proves nor refutes" in str(check.check(position, 3))

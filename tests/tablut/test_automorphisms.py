@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symmetry import dihedral
-from tablut.automorphisms import breaks, images, near_start, random_placements, random_positions, verify
+from tablut.automorphisms.checks import breaks, images, near_start, random_placements, random_positions, verify
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.position import Position

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counting.census.code_kernels import decode_rows, encode_rows
+from counting.census.codes import PositionCodes, position_codes
 from tablut.engine import engine_for
-from tablut.indexing.code_kernels import decode_rows, encode_rows
-from tablut.indexing.codes import PositionCodes, position_codes
 from tablut.rules import NaivePosition
 from tablut.testing import placement
 from tablut.variants import Variant, load_variant, shipped_variants

@@ -7,8 +7,8 @@ import pytest
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.players import PLAYERS, PlayerOptions, make_player, player_names
-from tablut.search import Limits
+from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
+from tablut.play.search import Limits
 from tablut.variants import load_variant, shipped_variants
 
 Captured = pytest.CaptureFixture[str]

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pytest
 
-from retrograde.kernels.workspace import new_workspace
+from counting.census.codes import position_codes
+from retrograde.solver.kernels.workspace import new_workspace
 from tablut.engine import build_tables
 from tablut.engine.jit import keep, kernel, pointer
 from tablut.engine.records import directory, field_kinds, flat, record_at
-from tablut.indexing.codes import position_codes
 from tablut.indexing.tier_kernels import tier_tables
-from tablut.search.state import new_state
-from tablut.search.terms import evaluation_tables_for
-from tablut.search.transposition import empty_table
+from tablut.play.search.state import new_state
+from tablut.play.search.terms import evaluation_tables_for
+from tablut.play.search.transposition import empty_table
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.play.search import state as at
+from tablut.play.search import tree
+from tablut.play.search.limits import Limits
+from tablut.play.search.ordering import is_legal
+from tablut.play.search.scores import MATE, TABLEBASE
+from tablut.play.search.searcher import Searcher, time_margin
+from tablut.play.search.transposition import empty_table
 from tablut.position import Position
 from tablut.prober import MissingTableError, Verdict, verdict_of
-from tablut.search import state as at
-from tablut.search import tree
-from tablut.search.limits import Limits
-from tablut.search.ordering import is_legal
-from tablut.search.scores import MATE, TABLEBASE
-from tablut.search.searcher import Searcher, time_margin
-from tablut.search.transposition import empty_table
 from tablut.variants import load_variant
 
 

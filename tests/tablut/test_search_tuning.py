@@ -7,9 +7,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from tablut.search.searcher import Searcher
-from tablut.search.tuning import TRAINING, MatchScore, fit, gather, play_game, play_match, term_values
-from tablut.search.weights import HAND_WEIGHTS, TERMS
+from tablut.play.search.searcher import Searcher
+from tablut.play.search.tuning import TRAINING, MatchScore, fit, gather, play_game, play_match, term_values
+from tablut.play.search.weights import HAND_WEIGHTS, TERMS
 from tablut.variants import load_variant
 
 
@@ -58,7 +58,7 @@ def test_the_interval_of_a_match():
 
 
 def test_the_stored_weights_say_where_they_come_from():
-    stored = json.loads(files("tablut.search").joinpath("data", "weights.json").read_text(encoding="utf-8"))
+    stored = json.loads(files("tablut.play.search").joinpath("data", "weights.json").read_text(encoding="utf-8"))
     assert set(stored["weights"]) == set(TRAINING)
     for family, names in TRAINING.items():
         if not stored["tuning"].get(family, {}).get("taken", False):

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from tablut.automorphisms import images, random_placements
+from tablut.automorphisms.checks import images, random_placements
 from tablut.engine import engine_for
 from tablut.engine.symmetric_keys import SymmetricKeys
 from tablut.variants import load_variant, variant_names

@@ -3,10 +3,10 @@
 from counting import bounds
 from counting.census import census
 from retrograde import open_tablebase, solve_game
-from retrograde.puzzles import solve
+from retrograde.proofs import solve
 from tablut import Board, Move, Position, Variant, load_variant
 from tablut import Bord as Misspelt  # E: attr-defined
-from tablut.search import Searcher
+from tablut.play.search import Searcher
 
 board = Board("bologna")
 board.psuh(Move(31, 32, 9))  # E: attr-defined

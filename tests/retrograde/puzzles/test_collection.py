@@ -5,14 +5,14 @@ from collections import Counter
 import pytest
 
 from reports.puzzles import results
-from retrograde.puzzles.certificate import build_certificate
-from retrograde.puzzles.checker import check_strategy
+from retrograde.proofs.certificate import build_certificate
+from retrograde.proofs.checker import check_strategy
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.solver import Solver
+from retrograde.proofs.win_search import Budget, WinSearch
 from retrograde.puzzles.collection import COLLECTION, collection_names, read_puzzle_text, read_puzzles
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.solver import Solver
-from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.prober import find_prober

@@ -1,6 +1,6 @@
 """No false proof passes: certificates forged by construction, under every rule, judged by play on a board.
 
-Each base is a true proof; `retrograde.testing` alters it. What reader and checker accept
+Each base is a true proof; `retrograde.proofs.forging` alters it. What reader and checker accept
 must be won in play, with the history of the game, against everything.
 """
 
@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrograde.puzzles.certificate import Certificate, build_certificate
-from retrograde.puzzles.checker import StrategyCheck
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.win_search import Budget, WinSearch
-from retrograde.testing import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
+from retrograde.proofs.certificate import Certificate, build_certificate
+from retrograde.proofs.checker import StrategyCheck
+from retrograde.proofs.forging import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.testing import small_variants

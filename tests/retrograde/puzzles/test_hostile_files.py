@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrograde.puzzles.certificate import MOST_BYTES, game_of, read_certificate
-from retrograde.puzzles.checker import check_strategy
+from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
+from retrograde.proofs.checker import check_strategy
 from retrograde.puzzles.puzzle_file import format_puzzles, parse_puzzles
 from tablut.cli.shell import run
 from tablut.errors import InputError

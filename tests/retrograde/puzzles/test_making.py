@@ -5,13 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.solver import solve
 from retrograde.puzzles.backwards import earlier_positions
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
 from retrograde.puzzles.making import from_placements, from_self_play
 from retrograde.puzzles.puzzle_file import judge
 from retrograde.puzzles.selfplay import self_play
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.solver import solve
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Position

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from retrograde.build import build_tablebase
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.solver import solve
 from retrograde.puzzles.features import is_symmetrical
 from retrograde.puzzles.mining import from_tablebase
 from retrograde.puzzles.puzzle_file import judge
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.solver import solve
+from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import open_tablebase
 from tablut.board import Board
 from tablut.errors import InputError

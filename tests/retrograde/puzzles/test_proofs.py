@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from retrograde.puzzles.certificate import (
+from retrograde.proofs.certificate import (
     MOST_PLIES,
     MOST_POSITIONS,
     Certificate,
@@ -16,9 +16,9 @@ from retrograde.puzzles.certificate import (
     game_of,
     read_certificate,
 )
-from retrograde.puzzles.checker import check_strategy, wins_within
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.win_search import Budget, WinSearch
+from retrograde.proofs.checker import check_strategy, wins_within
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
 from tablut.position import Position
@@ -130,8 +130,8 @@ def test_a_root_that_is_over_is_refused(proof: Certificate, root: str) -> None:
 
 
 def test_the_limits_of_the_format_are_those_of_the_search() -> None:
-    from retrograde.puzzles.cli_solve import solve_command
-    from retrograde.puzzles.search import proof_numbers
+    from retrograde.cli.puzzle_solve import solve_command
+    from retrograde.proofs.search import proof_numbers
 
     assert MOST_PLIES == proof_numbers.MOST_PLIES
     (option,) = solve_command.__annotations__["proof_positions"].__metadata__

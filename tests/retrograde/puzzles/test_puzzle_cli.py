@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.puzzles.checker import StrategyCheck
-from retrograde.puzzles.cli import app
+from retrograde.cli.puzzle import app
+from retrograde.proofs.checker import StrategyCheck
+from retrograde.proofs.solver import Solver
 from retrograde.puzzles.making import Made
 from retrograde.puzzles.puzzle_file import parse_puzzles
-from retrograde.puzzles.solver import Solver
 from retrograde.puzzles.strip import draw_strip
 from tablut.cli.shell import run
 from tablut.errors import IllegalMoveError
@@ -349,7 +349,7 @@ def test_an_interrupt_while_the_strategy_is_made_keeps_the_answer(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("retrograde.puzzles.certificate.build_certificate", interrupted)
+    monkeypatch.setattr("retrograde.proofs.certificate.build_certificate", interrupted)
     options = ["-v", "ashton-5-4v0", *SMALL, "--save-proof", str(tmp_path / "proof")]
     code, answer = asked(capsys, "solve", *options)
     assert (code, answer["interrupted"], answer["dtm"], answer["proof"]) == (130, True, 3, None)
@@ -428,6 +428,6 @@ def test_memory_that_the_system_does_not_give(
     def no_table(*_: int) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("retrograde.puzzles.win_search.new_table", no_table)
+    monkeypatch.setattr("retrograde.proofs.win_search.new_table", no_table)
     assert run(["puzzle", "solve", "-v", "ashton-5-4v0"]) == 74
     assert "a table of 128 MiB: the machine does not give as much memory" in capsys.readouterr().err

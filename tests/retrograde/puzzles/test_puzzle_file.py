@@ -4,11 +4,11 @@ from importlib import resources
 
 import pytest
 
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.solver import solve
 from retrograde.puzzles.collection import read_puzzle_text, read_puzzles, shipped_ids
 from retrograde.puzzles.making import puzzle_of
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation, format_puzzles, judge, parse_puzzles
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.solver import solve
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.variants import load_variant

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrograde.puzzles.checker import wins_within
-from retrograde.puzzles.exhaustion import ReachableValues, may_be_listed, reachable_values
-from retrograde.puzzles.solution import Limits
-from retrograde.puzzles.solver import Solver, solve
-from retrograde.puzzles.values import first_moves
-from retrograde.puzzles.win_search import Budget, WinSearch
+from retrograde.proofs.checker import wins_within
+from retrograde.proofs.exhaustion import ReachableValues, may_be_listed, reachable_values
+from retrograde.proofs.solution import Limits
+from retrograde.proofs.solver import Solver, solve
+from retrograde.proofs.values import first_moves
+from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.position import Position

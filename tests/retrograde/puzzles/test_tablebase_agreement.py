@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
-from retrograde.puzzles import Limits, Solver
+from retrograde.proofs import Limits, Solver
 from retrograde.tablebase.probing import prober_for
 from tablut.board import Board
 from tablut.indexing import PlacementIndex
-from tablut.players import PlayerOptions, make_player
-from tablut.search import Limits as SearchLimits
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.search import Limits as SearchLimits
 from tablut.variants import load_variant
 
 MATERIALS = [(1, 0), (1, 1), (2, 0)]

@@ -1,0 +1,369 @@
+"""``tablut tablebase info`` and ``verify``, ``tablut probe``: tablebases from the shell."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from retrograde.cli.build import build_command
+from retrograde.tablebase.encoding import unforced
+from retrograde.tablebase.errors import TablebaseError
+from tablut.board import Board
+from tablut.cli.draw import draw_board
+from tablut.cli.options import PositionOption, read_position
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.tables import Table, label, number
+from tablut.errors import InputError
+from tablut.prober import MissingTableError
+from tablut.results import Result
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from retrograde.tablebase.probing import Tablebase
+    from retrograde.tablebase.schema import TierRecord
+    from retrograde.verification.verifying import Verification
+    from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
+
+__all__ = ["TablebaseInfo", "TierResult", "app", "info_of", "probe_command", "show_info", "tier_result"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
+app.command("build")(build_command)
+
+StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
+
+
+class TierResult(Result):
+    """A tier: positions count placements with a side to move; everything after them counts classes."""
+
+    attackers: int
+    defenders: int
+    positions: int
+    classes: int
+    win: int
+    draw: int
+    unresolved: int
+    loss: int
+    max_dtm: int
+    bytes: int
+
+
+class TablebaseInfo(Result):
+    """What a tablebase holds."""
+
+    variant: str
+    format_version: int
+    max_men: int
+    tiers: list[TierResult]
+    missing: list[str]
+    positions: int
+    classes: int
+    bytes: int
+    bytes_per_class: float
+
+
+class _Failure(Result):
+    where: str
+    what: str
+    position: str | None
+
+
+class _Samples(Result):
+    searched: int
+    followed: int
+
+
+class _Verified(Result):
+    variant: str
+    quick: bool
+    files_checked: int
+    positions_checked: int
+    samples: _Samples
+    published: dict[str, list[str]]
+    failures: int
+    failed: list[_Failure]
+
+
+class _RatedMove(Result):
+    move: str
+    wdl: str
+    dtm: int | None
+
+
+class _Probed(Result):
+    variant: str
+    position: str
+    store: str
+    wdl: str
+    dtm: int | None
+    moves: list[_RatedMove]
+
+
+def tier_result(record: TierRecord, variant: Variant) -> TierResult:
+    """Return a tier of a variant as commands answer it: each position the first of its game."""
+    rules = variant.rules
+    return TierResult(
+        attackers=record.attackers,
+        defenders=record.defenders,
+        positions=2 * record.placements,
+        classes=2 * record.classes,
+        **record.tally(unforced(rules.repetition), rules.move_limit),
+        max_dtm=record.longest(rules.move_limit),
+        bytes=record.bytes,
+    )
+
+
+# -- info ----------------------------------------------------------------------------------
+
+
+@app.command("info")
+@command
+def info_command(store: StoreArgument) -> Reply:
+    """Say what a tablebase holds: its game, its tiers, how they are won, and how large they are."""
+    info = info_of(store)
+    return Reply(info, lambda console: show_info(console, info))
+
+
+def info_of(store: Path) -> TablebaseInfo:
+    """Return what a tablebase holds."""
+    from retrograde.tablebase.probing import open_tablebase
+
+    tablebase = open_tablebase(store)
+    files = tablebase.store
+    tiers = [tier_result(files.tier(*material).record, tablebase.variant) for material in files.tiers()]
+    classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
+    return TablebaseInfo(
+        variant=tablebase.variant.name,
+        format_version=files.record.version,
+        max_men=tablebase.max_men,
+        tiers=tiers,
+        missing=[
+            f"{attackers}v{defenders}" for attackers, defenders in files.planned if not files.has(attackers, defenders)
+        ],
+        positions=sum(tier.positions for tier in tiers),
+        classes=classes,
+        bytes=size,
+        bytes_per_class=round(size / classes, 5) if classes else 0.0,
+    )
+
+
+def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
+    """Print what a tablebase holds, as a table."""
+    console.print(Text.assemble((info.variant, "bold"), f"  tablebase, every position of at most {info.max_men} men"))
+    neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
+    numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
+    table = Table(label("tier"), *map(number, numbers))
+    for tier in info.tiers:
+        counts = (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
+        table.add(
+            f"{tier.attackers}v{tier.defenders}",
+            *(f"{count:,}" for count in counts),
+            str(tier.max_dtm),
+            f"{tier.bytes:,}",
+        )
+    table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
+    console.print(table)
+    note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
+    console.print(note, style="dim")
+    if info.classes:
+        console.print(f"{info.bytes_per_class:.4f} bytes a class")
+    if info.missing:
+        console.print(f"not there yet: {', '.join(info.missing)}")
+
+
+# -- verify --------------------------------------------------------------------------------
+
+
+@app.command("verify")
+@command
+def verify_command(
+    store: StoreArgument,
+    quick: Annotated[bool, typer.Option("--quick", help="Only compare every file with its digest.")] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample", min=0, metavar="N", help="Wins to play out by the naive rules. [default: 20; --quick: 0]"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
+    memory: Annotated[
+        int,
+        typer.Option("--memory", metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk."),
+    ] = 4096,
+) -> Reply:
+    """Prove every stored value anew from its moves, by code that shares nothing with the solver.
+
+    Also compares every file with its digest and the values with those published, proves
+    that the index has each position exactly once, and plays out a sample of wins by the naive rules.
+    """
+    from retrograde.tablebase.store import open_store
+    from retrograde.verification.verifying import verify
+
+    if quick and sample:
+        raise InputError("--quick and --sample: --quick looks at the files alone; choose one of them")
+    files = open_store(store)
+    variant = files.variant
+    if files.missing():
+        raise TablebaseError(
+            f"tablebase {str(store)!r}: is not complete, without {', '.join(files.missing())}; finish it by the "
+            "command that began it"
+        )
+    proved: dict[str, int] = {}
+    try:
+        with progress("verify") as display:
+            task = display.add_task("", total=None)
+
+            def advanced(tier: str, entries: int) -> None:
+                proved[tier] = proved.get(tier, 0) + entries
+                display.update(task, description=tier, advance=entries)
+
+            report = interruptible(
+                lambda: verify(
+                    store,
+                    quick=quick,
+                    sample=20 if sample is None else sample,
+                    seed=seed,
+                    threads=threads,
+                    memory=memory << 20,
+                    advanced=advanced,
+                )
+            )
+    except KeyboardInterrupt:
+        # The last tier told of is the one in which it was interrupted.
+        done = ", ".join(list(proved)[:-1]) or "none"
+        words = shlex.join(["tablut", "tablebase", "verify", str(store)])
+        typer.echo(f"tablut: interrupted; tiers gone through: {done}; a verification starts anew: {words}", err=True)
+        raise
+    verified = _Verified(
+        variant=variant.name,
+        quick=quick,
+        files_checked=report.files_checked,
+        positions_checked=report.positions_checked,
+        samples=_Samples(**report.samples),
+        published={str(standing): tiers for standing, tiers in report.published.items()},
+        failures=report.failures,
+        failed=[_Failure(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
+    )
+    return Reply(
+        verified,
+        lambda console: _show_verified(console, variant.name, report, quick=quick),
+        EXIT_NO if report.failures else 0,
+        seed=None if quick else seed,
+    )
+
+
+def _show_verified(console: PeopleConsole, variant: str, report: Verification, *, quick: bool) -> None:
+    console.print(f"{variant}: {report.files_checked:,} files compared with their digests")
+    if not quick:
+        console.print(f"{report.positions_checked:,} values proved from their moves")
+        searched, followed = report.samples["searched"], report.samples["followed"]
+        console.print(f"{searched} wins searched and {followed} played to their end by the naive rules")
+    names = report.published
+    if names["same"]:
+        console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)
+    if names["unknown"]:
+        console.print(f"not among the published: {', '.join(names['unknown'])}", soft_wrap=True)
+    for wrong in report.wrong:
+        place = f"  {wrong.position}" if wrong.position else ""
+        console.print(Text.assemble((wrong.where, "bold red"), f"  {wrong.what}{place}"), soft_wrap=True)
+    if report.failures > len(report.wrong):
+        console.print(f"and {report.failures - len(report.wrong):,} more")
+    if report.failures:
+        console.print("wrong", style="bold red")
+    else:
+        console.print("as it should be", style="bold green")
+
+
+# -- probe ---------------------------------------------------------------------------------
+
+
+@command
+def probe_command(
+    store: Annotated[
+        Path | None,
+        typer.Argument(metavar="[STORE]", help="A tablebase's folder. [default: what ships]", show_default=False),
+    ] = None,
+    position: PositionOption = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            "--variant", "-v", metavar="NAME|FILE", help="A rule set, or a TOML file. [default: STORE's, or ashton]"
+        ),
+    ] = None,
+) -> Reply:
+    """Look a position up in a tablebase: who wins, how soon, and what each move is worth.
+
+    The position is taken for the first of its game, so that a move limit leaves all its plies.
+    """
+    tablebase = _tablebase(store, variant)
+    board = Board(tablebase.variant, read_position(position, tablebase.variant))
+    outcome = board.outcome()
+    if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
+        how = outcome.termination.replace("_", " ")
+        raise InputError(f"position '{board.position}': is decided ({how}: {outcome.winner} has won); nothing to probe")
+    try:
+        verdict = tablebase.probe(board)
+        moves = tablebase.best_moves(board)
+    except MissingTableError as error:
+        raise _missing(error, board, tablebase, store, variant) from None
+    probed = _Probed(
+        variant=tablebase.variant.name,
+        position=str(board.position),
+        store=str(tablebase.store.root),
+        wdl=verdict.wdl,
+        dtm=verdict.dtm,
+        moves=[_RatedMove(move=str(rated.move), wdl=rated.wdl, dtm=rated.dtm) for rated in moves],
+    )
+    return Reply(probed, lambda console: _show_probed(console, board, probed))
+
+
+def _missing(
+    error: MissingTableError, board: Board, tablebase: Tablebase, store: Path | None, name: str | None
+) -> InputError:
+    """Return what to say of a material that is not there: how to build it, or that no game comes to it."""
+    game, (attackers, defenders) = tablebase.variant, board.position.material
+    if attackers > game.attackers or defenders > game.defenders:
+        return InputError(
+            f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
+            f"{game.name} has a tier {attackers}v{defenders}"
+        )
+    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
+    words += ["--store", f"tablebase-{game.name}" if store is None else str(store)]
+    return InputError(f"{error}; build it: {shlex.join(words)}")
+
+
+def _tablebase(store: Path | None, name: str | None) -> Tablebase:
+    from retrograde.tablebase.probing import open_tablebase, prober_for
+
+    if store is not None and name is None:
+        return open_tablebase(store)
+    game = load_variant(name or "ashton")
+    tablebase = prober_for(game, store)
+    if tablebase is None:
+        raise InputError(
+            f"variant {game.name!r}: no tablebase of it ships; build one and name it: "
+            f"{shlex.join(['tablut', 'tablebase', 'build', '-v', name or game.name, '--men', '4'])}"
+        )
+    return tablebase
+
+
+def _show_probed(console: PeopleConsole, board: Board, probed: _Probed) -> None:
+    console.print(draw_board(board.variant, board.position.rows()))
+    console.print(f"{probed.variant}  {probed.position}", soft_wrap=True)
+    console.print(Text.assemble(f"{board.turn} to move: ", (_words(probed.wdl, probed.dtm), "bold")))
+    if not probed.moves:
+        console.print(f"{board.turn} has no legal move")
+        return
+    table = Table(label("move"), label("value"), header=False)
+    for rated in probed.moves:
+        table.add(rated.move, _words(rated.wdl, rated.dtm))
+    console.print(table)
+
+
+def _words(wdl: str, dtm: int | None) -> str:
+    return wdl if dtm is None else f"{wdl} in {dtm} {'ply' if dtm == 1 else 'plies'}"

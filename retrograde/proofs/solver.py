@@ -1,0 +1,440 @@
+"""`solve`: win, draw or loss of a position, the shortest win, the first moves that reach it. Proved, or unknown.
+
+Both sides' chances are searched in turn, the cheaper one first, under a growing number
+of plies; the first bound with a proof is the distance, because every smaller one has
+been disproved. Before a side's next bound, the search may look far ahead for as long as it has
+spent so far: a long win is found that way before all shorter ones are excluded, and
+ends the search for the other side.
+
+A draw is proved by a tablebase, by a list of everything reachable
+(`retrograde.proofs.exhaustion`), or by the move limit of the variant: when neither
+side wins within the plies that are left. (It is ``unresolved`` where repetition loses.)
+
+Values are those of a position without history, as the first of its game. Where
+repetition is a draw or no rule, that is the value. Where it loses for the mover,
+wins and losses proved here stand, and everything else is ``unresolved``.
+
+Parity: unless a ply may leave its own side without a move and thereby lose
+(``either_after_ply``), the side to move wins after an odd number of plies and the
+other after an even one. Only these are searched; where the exception applies the
+bound below a found distance is tried as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from retrograde.proofs.exhaustion import may_be_listed, reachable_values, unforced
+from retrograde.proofs.search.proof_numbers import MOST_PLIES
+from retrograde.proofs.solution import Bounds, Limits, Solution, Source
+from retrograde.proofs.values import first_moves, known_line, known_value
+from retrograde.proofs.win_search import Budget, WinSearch
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
+from tablut.errors import InputError
+from tablut.formats.reading import as_position
+from tablut.position import Move
+from tablut.prober import Verdict
+from tablut.rules.outcome import OUTCOMES
+from tablut.variants import as_variant
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tablut.engine import Engine
+    from tablut.formats.reading import PositionLike
+    from tablut.position import Position
+    from tablut.prober import Prober
+    from tablut.variants import VariantLike
+
+__all__ = ["Solver", "is_lost_at_once", "solve"]
+
+_LIST_AFTER = 100_000
+"""Moves after which, without an answer, everything reachable is listed."""
+_LOOK_AHEAD_AFTER = 200_000
+"""Moves after which a side's next bound may be preceded by a look further ahead."""
+_LOOK_AHEAD = 12
+"""Plies that such a look goes beyond the next bound."""
+
+
+class _Side:
+    """What is known about one side's chances."""
+
+    def __init__(self, search: WinSearch, next_bound: int, cap: int) -> None:
+        self.search = search
+        self.next_bound = next_bound
+        self.cap = cap
+        self.win_within: int | None = None
+        self.no_win_within = 0
+        self.spent = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the side is known not to win within all plies that there are."""
+        return self.no_win_within >= self.cap
+
+    @property
+    def exact(self) -> bool:
+        return self.win_within is not None and self.no_win_within == self.win_within - 1
+
+
+class Solver:
+    """Solves positions of one variant, one after the other.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    limits : Limits
+        For each position.
+    prober : Prober, optional
+        A tablebase of the variant.
+
+    Examples
+    --------
+    >>> from tablut.position import Position
+    >>> from tablut.variants import load_variant
+    >>> solver = Solver(load_variant("brandubh-5-4v0"))
+    >>> solution = solver.solve(Position.parse("2b2/5/b1K1b/5/2b2 b", 5))
+    >>> solution.status, solution.wdl, solution.dtm, solution.winner
+    ('proved', 'loss', 6, 'white')
+    """
+
+    def __init__(self, variant: VariantLike, limits: Limits | None = None, prober: Prober | None = None) -> None:
+        variant = as_variant(variant)
+        self.variant = variant
+        self.limits = limits or Limits()
+        self.prober = prober
+        self._engine: Engine = engine_for(variant)
+        self._question: _Question | None = None
+
+    def so_far(self, reason: str = "interrupted") -> Solution | None:
+        """Return what is proved of the position that another thread is solving; None if it has not begun."""
+        return None if self._question is None else self._question.unknown(reason)
+
+    def solve(self, position: PositionLike, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
+        """Return the solution of a position.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            On a board of the variant's size.
+        plies_left : int, optional
+            Plies before the game is drawn; by default the variant's move limit.
+        all_wins : bool
+            Whether winning moves that take longer are looked for as well.
+
+        Raises
+        ------
+        InputError
+            If the position cannot be played on, the game is over, or more plies are left than a game has.
+        """
+        self._question = None
+        asked = as_position(position, self.variant)
+        stuck = is_lost_at_once(self.variant, asked)
+        most = self.variant.rules.move_limit
+        if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
+            raise InputError(f"{plies_left} plies left: a game of {self.variant.name} has {most} at most")
+        limit = most if plies_left is None else plies_left
+        self._question = _Question(self, asked, limit, all_wins, stuck)
+        return self._question.answer()
+
+
+def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
+    """Return whether the side to move has no move, and thereby lost.
+
+    Raises
+    ------
+    InputError
+        If the position cannot be played on, or the game is over.
+
+    Examples
+    --------
+    >>> from tablut.position import Position
+    >>> from tablut.variants import load_variant
+    >>> is_lost_at_once(load_variant("ashton-5-4v0"), Position.parse("5/2b2/1bKb1/2b2/5 w", 5))
+    True
+    """
+    board = Board(variant, position)
+    outcome = board.outcome()
+    if outcome is None:
+        return False
+    if outcome.termination == "no_moves" and board.variant.rules.no_moves == "side_to_move_loses":
+        return True
+    raise InputError(f"position '{board.position}': the game is over, {outcome.winner or 'nobody'} has won")
+
+
+class _Question:
+    """One position being solved."""
+
+    def __init__(self, solver: Solver, position: Position, limit: int | None, all_wins: bool, stuck: bool) -> None:
+        self.variant, self.limits, self.prober = solver.variant, solver.limits, solver.prober
+        self.engine: Engine = solver._engine
+        self.position = position
+        self.limit = limit
+        self.all_wins = all_wins
+        self.stuck = stuck
+        self.budget = Budget(solver.limits)
+        self.board = self.engine.board(position.cells, position.side)
+        self.words = self.engine.words(self.board)
+        self.mover = int(position.side == "b")
+        self.either = self.variant.rules.no_moves == "either_after_ply"
+        self.cap = MOST_PLIES if limit is None else min(limit, MOST_PLIES)
+        self.sides: dict[int, _Side] = {}
+
+    # -- the ways to an answer ---------------------------------------------------------
+
+    def answer(self) -> Solution:
+        if self.stuck:
+            return self._solution("proved", Verdict("loss", 0), source="rules")
+        if self.prober is not None and self.prober.covers(*self.position.material):
+            known = self._from_values(self.prober, "tablebase")
+            if known is not None:
+                return known
+        for side in (0, 1):
+            search = WinSearch(self.engine, side, self.limits.memory_bytes // 2, self.budget, self.prober)
+            self.sides[side] = _Side(search, 1 if side == self.mover else 2, self.cap)
+        return self._search()
+
+    def _from_values(self, prober: Prober, source: Source) -> Solution | None:
+        """Return the solution that known values give; None if something is missing."""
+        verdict = known_value(prober, self.words)
+        moves = None if verdict is None else first_moves(self.engine, prober, self.words)
+        if verdict is None or moves is None:
+            return None
+        if verdict.dtm is not None and self.limit is not None and verdict.dtm > self.limit:
+            verdict = Verdict(unforced(self.variant), None)
+        attaining = [known.move for known in moves if verdict.dtm is not None and known.verdict == verdict]
+        later = [
+            known.move
+            for known in moves
+            if verdict.wdl == "win"
+            and known.verdict.wdl == "win"
+            and known.verdict != verdict
+            and (self.limit is None or (known.verdict.dtm or 0) <= self.limit)
+        ]
+        line = known_line(self.engine, prober, self.words) if verdict.dtm is not None else ()
+        return self._solution("proved", verdict, line, attaining, later, source=source)
+
+    def _search(self) -> Solution:
+        listed = not may_be_listed(self.variant, self.position, self.limits.positions)
+        while True:
+            winner = next((number for number, side in self.sides.items() if side.exact), None)
+            if winner is not None:
+                return self._won(winner)
+            if all(side.exhausted for side in self.sides.values()):
+                if self.limit is not None and self.limit <= MOST_PLIES:
+                    return self._solution("proved", Verdict(unforced(self.variant), None))
+                if listed:
+                    return self.unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
+            if not listed and (self.budget.nodes > _LIST_AFTER or all(side.exhausted for side in self.sides.values())):
+                listed = True
+                values = reachable_values(self.variant, self.words, self.limits.positions)
+                known = None if values is None else self._from_values(values, "exhaustion")
+                if known is not None:
+                    return known
+                continue
+            if not self._step():
+                return self.unknown("the limits ran out")
+
+    def unknown(self, reason: str) -> Solution:
+        """Return what is proved when the distance is not: perhaps who wins, and both sides' bounds."""
+        sides = list(self.sides.items())
+        winner = next((number for number, side in sides if side.win_within is not None), None)
+        verdict = None if winner is None else Verdict("win" if winner == self.mover else "loss", None)
+        return self._solution("unknown", verdict, reason=reason)
+
+    def _step(self) -> bool:
+        """Search one bound further for one side; return False when the limits ran out."""
+        found = next((side for side in self.sides.values() if side.win_within is not None), None)
+        # Only one side can win: what is left is to close in on its distance.
+        side = found or min(
+            (side for side in self.sides.values() if not side.exhausted), key=lambda side: (side.spent, side.next_bound)
+        )
+        if side.win_within is None and side.spent > _LOOK_AHEAD_AFTER:
+            bound = min(side.next_bound + _LOOK_AHEAD, side.cap)
+            if self._try(side, bound, most=side.spent) is not None:
+                return True
+        bound = min(side.next_bound, side.cap)
+        if side.win_within is not None:
+            bound = min(bound, side.win_within - 1)
+        return self._try(side, bound) is not None
+
+    def _try(self, side: _Side, bound: int, most: int | None = None) -> bool | None:
+        """Ask for a win within a bound and note the answer."""
+        before = self.budget.nodes
+        answer = side.search.within(self.board, bound, most)
+        side.spent += self.budget.nodes - before
+        if answer:
+            # What is below the first bound is settled by the rules: nobody has won yet.
+            side.win_within = min(side.search.distance, bound)
+            if not self.either and side.no_win_within == side.win_within - 2:
+                side.no_win_within += 1
+        elif answer is not None:
+            side.no_win_within = max(side.no_win_within, bound)
+            if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
+                side.no_win_within += 1
+            side.next_bound = max(side.next_bound, bound + 2)
+        return answer
+
+    # -- after the distance ------------------------------------------------------------
+
+    def _won(self, winner: int) -> Solution:
+        """Return the solution of a position whose winner and distance are proved."""
+        side = self.sides[winner]
+        distance = side.win_within
+        assert distance is not None
+        verdict = Verdict("win" if winner == self.mover else "loss", distance)
+        attaining, unsettled = self._first_moves(side.search, distance)
+        line = self._line(side.search, distance)
+        reason = "the limits ran out before all first moves were settled" if unsettled else ""
+        status: Literal["proved", "unknown"] = "unknown" if unsettled else "proved"
+        later: list[Move] = []
+        if self.all_wins and winner == self.mover:
+            later, still_open = self._later_wins(side.search, distance, attaining + unsettled)
+            unsettled = unsettled + still_open
+        return self._solution(status, verdict, line, attaining, later, unsettled, reason=reason)
+
+    def _children(self, board: NDArray[np.uint32]) -> list[tuple[Move, NDArray[np.uint32], int | None]]:
+        """Return the moves from a position, the boards they lead to, and who has won then (None: nobody yet)."""
+        children = self.engine.expand(self.engine.words(board))
+        boards = self.engine.boards(children.words)
+        found = []
+        for code, child, number in zip(children.moves.tolist(), boards, children.outcomes.tolist(), strict=True):
+            outcome = OUTCOMES[number]
+            winner = None if outcome is None else int(outcome.winner == "black")
+            mover = int(head(child)[SIDE_AT])
+            if winner is None and self.engine.count_moves(child, mover) == 0:
+                winner = mover ^ 1
+            found.append((Move.from_code(code, self.variant.size), child, winner))
+        return found
+
+    def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
+        """Return the moves that attain the distance, and those that the limits left open."""
+        attaining, unsettled = [], []
+        for move, child, winner in self._children(self.board):
+            if search.prover == self.mover:
+                attains = winner == self.mover if winner is not None else search.within(child, distance - 1)
+            elif winner is not None:
+                attains = distance == 1
+            else:
+                sooner = search.within(child, distance - 2)
+                attains = None if sooner is None else not sooner
+            if attains is None:
+                unsettled.append(move)
+            elif attains:
+                attaining.append(move)
+        return attaining, unsettled
+
+    def _later_wins(self, search: WinSearch, distance: int, settled: list[Move]) -> tuple[list[Move], list[Move]]:
+        """Return the moves that win later than at best, and those of which it is not known."""
+        later, unsettled = [], []
+        rest = [entry for entry in self._children(self.board) if entry[0] not in settled]
+        for number, (move, child, winner) in enumerate(rest):
+            if winner is not None:
+                continue
+            answer: bool | None = False
+            bound = distance - 1
+            # Each move has its share of what is left.
+            share = self.budget.left // (len(rest) - number)
+            spent = self.budget.nodes
+            while answer is False and bound < self.cap - 1:
+                bound = min(bound + 2, self.cap - 1)
+                answer = search.within(child, bound, max(0, share - (self.budget.nodes - spent)))
+            if answer:
+                later.append(move)
+            elif answer is None or self.limit is None:
+                unsettled.append(move)
+        return later, unsettled
+
+    def _line(self, search: WinSearch, distance: int) -> tuple[Move, ...]:
+        """Return best play by both sides, as far as the limits let it be proved."""
+        line: list[Move] = []
+        board, left, mover = self.board, distance, self.mover
+        while left > 0:
+            chosen = None
+            for move, child, winner in self._children(board):
+                if winner is not None:
+                    attains: bool | None = left == 1 and (winner == search.prover)
+                elif mover == search.prover:
+                    attains = search.within(child, left - 1)
+                else:
+                    sooner = search.within(child, left - 2)
+                    attains = None if sooner is None else not sooner
+                if attains is None:
+                    return tuple(line)
+                if attains:
+                    chosen = move, child
+                    break
+            assert chosen is not None, f"no move attains {left} plies in {self.engine.cells(board)}"
+            line.append(chosen[0])
+            board, left, mover = chosen[1], left - 1, mover ^ 1
+        return tuple(line)
+
+    # -- the answer --------------------------------------------------------------------
+
+    def _solution(
+        self,
+        status: Literal["proved", "unknown"],
+        verdict: Verdict | None = None,
+        line: tuple[Move, ...] = (),
+        attaining: list[Move] | None = None,
+        later: list[Move] | None = None,
+        unsettled: list[Move] | None = None,
+        *,
+        source: Source = "search",
+        reason: str = "",
+    ) -> Solution:
+        wdl = None if verdict is None else verdict.wdl
+        dtm = None if verdict is None else verdict.dtm
+        bounds: dict[Literal["white", "black"], Bounds] = {}
+        names: tuple[Literal["white", "black"], ...] = ("white", "black")
+        for number, name in enumerate(names):
+            side = self.sides.get(number)
+            wins = wdl == ("win" if number == self.mover else "loss")
+            if verdict is not None and not wins:
+                bounds[name] = Bounds(never=True)
+            elif dtm is not None:
+                bounds[name] = Bounds(dtm, dtm - 1)
+            else:
+                # Interrupted before the search began, nothing is known.
+                bounds[name] = Bounds() if side is None else Bounds(side.win_within, side.no_win_within)
+        return Solution(
+            variant=self.variant,
+            position=self.position,
+            status=status,
+            wdl=wdl,
+            dtm=dtm,
+            line=line,
+            winning_moves=tuple(attaining or ()),
+            other_winning_moves=tuple(later or ()) if self.all_wins else None,
+            open_moves=tuple(unsettled or ()),
+            bounds=bounds,
+            nodes=self.budget.nodes,
+            seconds=self.budget.seconds,
+            source=source,
+            reason=reason,
+        )
+
+
+def solve(
+    variant: VariantLike,
+    position: PositionLike,
+    *,
+    limits: Limits | None = None,
+    prober: Prober | None = None,
+    plies_left: int | None = None,
+    all_wins: bool = False,
+) -> Solution:
+    """Return the solution of a position; see `Solver`.
+
+    Examples
+    --------
+    >>> found = solve("ashton-5-4v0", "2b2/5/b1K1b/5/2b2 w")
+    >>> found.status, found.wdl, found.dtm, [str(move) for move in found.winning_moves]
+    ('proved', 'win', 3, ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4'])
+    """
+    variant = as_variant(variant)
+    return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)

@@ -1,0 +1,190 @@
+"""One side's chances from a position: the compiled proof search with its table, its limits, a tablebase.
+
+`WinSearch.within` answers whether a side wins within a number of plies: yes, no, or not
+known when the limits ran out. What it has proved stays in its table, for every later
+question about any position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from retrograde.proofs.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
+from retrograde.proofs.search.table import LONGEST, keep_values, new_table
+from tablut.compilation import wall_clock
+from tablut.errors import InputError, MachineError
+from tablut.prober import MISSING
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from retrograde.proofs.solution import Limits
+    from tablut.engine import Engine
+    from tablut.prober import Prober
+
+__all__ = ["Budget", "WinSearch"]
+
+_SLICE = 500_000
+"""Moves between two looks at the clock."""
+
+
+class Budget:
+    """What is left of the limits; shared by all searches that serve one question.
+
+    Parameters
+    ----------
+    limits : Limits
+        The limits, of which the clock starts now.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.nodes = 0
+        self._most = limits.nodes
+        self._started = wall_clock()
+        self._deadline = None if limits.seconds is None else self._started + limits.seconds
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start, compiling left out."""
+        return wall_clock() - self._started
+
+    @property
+    def left(self) -> int:
+        """Moves that may still be made; 0 when the time is up."""
+        if self._deadline is not None and wall_clock() >= self._deadline:
+            return 0
+        return max(0, self._most - self.nodes)
+
+
+class WinSearch:
+    """Proofs that a side wins within so many plies.
+
+    Parameters
+    ----------
+    engine : Engine
+        Of the variant.
+    prover : int
+        The side that is to win, 0 white or 1 black.
+    memory_bytes : int
+        For the table.
+    budget : Budget
+        Is spent.
+    prober : Prober, optional
+        Asked for the values of positions that it covers.
+
+    Raises
+    ------
+    MachineError
+        If there is no memory for the table.
+
+    Attributes
+    ----------
+    distance : int
+        After a proof, plies within which the side wins: at most the bound asked for.
+    move : int
+        After a proof with that side to move, a move that does it, ``from | to << 7``.
+
+    Examples
+    --------
+    >>> from retrograde.proofs.solution import Limits
+    >>> from tablut.engine import engine_for
+    >>> from tablut.variants import load_variant
+    >>> engine = engine_for(load_variant("ashton-5-4v0"))
+    >>> white = WinSearch(engine, 0, 1 << 20, Budget(Limits()))
+    >>> white.within(engine.start(), 1), white.within(engine.start(), 3)
+    (False, True)
+    """
+
+    def __init__(
+        self, engine: Engine, prover: int, memory_bytes: int, budget: Budget, prober: Prober | None = None
+    ) -> None:
+        self._engine = engine
+        self.prover = prover
+        self.budget = budget
+        self.distance = -1
+        self.move = 0
+        self._prober = prober
+        variant = engine.variant
+        try:
+            self._table = new_table(memory_bytes, engine.tables.words)
+        except MemoryError as error:
+            size = f"{memory_bytes / 2**20:,.0f} MiB"
+            raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error
+        self._pending = np.zeros((4 * engine.tables.cells, engine.tables.words), dtype=np.uint64)
+        # A position may be given with more soldiers than the start has.
+        cells = variant.size**2
+        self._covered = np.zeros((cells + 1, cells + 1), dtype=np.uint8)
+        if prober is not None:
+            for attackers in range(1, variant.attackers + 1):
+                for defenders in range(variant.defenders + 1):
+                    self._covered[attackers, defenders] = prober.covers(attackers, defenders)
+
+    def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
+        """Return whether the prover wins within a number of plies.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            An undecided position whose side to move can move; not changed.
+        plies : int
+            The bound.
+        most : int, optional
+            Moves to be made at most for this question, within the budget.
+
+        Returns
+        -------
+        bool or None
+            None if the limits ran out.
+
+        Raises
+        ------
+        InputError
+            If the bound is larger than `MOST_PLIES`.
+        """
+        if plies > MOST_PLIES:
+            raise InputError(f"{plies} plies: a proof search looks {MOST_PLIES} plies ahead at most")
+        if plies < 1:
+            return False
+        answer = np.zeros(ANSWER_FIELDS, dtype=np.int64)
+        spent = 0
+        while True:
+            left = self.budget.left if most is None else min(self.budget.left, most - spent)
+            if left <= 0:
+                return None
+            prove(
+                self._engine.tables,
+                board,
+                self.prover,
+                plies,
+                min(left, _SLICE),
+                self._table,
+                self._covered,
+                self._pending,
+                answer,
+            )
+            pn, dn, distance, move, nodes, pending = answer.tolist()
+            self.budget.nodes += nodes
+            spent += nodes
+            if pn == 0:
+                self.distance, self.move = distance, move
+                return True
+            if dn == 0:
+                return False
+            if pending:
+                self._ask(self._pending[:pending])
+
+    def _ask(self, words: NDArray[np.uint64]) -> None:
+        """Write what the tablebase knows of positions into the table."""
+        assert self._prober is not None
+        values = self._prober.probe_words(words.copy()).astype(np.int64)
+        if (values == MISSING).any():
+            # It does not know all of what it covers: search on without it.
+            self._covered[:] = 0
+            return
+        mine = (self._engine.boards(words)[:, 2 * self._engine.variant.size + 1] == self.prover).astype(bool)
+        wins = np.where(mine & (values > 0), values, np.where(~mine & (values < 0), -values - 1, LONGEST))
+        wins = np.minimum(wins, LONGEST)
+        no_wins = np.where(wins < LONGEST, wins - 1, LONGEST)
+        keep_values(self._table, words, wins, no_wins)

@@ -1,0 +1,239 @@
+"""The complete solution of a game as a result: for people, for ``--json`` and for the report pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retrograde.solver.solution import SIDES, Counts, SolvedGame, solve_game
+from tablut.indexing import PlacementIndex
+from tablut.position import Position
+from tablut.results import Result
+from tablut.variants import as_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tablut.prober import Verdict
+    from tablut.variants import VariantLike
+
+__all__ = ["Line", "SideCounts", "SolveReport", "solve_report"]
+
+
+class SideCounts(Result):
+    """Positions with one side to move, by what they are worth to it.
+
+    Attributes
+    ----------
+    win, draw, loss, unresolved : int
+        Draws are ``unresolved`` instead where repetition makes the mover lose.
+    """
+
+    win: int
+    draw: int
+    loss: int
+    unresolved: int = 0
+
+
+class BothSides(Result):
+    """The same for both sides to move."""
+
+    white_to_move: SideCounts
+    black_to_move: SideCounts
+
+
+class DistanceCount(Result):
+    """How many positions have one value."""
+
+    side: str
+    wdl: str
+    dtm: int
+    positions: int
+    classes: int
+
+
+class TierCounts(BothSides):
+    """The reached positions of one material, in positions, beside what the bound counts."""
+
+    attackers: int
+    defenders: int
+    positions: int
+    classes: int
+    bound: int
+    max_dtm: int
+
+
+class Line(Result):
+    """A position with its value and best play from it.
+
+    Attributes
+    ----------
+    position : str
+        One-line text.
+    wdl, dtm : str, int or None
+        For the side to move.
+    line : list of str
+        Moves to the end of the game; empty if neither side can force it.
+    """
+
+    position: str
+    wdl: str
+    dtm: int | None
+    line: list[str]
+
+
+class SolveReport(BothSides):
+    """What ``tablut solve`` answers.
+
+    Attributes
+    ----------
+    variant : str
+        The rule set.
+    positions, classes : int
+        Undecided positions that the start reaches, and their classes under the
+        symmetries that keep the start.
+    symmetries : list of str
+        These.
+    white_to_move, black_to_move : SideCounts
+        In positions.
+    by_class : BothSides
+        The same in classes.
+    value : str
+        Of the start: ``white`` or ``black`` wins, ``draw`` or ``unresolved``.
+    dtm : int or None
+        Plies to the end from the start.
+    max_dtm : int
+        The greatest distance from any position reached.
+    start, longest : Line
+        Best play from the start, and from one of the positions furthest from the end.
+    distances : list of DistanceCount
+        The histogram.
+    tiers : list of TierCounts
+        By material.
+    bound : int
+        What the bound counts, both sides to move.
+    mutual_zugzwangs : dict
+        Classes of placements, reached with either side to move, in which either side
+        loses if it is to move (``full``), or in which moving costs a draw (``half``).
+    """
+
+    variant: str
+    positions: int
+    classes: int
+    symmetries: list[str]
+    by_class: BothSides
+    value: str
+    dtm: int | None
+    max_dtm: int
+    start: Line
+    longest: Line | None
+    distances: list[DistanceCount]
+    tiers: list[TierCounts]
+    bound: int
+    mutual_zugzwangs: dict[str, int]
+
+
+def solve_report(
+    variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None
+) -> tuple[SolveReport, SolvedGame]:
+    """Solve a reduced board and say what was found.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        See `retrograde.solver.solution.memory_needed` for what fits.
+    threads : int
+        Number of threads.
+    advanced : callable, optional
+        Told what is being done.
+
+    Returns
+    -------
+    report : SolveReport
+        The result.
+    solved : SolvedGame
+        The solution itself, to be probed.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> report, _ = solve_report(load_variant("ashton-5-4v0"))
+    >>> report.positions, report.value, report.dtm, " ".join(report.start.line)
+    (139097, 'white', 3, 'c3-b3 c1-a1 b3-b1')
+    """
+    variant = as_variant(variant)
+    solved = solve_game(variant, threads=threads, advanced=advanced)
+    start = Position.parse(variant.start_position, variant.size)
+    verdict = solved.probe(start)
+    longest = solved.deepest()
+    everything = solved.total()
+    bounds = PlacementIndex(variant).tiers
+    report = SolveReport(
+        variant=variant.name,
+        positions=int(everything.positions.sum()),
+        classes=int(everything.classes.sum()),
+        symmetries=[symmetry.name for symmetry in solved.group],
+        **_both(solved, None, up_to_symmetry=False),
+        by_class=BothSides(**_both(solved, None, up_to_symmetry=True)),
+        value=_winner(start, verdict),
+        dtm=verdict.dtm,
+        max_dtm=everything.deepest(),
+        start=_line(start, verdict, [str(move) for move in solved.line(start)]),
+        longest=None
+        if longest is None
+        else _line(longest.position, longest.verdict, [str(move) for move in longest.line]),
+        distances=_distances(solved),
+        tiers=[
+            TierCounts(
+                attackers=material[0],
+                defenders=material[1],
+                positions=int(counts.positions.sum()),
+                classes=int(counts.classes.sum()),
+                bound=2 * bounds[material].size,
+                max_dtm=counts.deepest(),
+                **_both(solved, material, up_to_symmetry=False),
+            )
+            for material, counts in ((material, solved.total(material=material)) for material in bounds)
+        ],
+        bound=2 * sum(tier.size for tier in bounds.values()),
+        mutual_zugzwangs=solved.mutual_zugzwangs,
+    )
+    return report, solved
+
+
+def _both(solved: SolvedGame, material: tuple[int, int] | None, *, up_to_symmetry: bool) -> dict[str, SideCounts]:
+    found = {}
+    for side in SIDES:
+        win, unforced, loss = solved.total(side, material).totals(up_to_symmetry=up_to_symmetry)
+        unresolved = solved.unforced == "unresolved"
+        found[f"{side}_to_move"] = SideCounts(
+            win=win, draw=0 if unresolved else unforced, loss=loss, unresolved=unforced if unresolved else 0
+        )
+    return found
+
+
+def _winner(position: Position, verdict: Verdict) -> str:
+    if verdict.dtm is None:
+        return verdict.wdl
+    return "white" if (verdict.wdl == "win") == (position.side == "w") else "black"
+
+
+def _line(position: Position, verdict: Verdict, moves: list[str]) -> Line:
+    return Line(position=str(position), wdl=verdict.wdl, dtm=verdict.dtm, line=moves)
+
+
+def _distances(solved: SolvedGame) -> list[DistanceCount]:
+    found = []
+    for side in SIDES:
+        counts: Counts = solved.total(side)
+        found += [
+            DistanceCount(
+                side=side,
+                wdl="loss" if code & 1 else "win",
+                dtm=code >> 1,
+                positions=int(counts.positions[code]),
+                classes=int(counts.classes[code]),
+            )
+            for code in range(1, len(counts.classes))
+            if counts.classes[code]
+        ]
+    return found

@@ -1,0 +1,415 @@
+"""The complete solution of a game: every position that the start reaches, valued.
+
+All tiers of the game are solved, then what the start reaches is marked, tier by tier
+downwards, so that captures only ever mark what is still to come. Symmetry is that of
+the start, not of the board: orbits then lie wholly within what is reached, and orbit
+sizes add up to the count without symmetry.
+
+A move limit is applied when values are read, as everywhere: every position counts as the
+first of its game, so that a win or loss which takes more plies than the limit is not
+forced. What is reached is what a game comes to within the limit.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from retrograde.solver.export import store_solution
+from retrograde.solver.kernels.codes import ALIAS, DECIDED
+from retrograde.solver.kernels.reach import CODES, NEW, count_values, mark_children
+from retrograde.solver.kernels.workspace import new_workspace
+from retrograde.solver.tier_graph import generations, tier_graph
+from retrograde.solver.tier_solver import SolverError, TierSolver, codes_of
+from symmetry import stabiliser
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.formats.reading import as_position
+from tablut.indexing import PlacementIndex
+from tablut.notation import diagram_cells
+from tablut.position import Position
+from tablut.prober import Verdict, verdict_of, within_limit
+from tablut.variants import as_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from retrograde.solver.kernels.workspace import Workspace
+    from retrograde.tablebase.store import Store
+    from symmetry import Symmetry
+    from tablut.formats.reading import PositionLike
+    from tablut.indexing.tiers import TierIndex
+    from tablut.position import Move
+    from tablut.prober import Wdl
+    from tablut.variants import VariantLike
+
+__all__ = ["Counts", "Deepest", "SolvedGame", "memory_needed", "solve_game"]
+
+Side = Literal["white", "black"]
+SIDES: tuple[Side, Side] = ("white", "black")
+Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
+"""By material, what is marked with white and with black to move; see `retrograde.solver.kernels.reach`."""
+_BYTES = 6
+"""Bytes of memory for an entry: two items and two marks."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many positions of some kind there are, by what they are worth to the side to move.
+
+    Attributes
+    ----------
+    classes, positions : ndarray of int64, shape (codes,)
+        By code (see `retrograde.solver.kernels.codes`), up to symmetry and without.
+    """
+
+    classes: NDArray[np.int64]
+    positions: NDArray[np.int64]
+
+    def totals(self, *, up_to_symmetry: bool = False) -> tuple[int, int, int]:
+        """Return the numbers of wins, of positions that neither side can force, and of losses."""
+        counts = self.classes if up_to_symmetry else self.positions
+        return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
+
+    def deepest(self) -> int:
+        """Return the greatest distance, in plies; 0 if there is none."""
+        found = np.flatnonzero(self.classes[1:])
+        return int(found[-1] + 1) >> 1 if len(found) else 0
+
+
+@dataclass(frozen=True)
+class Deepest:
+    """One of the positions furthest from the end, with best play from it.
+
+    Attributes
+    ----------
+    position : Position
+        Where it starts.
+    verdict : Verdict
+        Its value.
+    line : tuple of Move
+        Best play to the end: the winner hastens, the loser delays; of equal moves the first.
+    """
+
+    position: Position
+    verdict: Verdict
+    line: tuple[Move, ...]
+
+
+class SolvedGame:
+    """A variant with the value of every position that its start reaches.
+
+    Values are those of a position that is the first of its game: under a move limit what takes longer is
+    not forced.
+
+    Attributes
+    ----------
+    variant : Variant
+        The rule set.
+    counts : dict of (attackers, defenders, side) to Counts
+        What is reached, by material and side to move.
+    mutual_zugzwangs : dict of {'full', 'half'} to int
+        Reached placements, up to symmetry, that whoever is to move loses; and
+        those in which the move turns a draw or a win for its side into less.
+    """
+
+    def __init__(self, solver: TierSolver, marks: Marks) -> None:
+        self.variant = solver.variant
+        self._limit = self.variant.rules.move_limit
+        # Best play is looked up move by move, each position the first of its game: no limit must end one.
+        self._unlimited = replace(self.variant, rules=self.variant.rules.model_copy(update={"move_limit": None}))
+        self._solver, self._marks = solver, marks
+        self._indices: dict[tuple[int, int], TierIndex] = {}
+        workspace = new_workspace(solver.variant, solver.variant.defenders)
+        self.counts: dict[tuple[int, int, Side], Counts] = {}
+        for tier, material in enumerate(solver.materials):
+            for side, name in enumerate(SIDES):
+                classes, positions = np.zeros(CODES, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
+                count_values(
+                    solver.tables,
+                    solver.index,
+                    workspace,
+                    tier,
+                    solver.items[material][side],
+                    marks[material][side],
+                    classes,
+                    positions,
+                )
+                if self._limit is not None:
+                    for counts in (classes, positions):
+                        counts[0] += counts[2 * self._limit + 2 :].sum()
+                        counts[2 * self._limit + 2 :] = 0
+                last = int(np.flatnonzero(classes)[-1]) if classes.any() else 0
+                self.counts[(*material, name)] = Counts(classes[: last + 1], positions[: last + 1])
+        self.mutual_zugzwangs = self._find_zugzwangs()
+
+    @property
+    def group(self) -> tuple[Symmetry, ...]:
+        """The symmetries that classes are taken under: those that keep the start."""
+        return self._solver.group
+
+    @property
+    def unforced(self) -> Wdl:
+        """What a position is that neither side can force: a draw, or unresolved."""
+        return "unresolved" if self.variant.rules.repetition == "mover_loses" else "draw"
+
+    def total(self, side: Side | None = None, material: tuple[int, int] | None = None) -> Counts:
+        """Return the counts of a side to move, of a material, or of both; of everything by default."""
+        chosen = [
+            counts
+            for (attackers, defenders, name), counts in self.counts.items()
+            if side in (None, name) and material in (None, (attackers, defenders))
+        ]
+        length = max(len(counts.classes) for counts in chosen)
+        classes, positions = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
+        for counts in chosen:
+            classes[: len(counts.classes)] += counts.classes
+            positions[: len(counts.positions)] += counts.positions
+        return Counts(classes, positions)
+
+    def probe(self, position: PositionLike) -> Verdict:
+        """Return the value of an undecided position of the game, reached or not.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            Its history plays no part.
+
+        Raises
+        ------
+        InputError
+            If it is none.
+        """
+        value = self._value(as_position(position, self.variant))
+        return verdict_of(within_limit(value, self._limit), unforced=self.unforced)
+
+    def _value(self, position: Position) -> int:
+        """Return the value of an undecided position as if there was no move limit."""
+        material = position.material
+        if material not in self._solver.items:
+            raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
+        if material not in self._indices:
+            self._indices[material] = self._solver.tier_index(material)
+        entry = self._indices[material].rank(position)
+        item = int(self._solver.items[material][position.side == "b"][entry])
+        code = item & ~DECIDED if item & DECIDED else 0
+        return -(code >> 1) - 1 if code & 1 else code >> 1
+
+    def line(self, position: PositionLike) -> tuple[Move, ...]:
+        """Return best play from a position to the end of the game; nothing if neither side can force it."""
+        moves: list[Move] = []
+        here = as_position(position, self.variant)
+        verdict = self.probe(here)
+        while verdict.dtm:
+            move, verdict, here = self._best(here, verdict)
+            moves.append(move)
+        return tuple(moves)
+
+    def _best(self, position: Position, verdict: Verdict) -> tuple[Move, Verdict, Position]:
+        """Return the first of the best moves of a position that is won or lost, and what follows it."""
+        for move in Board(self._unlimited, position).legal_moves:
+            # A board of its own for every move: values are those of positions without history.
+            board = Board(self._unlimited, position)
+            side = board.turn
+            board.push(move)
+            outcome = board.outcome()
+            if outcome is None:
+                after = verdict_of(self._value(board.position), unforced=self.unforced)
+            else:
+                after = Verdict("loss" if outcome.winner == side else "win", 0)
+            if after.wdl == ("loss" if verdict.wdl == "win" else "win") and after.dtm == (verdict.dtm or 0) - 1:
+                return move, after, board.position
+        raise SolverError(f"position '{position}': no move leads on from {verdict}")
+
+    def deepest(self) -> Deepest | None:
+        """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has."""
+        longest = max((counts.deepest(), -number) for number, counts in enumerate(self.counts.values()))
+        if longest[0] == 0:
+            return None
+        attackers, defenders, side = list(self.counts)[-longest[1]]
+        number = SIDES.index(side)
+        items = self._solver.items[attackers, defenders][number]
+        reached = (self._marks[attackers, defenders][number] != 0) & ((items & ~np.uint16(DECIDED)) >> 1 == longest[0])
+        entry = int(np.flatnonzero(reached & (items & DECIDED != 0))[0])
+        index = self._solver.tier_index((attackers, defenders))
+        position = index.unrank(entry, "w" if side == "white" else "b")
+        return Deepest(position, self.probe(position), self.line(position))
+
+    def store(self, root: Path | str) -> Store:
+        """Keep every value of the board in a tablebase; see `retrograde.solver.export.store_solution`."""
+        return store_solution(self._solver, root)
+
+    def _find_zugzwangs(self) -> dict[str, int]:
+        full = half = 0
+        for material, (white, black) in self._solver.items.items():
+            marks = self._marks[material]
+            both = (marks[0] != 0) & (marks[1] != 0) & (white != ALIAS)
+            scores = [_scores(items[both], self._limit) for items in (white, black)]
+            # Whoever is to move would rather not: white has less with the move than without it.
+            loses = scores[0] < -scores[1]
+            full += int((loses & (scores[0] == -1) & (scores[1] == -1)).sum())
+            half += int((loses & ((scores[0] == 0) | (scores[1] == 0))).sum())
+        return {"full": full, "half": half}
+
+
+def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
+    """Return 1, 0, -1 for a win, what is not forced, a loss."""
+    codes = codes_of(items)
+    forced = codes != 0
+    if limit is not None:
+        forced &= codes >> 1 <= limit
+    return np.where(forced, np.where(codes & 1, -1, 1), 0).astype(np.int8)
+
+
+def memory_needed(variant: VariantLike) -> int:
+    """Return about how many bytes the solution of a variant takes.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> memory_needed(load_variant("ashton-5-4v2")) < 2**28 < memory_needed(load_variant("brandubh"))
+    True
+    """
+    variant = as_variant(variant)
+    order = len(stabiliser(variant.symmetries, diagram_cells(variant.start)))
+    return _BYTES * PlacementIndex(variant).size // order
+
+
+def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None) -> SolvedGame:
+    """Solve all positions that the start of a variant reaches.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        A reduced board: see `memory_needed`.
+    threads : int
+        Number of threads.
+    advanced : callable, optional
+        Told what is being done.
+
+    Raises
+    ------
+    InputError
+        If the start is decided.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> solved = solve_game(load_variant("ashton-5-4v0"))
+    >>> solved.total("white").totals(up_to_symmetry=True), solved.total("black").totals(up_to_symmetry=True)
+    ((8525, 0, 286), (2565, 0, 6142))
+    """
+    variant = as_variant(variant)
+    tell = advanced or (lambda _: None)
+    over = Board(variant).outcome()
+    if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
+        raise InputError(
+            f"variant {variant.name}: its start is decided ({over.termination.replace('_', ' ')}: {over.winner} has "
+            "won); there is nothing to solve"
+        )
+    group = stabiliser(variant.symmetries, diagram_cells(variant.start))
+    materials = [material for tiers in generations(tier_graph(variant)) for material in tiers]
+    solver = TierSolver(variant, materials, group, threads)
+    for attackers, defenders in solver.materials:
+        name = f"{attackers}v{defenders}"
+        solver.solve((attackers, defenders), advanced=lambda step, name=name: tell(f"{name}: {step}"))  # type: ignore[misc]
+    return SolvedGame(solver, _mark_reached(solver, tell))
+
+
+def _mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
+    """Return the marks of all that the start reaches."""
+    variant = solver.variant
+    marks: Marks = {
+        material: tuple(np.zeros(solver.size(material), dtype=np.uint8) for _ in SIDES) for material in solver.materials
+    }
+    addresses = np.array(
+        [side.ctypes.data for material in solver.materials for side in marks[material]], dtype=np.int64
+    )
+    start = Position.parse(variant.start_position, variant.size)
+    index = solver.tier_index(start.material)
+    marks[start.material][start.side == "b"][index.rank(start)] = NEW
+    workspaces = [new_workspace(variant, variant.defenders) for _ in range(solver.threads)]
+    kings = solver.index.kings
+    rows = [
+        int(solver.index.row_count[tier * kings : (tier + 1) * kings].sum()) for tier in range(len(solver.materials))
+    ]
+    limit = variant.rules.move_limit
+    if limit is not None:
+        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, workspaces)
+        return marks
+    for tier in reversed(range(len(solver.materials))):
+        attackers, defenders = solver.materials[tier]
+        tell(f"{attackers}v{defenders}: what the start reaches")
+        fresh = 1
+        while fresh:
+            fresh = sum(
+                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, workspaces)
+                for side in (0, 1)
+            )
+    return marks
+
+
+def _mark_plies(
+    solver: TierSolver,
+    tell: Callable[[str], None],
+    limit: int,
+    first: int,
+    rows: list[int],
+    marks: Marks,
+    addresses: NDArray[np.int64],
+    workspaces: list[Workspace],
+) -> None:
+    """Mark ply by ply what the start reaches within so many plies; who is to move changes with every ply."""
+    for ply in range(limit):
+        side = (first + ply) & 1
+        tell(f"what the start reaches in {ply + 1} plies")
+        new = [tier for tier, material in enumerate(solver.materials) if (marks[material][side] == NEW).any()]
+        if not new:
+            break
+        for tier in new:
+            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, workspaces)
+
+
+def _mark_side(
+    solver: TierSolver,
+    tier: int,
+    side: int,
+    rows: int,
+    marks: tuple[NDArray[np.uint8], ...],
+    addresses: NDArray[np.int64],
+    workspaces: list[Workspace],
+) -> int:
+    parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
+    free = list(workspaces)
+
+    def run(part: int) -> int:
+        workspace = free.pop()
+        try:
+            fresh = mark_children(
+                solver.tables,
+                solver.index,
+                workspace,
+                tier,
+                side,
+                part * rows // parts,
+                (part + 1) * rows // parts,
+                marks[side],
+                marks[1 - side],
+                addresses,
+            )
+        finally:
+            free.append(workspace)
+        if fresh < 0:
+            raise SolverError(
+                f"{solver.variant.name}: a move from tier {solver.materials[tier]} leads out of the index"
+            )
+        return int(fresh)
+
+    with ThreadPoolExecutor(max_workers=solver.threads) as pool:
+        return sum(pool.map(run, range(parts)))

@@ -1,0 +1,1 @@
+"""The compiled proof of one tier."""

@@ -1,0 +1,342 @@
+"""Verification: every stored value proved anew, every file checked, some wins played out by the naive rules.
+
+**The proof.** A tablebase says for each position: won in d plies, lost in d, or not forced.
+Let every value be what its children's values give (a win one more than the shortest loss
+among them, a loss one more than the longest win, if there is nothing else; the rest
+not forced). Then, by induction on d, every win and loss that is stored is one, in
+exactly d plies; and from a position that is stored as not forced the side to move always
+has a child of that kind and none that is lost, so that it need not ever lose. Hence
+the values are all correct if every one of them agrees with its children, which is what
+`retrograde.verification.kernels.proof` tests, without a line of the solver.
+
+**The index.** Entries are listed by a decoding of its own. All images of a placement must
+be ranked to its entry, and the orbits of all placements must add up to the number of
+placements of the material: so each position of the tier has been visited.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from math import comb
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.published import Standing, standing_of
+from retrograde.tablebase.schema import digest_of
+from retrograde.tablebase.store import Store, Tier, open_store
+from tablut.prober import MissingTableError, verdict_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from retrograde.tablebase.memory import UnpackedTiers
+    from retrograde.verification.kernels.proof import Listing
+    from tablut.indexing.tiers import TierIndex
+
+__all__ = ["MEMORY", "Verification", "Wrong", "describe", "listing", "verify"]
+
+MEMORY: Final = 4 << 30
+"""Most memory for unpacked tiers, in bytes, by default."""
+_LISTED: Final = 20
+_PART: Final = 1 << 18
+"""Entries that a thread proves at once, at least."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Something that is wrong.
+
+    Attributes
+    ----------
+    where : str
+        The tier or the file.
+    what : str
+        What is wrong with it; for a value the stored and the proved one.
+    position : str or None
+        The position, if it is about one.
+    """
+
+    where: str
+    what: str
+    position: str | None = None
+
+
+@dataclass
+class Verification:
+    """What a verification found.
+
+    Attributes
+    ----------
+    positions_checked : int
+        Values proved, classes with a side to move.
+    files_checked : int
+        Files of which the content was compared with its digest.
+    published : dict of str to list of str
+        Tiers by how their values stand to the published ones (`retrograde.tablebase.published`): the ``same``,
+        ``unknown`` there, or ``different``, which is a failure.
+    samples : dict of str to int
+        Wins played out: how many were ``searched`` and how many ``followed``.
+    failures : int
+        How many things are wrong.
+    wrong : list of Wrong
+        The first of them.
+    """
+
+    positions_checked: int = 0
+    files_checked: int = 0
+    published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
+    samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})
+    failures: int = 0
+    wrong: list[Wrong] = field(default_factory=list)
+
+    def add(self, wrong: Wrong, count: int = 1) -> None:
+        """Count failures, and list one of them while there is room."""
+        self.failures += count
+        if len(self.wrong) < _LISTED:
+            self.wrong.append(wrong)
+
+
+def verify(
+    path: Path | str,
+    *,
+    quick: bool = False,
+    sample: int = 0,
+    seed: int = 0,
+    threads: int = 1,
+    memory: int = MEMORY,
+    advanced: Callable[[str, int], None] | None = None,
+) -> Verification:
+    """Verify a tablebase.
+
+    Parameters
+    ----------
+    path : Path or str
+        Its folder.
+    quick : bool
+        Only compare every file, and its values, with their digests.
+    sample : int
+        Number of wins to be played out by the naive rules as well.
+    seed : int
+        Decides which ones.
+    threads : int
+        Number of threads of the proof.
+    memory : int
+        Most bytes of unpacked tiers in memory; beyond it they are mapped from temporary files.
+    advanced : callable, optional
+        Told the tier, and how many more of its entries are proved.
+
+    Returns
+    -------
+    Verification
+        Without failures if everything is as it should be.
+
+    Raises
+    ------
+    TablebaseError
+        If the store as such cannot be opened, or holds nothing.
+    MachineError
+        If the disk has no room for unpacked tiers.
+    """
+    store = open_store(path)
+    if not store.planned:
+        raise TablebaseError(f"tablebase {str(store.root)!r}: has no tiers; build it")
+    report = Verification()
+    for name in store.strangers():
+        report.add(Wrong(name, f"tablebase folder {str(store.root / name)!r}: is none of the tiers of the record"))
+    sound = list(_sound_tiers(store, report))
+    if quick:
+        return report
+    if sound:
+        unpacked = 2 * sum(tier.entries for tier in sound)
+        with tempfile.TemporaryDirectory(prefix="tablut-verify-") as folder:
+            scratch = Path(folder) if unpacked > memory else None
+            _prove_tiers(store, sound, scratch, threads, report, advanced or (lambda *_: None))
+    # A wrong table can send a search anywhere; it is not asked to guide one.
+    if sample and not report.failures:
+        from retrograde.verification.playing import play_out
+
+        play_out(store, sample, seed, report)
+    return report
+
+
+def _sound_tiers(store: Store, report: Verification) -> Iterator[Tier]:
+    """Yield the tiers of which all files are as they were written, lower ones first; report on the others."""
+    for material in sorted(store.planned, key=lambda material: (sum(material), material)):
+        name = f"{material[0]}v{material[1]}"
+        try:
+            tier = store.tier(*material)
+        except (MissingTableError, TablebaseError) as error:
+            report.add(Wrong(name, str(error)))
+            continue
+        before = report.failures
+        for damage in tier.check_contents():
+            report.add(Wrong(name, str(damage)))
+        report.files_checked += len(tier.record.files)
+        if report.failures == before:
+            try:
+                standing = standing_of(store.variant, material, digest_of(tier.values()))
+            except TablebaseError as error:
+                report.add(Wrong(name, str(error)))
+                continue
+            report.published[standing].append(name)
+            if standing == "different":
+                report.add(Wrong(name, f"its values are not those published for {store.variant.name}"))
+            yield tier
+
+
+def _lower(tier: Tier) -> list[tuple[int, int]]:
+    """Return the tiers that captures lead to: a ply captures three soldiers at most."""
+    attackers, defenders = tier.record.attackers, tier.record.defenders
+    fewer_attackers = [(left, defenders) for left in range(max(1, attackers - 3), attackers)]
+    return fewer_attackers + [(attackers, left) for left in range(max(0, defenders - 3), defenders)]
+
+
+def _prove_tiers(
+    store: Store,
+    sound: list[Tier],
+    scratch: Path | None,
+    threads: int,
+    report: Verification,
+    advanced: Callable[[str, int], None],
+) -> None:
+    from retrograde.tablebase.memory import UnpackedTiers
+
+    materials = [(tier.record.attackers, tier.record.defenders) for tier in sound]
+    unpacked = UnpackedTiers(store, materials, scratch)
+    for place, (tier, material) in enumerate(zip(sound, materials, strict=True)):
+        absent = [lower for lower in _lower(tier) if lower not in materials]
+        if absent:
+            names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in absent)
+            report.add(Wrong(tier.record.name, f"cannot be proved: captures lead to {names}"))
+            continue
+        try:
+            for needed in [*_lower(tier), material]:
+                unpacked.load(needed)
+            _prove_tier(tier, unpacked, threads, report, advanced)
+        except TablebaseError as error:
+            report.add(Wrong(tier.record.name, str(error)))
+        wanted = {lower for later in sound[place + 1 :] for lower in _lower(later)}
+        for done in set(unpacked.arrays) - wanted:
+            unpacked.drop(done)
+
+
+def _prove_tier(
+    tier: Tier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
+) -> None:
+    from retrograde.verification.kernels.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, prove_rows
+    from tablut.engine.tables import build_tables
+
+    record, index = tier.record, tier.index
+    if index.size != record.entries:
+        report.add(Wrong(record.name, f"has {record.entries:,} entries; its representatives make {index.size:,}"))
+        return
+    rows = listing(index)
+    tables = build_tables(index.variant)
+    number = unpacked.number((record.attackers, record.defenders))
+    codes = 1 + max(code for side in (record.white, record.black) for code in side.classes)
+    totals = np.zeros(COUNTERS, dtype=np.int64)
+    histogram = np.zeros((2, codes), dtype=np.int64)
+
+    def prove(part: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        counters = np.zeros(COUNTERS, dtype=np.int64)
+        counted = np.zeros((2, codes), dtype=np.int64)
+        failures = np.zeros((_LISTED, 4), dtype=np.int64)
+        prove_rows(
+            tables, unpacked.tables, rows, unpacked.places, number, part[0], part[1], counters, counted, failures
+        )
+        advanced(record.name, part[2])
+        return counters, counted, failures[: counters[FAILURES]]
+
+    listed: list[list[int]] = []
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        for counters, counted, failures in pool.map(prove, _parts(rows)):
+            totals += counters
+            histogram += counted
+            listed += failures.tolist()
+    report.positions_checked += int(totals[CHECKED])
+    for kind, entry, side, proved in listed[:_LISTED]:
+        stored = int(unpacked.arrays[record.attackers, record.defenders][side][entry])
+        position = index.unrank(entry, "b" if side else "w")
+        report.add(Wrong(record.name, _failure(kind, entry, stored, proved), str(position)))
+    report.failures += int(totals[FAILURES]) - len(listed[:_LISTED])
+    if totals[ORBITS] != record.placements or record.placements != index.positions:
+        report.add(
+            Wrong(
+                record.name,
+                f"orbits add up to {int(totals[ORBITS]):,} placements, the record says {record.placements:,}, "
+                f"the material has {index.positions:,}",
+            )
+        )
+    if record.classes != record.entries - int(totals[ALIASES]):
+        report.add(Wrong(record.name, f"the record says {record.classes:,} classes; there are {record.entries:,}"))
+    for side_record, counts in zip((record.white, record.black), histogram, strict=True):
+        found = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
+        if found != dict(side_record.classes):
+            report.add(Wrong(record.name, f"the record says {side_record.classes} classes by code; there are {found}"))
+
+
+def _parts(rows: Listing) -> Iterable[tuple[int, int, int]]:
+    """Yield ranges of rows with the number of their entries, of about `_PART` entries each."""
+    for number in range(len(rows.king_cell)):
+        first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
+        step = max(1, _PART // width)
+        for start in range(first, last, step):
+            stop = min(start + step, last)
+            yield start, stop, (stop - start) * width
+
+
+def listing(index: TierIndex) -> Listing:
+    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own."""
+    from retrograde.verification.kernels.proof import Listing
+
+    counts = np.count_nonzero(index.representatives, axis=1)
+    most = 1 + max(index.lead_men, index.trail_men)
+    cells = index.variant.size**2
+    return Listing(
+        lead_kind=int(index.defenders > 0),
+        lead_men=index.lead_men,
+        trail_men=index.trail_men,
+        trails=len(index.trails),
+        most=most,
+        order=len(index.kings.group),
+        king_cell=np.array(index.kings.representatives, dtype=np.int64),
+        base=np.array(index.offsets[:-1], dtype=np.int64),
+        width=np.array(index.widths, dtype=np.int64),
+        first_row=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        combination=np.nonzero(index.representatives)[1].astype(np.int64),
+        lead_cell=np.array(index.leads, dtype=np.uint8),
+        trail_cell=np.array(index.trails, dtype=np.uint8),
+        binomial=np.array([[comb(n, k) for k in range(most)] for n in range(cells + 1)], dtype=np.int64).ravel(),
+        image=np.array([symmetry.table for symmetry in index.kings.group], dtype=np.uint8).ravel(),
+    )
+
+
+def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
+    from retrograde.verification.kernels.proof import NO_ENTRY, WRONG_ALIAS, WRONG_IMAGE
+
+    if kind == WRONG_ALIAS:
+        return f"entry {entry:,}: its placement is ranked to {proved:,}"
+    if kind == WRONG_IMAGE:
+        return f"entry {entry:,}: an image of its placement is ranked elsewhere"
+    if kind == NO_ENTRY:
+        return f"entry {entry:,}: stored {describe(stored)}; a move leads to a position without an entry"
+    return f"entry {entry:,}: stored {describe(stored)}, proved {describe(proved)}"
+
+
+def describe(code: int) -> str:
+    """Return a code in words.
+
+    Examples
+    --------
+    >>> describe(0), describe(6), describe(5)
+    ('not forced', 'win in 3', 'loss in 2')
+    """
+    if code == 0:
+        return "not forced"
+    verdict = verdict_of(-(code >> 1) - 1 if code & 1 else code >> 1)
+    return f"{verdict.wdl} in {verdict.dtm}"

@@ -1,0 +1,14 @@
+"""Whether the symmetries of a rule set act as automorphisms of its game, tried on positions; and the command."""
+
+from typing import TYPE_CHECKING
+
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from tablut.automorphisms.checks import Check, verify
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__, {"Check": "tablut.automorphisms.checks", "verify": "tablut.automorphisms.checks"}
+    )
+
+__all__ = ["Check", "verify"]

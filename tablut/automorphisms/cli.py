@@ -1,0 +1,231 @@
+"""``tablut symmetry verify`` and ``show``: the symmetry reduction, tried and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from symmetry import dihedral, orbits, stabiliser
+from tablut.cli.draw import draw_board, side_by_side
+from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible
+from tablut.cli.tables import Table, label, number, prose
+from tablut.errors import InputError
+from tablut.files import write_text
+from tablut.notation import diagram_cells, square_name
+from tablut.position import Position
+from tablut.results import Result
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from symmetry import Symmetry
+    from tablut.automorphisms.checks import Check
+    from tablut.cli.people import PeopleConsole
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Verify the symmetry reduction, or draw an orbit.")
+
+
+class CheckResult(Result):
+    """A claim with the number of cases on which it was tried."""
+
+    name: str
+    cases: int
+    failures: int
+    example: str
+
+
+class ElementResult(Result):
+    """A symmetry of the square: whether it is one of the rules, and what shows that it is not."""
+
+    name: str
+    of_the_rules: bool
+    of_the_start: bool
+    reason: str
+    counterexample: str | None
+
+
+class _Verified(Result):
+    variant: str
+    group_order: int
+    start_group_order: int
+    orbits_of_cells: int
+    elements: list[ElementResult]
+    checks: list[CheckResult]
+
+
+@app.command("verify")
+@command
+def verify_command(
+    variant: VariantOption = "ashton",
+    samples: Annotated[
+        int, typer.Option("--samples", min=10, help="Random placements, and positions of random play.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random positions.")] = 1,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            "--most", min=1, metavar="N", help="Try all positions near the start, as many plies as stay below N."
+        ),
+    ] = None,
+) -> Reply:
+    """Try on positions whether the symmetries of the rules act as automorphisms of the game.
+
+    Exit code 1 tells that a claim failed.
+    """
+    from tablut.automorphisms.checks import checks
+
+    rules = load_variant(variant)
+    elements: list[ElementResult] = []
+    done: list[Check] = []
+
+    def work() -> None:
+        elements.extend(_elements(rules, samples, seed))
+        for check in checks(rules, samples=samples, seed=seed, most=most):
+            done.append(check)  # noqa: PERF402 (it may be interrupted)
+
+    try:
+        interruptible(work)
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        raise Interrupted(_verified(rules, elements, done, seed), "") from None
+    if not any(check.cases for check in done):
+        raise InputError(f"variant {rules.name!r}: has no position on which anything could be tried")
+    return _verified(rules, elements, done, seed)
+
+
+def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
+    """Return every symmetry of the square; for those that are none of the rules, a position that shows it."""
+    import numpy as np
+
+    from tablut.automorphisms.checks import breaks, random_placements
+
+    start = stabiliser(dihedral(variant.size), diagram_cells(variant.start))
+    placements = random_placements(variant, samples, np.random.default_rng(seed))
+    found = []
+    for element in dihedral(variant.size):
+        inside = element in variant.symmetries
+        broken = None if inside else breaks(variant, element, placements)
+        found.append(
+            ElementResult(
+                name=element.name,
+                of_the_rules=inside,
+                of_the_start=inside and element in start,
+                reason="" if inside else _difference(variant, element),
+                counterexample=None if broken is None else str(broken),
+            )
+        )
+    return found
+
+
+def _verified(variant: Variant, elements: list[ElementResult], done: list[Check], seed: int) -> Reply:
+    result = _Verified(
+        variant=variant.name,
+        group_order=len(variant.symmetries),
+        start_group_order=sum(element.of_the_start for element in elements),
+        orbits_of_cells=len(orbits(variant.symmetries)),
+        elements=elements,
+        checks=[
+            CheckResult(name=check.name, cases=check.cases, failures=check.failures, example=check.example)
+            for check in done
+        ],
+    )
+    failed = any(check.failures for check in done)
+    return Reply(result, lambda console: _show_verified(console, result), EXIT_NO if failed else 0, seed=seed)
+
+
+def _difference(variant: Variant, element: Symmetry) -> str:
+    """Name a cell that a symmetry carries to one of another kind."""
+    terrain, size = diagram_cells(variant.terrain), variant.size
+    kinds = ["camp" if letter in "ABCD" else "." if letter == "+" else letter for letter in terrain]
+    for cell, image in enumerate(element.table):
+        if kinds[cell] != kinds[image]:
+            return f"{square_name(cell, size)} ({kinds[cell]}) goes to {square_name(image, size)} ({kinds[image]})"
+    return "it does not keep the camps, the inert cells or where each piece may stand"
+
+
+def _show_verified(console: PeopleConsole, result: _Verified) -> None:
+    what = (
+        f": {result.group_order} of the 8 symmetries of the square are symmetries of the rules, "
+        f"{result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"
+    )
+    console.print(Text.assemble((result.variant, "bold"), what))
+    for element in result.elements:
+        if not element.of_the_rules:
+            shown = f"; shown by {element.counterexample}" if element.counterexample else ""
+            console.print(f"  {element.name}: {element.reason}{shown}", soft_wrap=True)
+    table = Table(number("cases"), label("verdict"), prose("claim"), header=False)
+    for check in result.checks:
+        table.add(f"{check.cases:,}", _told(check), check.name)
+        if check.example:
+            table.add("", "", f"such as {check.example}")
+    console.print(table)
+
+
+def _told(check: CheckResult) -> Text:
+    if check.failures:
+        return Text(f"{check.failures:,} fail", "bold red")
+    return Text("holds", "green") if check.cases else Text("not tried", "yellow")
+
+
+class ImageResult(Result):
+    """The image of a position under one symmetry."""
+
+    symmetry: str
+    position: str
+
+
+class _Orbit(Result):
+    variant: str
+    position: str
+    images: list[ImageResult]
+    orbit_size: int
+    stabiliser: list[str]
+    canonical: str
+
+
+@app.command("show")
+@command
+def show_command(
+    variant: VariantOption = "ashton",
+    position: PositionOption = None,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="DIR", help="Write a drawing of every image.")] = None,
+) -> Reply:
+    """Draw the images of a position under the symmetries of the rules, its orbit and its stabiliser."""
+    from tablut.board import Board
+
+    rules = load_variant(variant)
+    board = Board(rules, read_position(position, rules))
+    images = [(element, board.position.transformed(element)) for element in rules.symmetries]
+    if svg is not None:
+        from tablut.svg import board as draw_svg
+
+        for element, image in images:
+            write_text(svg / f"{element.name}.svg", draw_svg(rules, image, caption=element.name))
+    fixing = [element.name for element, image in images if image.cells == board.position.cells]
+    result = _Orbit(
+        variant=rules.name,
+        position=str(board.position),
+        images=[ImageResult(symmetry=element.name, position=str(image)) for element, image in images],
+        orbit_size=len({image.cells for _, image in images}),
+        stabiliser=fixing,
+        canonical=str(board.canonical().position),
+    )
+    return Reply(result, lambda console: _show_orbit(console, rules, result))
+
+
+def _show_orbit(console: PeopleConsole, variant: Variant, result: _Orbit) -> None:
+    drawn = {
+        image.symmetry + (" *" if image.position == result.canonical else ""): draw_board(
+            variant, Position.parse(image.position, variant.size).rows()
+        )
+        for image in result.images
+    }
+    console.print(side_by_side(drawn), width=min(console.width, 100))
+    console.print(f"{result.variant}: orbit of {result.orbit_size}; stabiliser: {', '.join(result.stabiliser)}")
+    console.print(f"canonical (*): {result.canonical}", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Play: the search for the best move, and the players that choose moves."""

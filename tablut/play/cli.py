@@ -1,0 +1,115 @@
+"""``tablut bestmove``: one move by a player, with its score and the line it expects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.board import Board
+from tablut.cli.completion import player_names_from
+from tablut.cli.draw import draw_board
+from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.runtime import Reply, command, interruptible
+from tablut.machine import check_memory
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.search.limits import Limits
+from tablut.results import Result
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from tablut.cli.people import PeopleConsole
+
+__all__ = ["bestmove_command"]
+
+_DEFAULT_MOVETIME = 2.0
+
+
+class _BestMove(Result):
+    variant: str
+    position: str
+    player: str
+    move: str
+    score: int | None
+    mate: int | None
+    depth: int
+    nodes: int
+    pv: list[str]
+    tbhits: int
+
+
+@command
+def bestmove_command(
+    variant: VariantOption = "ashton",
+    position: PositionOption = None,
+    player: Annotated[
+        str,
+        typer.Option(
+            "--player", metavar="NAME", help="Who chooses: alphabeta or random.", autocompletion=player_names_from
+        ),
+    ] = "alphabeta",
+    movetime: Annotated[
+        float | None,
+        typer.Option("--movetime", metavar="SECONDS", help="Time for the move; 2 if nothing else limits it."),
+    ] = None,
+    nodes: Annotated[int | None, typer.Option("--nodes", help="Moves to make in search; repeatable.")] = None,
+    depth: Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")] = None,
+    moves: Annotated[
+        list[str] | None,
+        typer.Option("--move", "-m", metavar="MOVE", help="A move made since the position; give it once a move."),
+    ] = None,
+    hash_mib: Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")] = 64,
+    tablebase: Annotated[
+        str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
+    ] = None,
+    table_mib: Annotated[
+        int,
+        typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables that search probes."),
+    ] = 512,
+    seed: Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")] = 0,
+) -> Reply:
+    """Choose one move, and show the score and the line expected.
+
+    The score is for the side to move, in centi-logits: 100 more mean that the odds of
+    winning are e times as high. A proven end is told in plies instead.
+    """
+    check_memory("--hash", hash_mib)
+    rules = load_variant(variant)
+    board = Board(rules, read_position(position, rules))
+    for text in moves or ():
+        board.push_text(text)
+    if movetime is None and nodes is None and depth is None:
+        movetime = _DEFAULT_MOVETIME
+    limits = Limits(movetime, nodes, depth).checked()
+    options = PlayerOptions(seed=seed, hash_mib=hash_mib, tablebase=tablebase, table_mib=table_mib)
+    chooser = make_player(player, rules, options)
+    choice = interruptible(lambda: chooser.choose(board, limits))
+    result = _BestMove(
+        variant=rules.name,
+        position=str(board.position),
+        player=player,
+        move=str(choice.move),
+        score=choice.score,
+        mate=choice.mate,
+        depth=choice.depth,
+        nodes=choice.nodes,
+        pv=[str(move) for move in choice.pv],
+        tbhits=choice.tbhits,
+    )
+    return Reply(result, lambda console: _show(console, board, result), seed=seed)
+
+
+def _show(console: PeopleConsole, board: Board, result: _BestMove) -> None:
+    console.print(draw_board(board.variant, board.position.rows()))
+    console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
+    console.print(f"move   {result.move}", style="bold")
+    if result.mate is not None:
+        plies = abs(result.mate)
+        console.print(f"score  {'wins' if result.mate > 0 else 'loses'} in {plies} {'ply' if plies == 1 else 'plies'}")
+    elif result.score is not None:
+        console.print(f"score  {result.score:+d} centi-logits")
+    if result.depth:
+        hits = f", {result.tbhits:,} of a tablebase" if result.tbhits else ""
+        console.print(f"depth  {result.depth}, {result.nodes:,} nodes{hits}")
+    if len(result.pv) > 1:
+        console.print(f"line   {' '.join(result.pv)}")

@@ -1,0 +1,10 @@
+"""Players: whatever chooses moves, behind one protocol and found by name.
+
+Importing this package loads no player and no numba.
+"""
+
+from tablut.play.players.options import PlayerOptions
+from tablut.play.players.protocol import Choice, Player
+from tablut.play.players.registry import PLAYERS, make_player, player_names
+
+__all__ = ["PLAYERS", "Choice", "Player", "PlayerOptions", "make_player", "player_names"]

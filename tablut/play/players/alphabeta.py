@@ -1,0 +1,54 @@
+"""The player that searches: `tablut.play.search` behind the protocol of players."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tablut.play.players.protocol import Choice
+from tablut.play.search.searcher import Searcher
+from tablut.prober import find_prober
+
+if TYPE_CHECKING:
+    from tablut.board import Board
+    from tablut.play.players.options import PlayerOptions
+    from tablut.play.search.limits import Limits
+    from tablut.variants import Variant
+
+__all__ = ["AlphaBetaPlayer"]
+
+
+class AlphaBetaPlayer:
+    """Alpha-beta with a transposition table that lasts from move to move.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    options : PlayerOptions
+        Memory and tablebase; nothing in it is random.
+
+    Raises
+    ------
+    InputError
+        If the tablebase cannot be probed, or the memory is too small.
+
+    Examples
+    --------
+    >>> from tablut import Board
+    >>> from tablut.play.players import PlayerOptions
+    >>> from tablut.play.search.limits import Limits
+    >>> board = Board("ashton-5-4v0")
+    >>> player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=1))
+    >>> player.choose(board, Limits(nodes=2000)).mate
+    3
+    """
+
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
+        self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
+
+    def choose(self, board: Board, limits: Limits) -> Choice:
+        """Return the best move found within limits."""
+        found = self._searcher.search(board, limits)
+        return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv, found.tbhits)

@@ -1,0 +1,42 @@
+"""The player that plays any legal move: an opponent that everyone should beat."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from tablut.errors import InputError
+from tablut.play.players.protocol import Choice
+
+if TYPE_CHECKING:
+    from tablut.board import Board
+    from tablut.play.players.options import PlayerOptions
+    from tablut.play.search.limits import Limits
+    from tablut.variants import Variant
+
+__all__ = ["RandomPlayer"]
+
+
+class RandomPlayer:
+    """Uniformly random moves, the same ones for the same seed.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    options : PlayerOptions
+        The seed.
+    """
+
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        self.variant = variant
+        self._random = Random(options.seed)
+
+    def choose(self, board: Board, limits: Limits) -> Choice:
+        """Return any legal move; the limits are kept by doing nothing else."""
+        limits.checked()
+        moves = list(board.legal_moves)
+        if board.outcome() is not None or not moves:
+            raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
+        move = self._random.choice(moves)
+        return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))

@@ -1,0 +1,214 @@
+"""What is known on entering a position before any move of it is tried, and the bookkeeping of a ply.
+
+Repetition and the move limit, wins at once, tablebases, threats to win at once: all exact, so
+that quiescence and full search alike may call positions decided on their word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture
+from tablut.engine.jit import I64, U64, advance, called, inlined
+from tablut.engine.kernels import can_move, generate, key_change
+from tablut.engine.layout import coordinates, count_of, king_of, side_of, start_of, target_of, undo_captured
+from tablut.play.search.clock import read_clock
+from tablut.play.search.evaluation import evaluate
+from tablut.play.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, REPETITION
+from tablut.play.search.state import (
+    BASE,
+    CLOCK_ADDRESS,
+    CLOCK_NUMBER,
+    DEADLINE,
+    FLAGS,
+    LAST_LOOK,
+    LIMIT_PLY,
+    LONGEST_GAP,
+    NEXT_LOOK,
+    NODE_LIMIT,
+    NODES,
+    REPETITION_RULE,
+    SECONDS,
+    SELECTIVE,
+    STOPPED,
+    TABLE_SOLDIERS,
+    State,
+    recurs,
+    seen_place,
+)
+from tablut.play.search.threats import escape_of_king
+from tablut.play.search.tree_probe import table_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+    from tablut.play.search.terms import EvaluationTables
+
+__all__ = ["arrive", "estimate", "extend_line", "leave", "moves_at", "out_of_limits", "parries", "settle"]
+
+_LOOK_EVERY = 1000
+"""Nodes between two looks at the clock: a quarter of a millisecond."""
+_GAPS = 3
+"""Waits to expect before the answer is out: to be woken, to be given the interpreter's lock, and one more."""
+
+
+@called
+def look_at_clock(s: State) -> None:
+    """Read the clock, and end the search if the time is up.
+
+    A thread that is made to wait is late, and so will be whoever waits for its answer.
+    The longest wait so far is what the search keeps ready for each of the next ones.
+    """
+    counters = s.counters
+    counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
+    read_clock(I64(counters[CLOCK_ADDRESS]), I64(counters[CLOCK_NUMBER]), advance(counters, I64(SECONDS)))
+    now = counters[SECONDS] * 1_000_000_000 + counters[SECONDS + 1]
+    if counters[LAST_LOOK] != 0:
+        counters[LONGEST_GAP] = max(counters[LONGEST_GAP], now - counters[LAST_LOOK])
+    counters[LAST_LOOK] = now
+    if now + _GAPS * counters[LONGEST_GAP] >= counters[DEADLINE]:
+        counters[STOPPED] = 1
+
+
+@inlined
+def out_of_limits(s: State) -> bool:
+    """Return whether the search has to end, and remember it."""
+    counters = s.counters
+    if counters[STOPPED] != 0:
+        return True
+    if s.stop[0] != 0 or counters[NODES] >= counters[NODE_LIMIT]:
+        counters[STOPPED] = 1
+    elif counters[NODES] >= counters[NEXT_LOOK]:
+        look_at_clock(s)
+    return counters[STOPPED] != 0
+
+
+@called
+def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+    """Return the evaluation for the side to move."""
+    score = evaluate(t, e, board)
+    score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, score))
+    return -score if board[2 * t.size + 1] != 0 else score
+
+
+@inlined
+def settle(t: Tables, s: State, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
+    """Return what rules, history, wins at once and tablebases say of a position below the root.
+
+    Returns
+    -------
+    settled : bool
+        Whether the value is known.
+    value : int
+        For the side to move, if it is.
+    endangered : bool
+        Whether the other side would win at once if it were to move.
+    row, column : int
+        The king's escape targets, see `tablut.engine.attacks.escape_targets`.
+    """
+    board = s.board
+    side = side_of(t, board)
+    s.line_length[ply] = 0
+    rule = I64(s.counters[REPETITION_RULE])
+    if rule != 0 and recurs(s, key, ply):
+        return True, I64(0) if rule == 1 else I64(REPETITION - ply), False, I64(0), I64(0)
+    if ply >= s.counters[LIMIT_PLY]:
+        lost = not can_move(t, board, side)
+        return True, I64(ply - MATE) if lost else I64(0), False, I64(0), I64(0)
+    row, column = escape_targets(t, board, king_of(t, board))
+    capture = king_capture(t, board)
+    winning = I64(NO_MOVE)
+    if side == 1:
+        winning = capture
+        endangered = (row | column) != 0
+    else:
+        if (row | column) != 0:
+            winning = escape_of_king(t, board, row, column)
+        endangered = capture != NO_MOVE
+    if winning != NO_MOVE:
+        s.line[ply * MAX_PLY] = np.int32(winning)
+        s.line_length[ply] = 1
+        return True, I64(MATE - ply - 1), False, row, column
+    # Tables know no history; after a capture, none matters.
+    if s.reversible[ply] == 0:
+        soldiers = count_of(t, board, 1) + count_of(t, board, 0)
+        if soldiers <= s.counters[TABLE_SOLDIERS]:
+            known, value = table_value(t, s, ply)
+            if known:
+                return True, value, False, row, column
+    return False, I64(0), endangered, row, column
+
+
+@inlined
+def moves_at(t: Tables, s: State, ply: int) -> NDArray[np.int32]:
+    """Return where the moves of a ply are kept."""
+    return advance(s.moves, I64(ply * 4 * t.cells))
+
+
+@called
+def parries(
+    t: Tables, s: State, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
+) -> tuple[int, int]:
+    """Write the moves of a position; return how many there are, and how many more let the king escape.
+
+    Where black has to stop the king, only moves that stand in its way are written, and
+    those that may recreate an earlier position, which may end the game. Every other one
+    loses in two plies: in exactly two, or, where a ply may leave either side without a
+    move, in two at most. Elsewhere, all legal moves are written.
+    """
+    board = s.board
+    count = generate(t, board, moves)
+    side, king = side_of(t, board), king_of(t, board)
+    if side == 0 or (row | column) == 0 or ply + 1 >= s.counters[LIMIT_PLY]:
+        return count, I64(0)
+    # A king that has escaped must be able to move where that counts; off the castle, it can move back.
+    if t.either_after_ply != 0 and (king == t.castle or (s.counters[FLAGS] & SELECTIVE) == 0):
+        return count, I64(0)
+    king_rank, king_file = coordinates(t, king)
+    _, block_row, block_column = blocking_places(t, board, king)
+    rule = I64(s.counters[REPETITION_RULE])
+    kept = 0
+    for index in range(count):
+        move = I64(moves[index])
+        start, target = start_of(move), target_of(move)
+        rank, file = coordinates(t, target)
+        blocks = (rank == king_rank and (block_row >> file) & 1 != 0) or (
+            file == king_file and (block_column >> rank) & 1 != 0
+        )
+        if not blocks and rule != 0:
+            blocks = s.seen[seen_place(key ^ t.keys[start] ^ t.keys[target] ^ t.side_key[0])] != 0
+        if blocks:
+            moves[kept] = np.int32(move)
+            kept += 1
+    return kept, count - kept
+
+
+@inlined
+def arrive(t: Tables, s: State, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
+    """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key."""
+    side = side_of(t, s.board) ^ 1
+    child = U64(key ^ key_change(t, side, is_king, undo))
+    s.keys[I64(s.counters[BASE]) + ply + 1] = child
+    s.reversible[ply + 1] = 0 if undo_captured(undo) != 0 else s.reversible[ply] + 1
+    s.seen[seen_place(child)] += np.uint16(1)
+    return child
+
+
+@inlined
+def leave(s: State, child: np.uint64) -> None:
+    """Take a position off the path."""
+    s.seen[seen_place(child)] -= np.uint16(1)
+
+
+@inlined
+def extend_line(s: State, ply: int, move: int) -> None:
+    """Make a move and the principal variation after it that of a ply."""
+    here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
+    length = I64(s.line_length[ply + 1])
+    s.line[here] = np.int32(move)
+    for index in range(length):
+        s.line[here + 1 + index] = s.line[below + index]
+    s.line_length[ply] = length + 1

@@ -1,0 +1,95 @@
+"""How long a search may take, and what it answers: values that players and search share, free of numba."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tablut.errors import InputError
+from tablut.play.search.scores import MAX_PLY, mate_in
+
+if TYPE_CHECKING:
+    from tablut.position import Move
+
+__all__ = ["Limits", "SearchResult"]
+
+
+class Limits(NamedTuple):
+    """When to stop; what is None does not limit.
+
+    Attributes
+    ----------
+    movetime : float or None
+        Seconds on the wall clock, from the call to the answer.
+    nodes : int or None
+        Moves made in the search. A search under this limit alone is repeatable.
+    depth : int or None
+        Plies of the last iteration.
+    """
+
+    movetime: float | None = None
+    nodes: int | None = None
+    depth: int | None = None
+
+    def checked(self) -> Limits:
+        """Return the limits, having checked them.
+
+        Raises
+        ------
+        InputError
+            If none is given, or one is not positive.
+
+        Examples
+        --------
+        >>> Limits(nodes=1000).checked().nodes
+        1000
+        """
+        if self.movetime is None and self.nodes is None and self.depth is None:
+            raise InputError("limits: none given; name a time, a number of nodes, or a depth")
+        if self.movetime is not None and not 0 < self.movetime < float("inf"):
+            raise InputError(f"movetime {self.movetime}: expected a positive number of seconds")
+        if self.nodes is not None and self.nodes < 1:
+            raise InputError(f"nodes {self.nodes}: expected at least 1")
+        if self.depth is not None and not 1 <= self.depth < MAX_PLY:
+            raise InputError(f"depth {self.depth}: expected 1 to {MAX_PLY - 1}")
+        return self
+
+
+class SearchResult(NamedTuple):
+    """What a search found out.
+
+    Attributes
+    ----------
+    move : Move
+        Legal in the position.
+    score : int
+        For the side to move, see `tablut.play.search.scores`.
+    depth : int
+        Plies of the last completed iteration; 0 if none was completed.
+    selective_depth : int
+        Plies of the longest line looked at.
+    nodes : int
+        Moves made in the search.
+    pv : tuple of Move
+        The principal variation; begins with the move.
+    seconds : float
+        Wall time.
+    source : str
+        ``search`` or ``tablebase``.
+    tbhits : int
+        Positions that a tablebase valued, at the root and in the tree.
+    """
+
+    move: Move
+    score: int
+    depth: int
+    selective_depth: int
+    nodes: int
+    pv: tuple[Move, ...]
+    seconds: float
+    source: str
+    tbhits: int
+
+    @property
+    def mate(self) -> int | None:
+        """Plies to the proven end: positive if the side to move wins, negative if it loses, None if not proven."""
+        return mate_in(self.score)

@@ -1,0 +1,410 @@
+"""`Searcher`: iterative deepening within strict limits, around the compiled search.
+
+The kernel runs without the interpreter's lock, reads the clock itself every thousand
+nodes, and looks at a stop flag at every node. It ends a margin before the time is up, so
+that what follows, taking the lock and reading the result, ends in time too. Where there
+is no clock that it can read, a thread raises the flag.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.compilation import wall_clock
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.notation import diagram_cells
+from tablut.play.search import state as at
+from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns
+from tablut.play.search.evaluation import evaluate_boards
+from tablut.play.search.limits import Limits, SearchResult
+from tablut.play.search.root_probe import probe_moves
+from tablut.play.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN
+from tablut.play.search.terms import evaluation_tables, evaluation_tables_for
+from tablut.play.search.transposition import empty_table
+from tablut.play.search.tree import search_root
+from tablut.play.search.tree_probe import load_tables
+from tablut.position import Move
+from tablut.variants import as_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tablut.board import Board
+    from tablut.prober import Prober
+    from tablut.variants import VariantLike
+
+__all__ = ["ALL", "PLAIN", "Root", "Searcher", "Thought", "time_margin"]
+
+PLAIN: Final = 0
+"""Alpha-beta alone, to a fixed depth: its value is that of minimax."""
+ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
+
+_INFINITE: Final = MATE + 1
+_UNLIMITED: Final = 1 << 62
+_RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
+_WINDOW: Final = 40
+"""Half the width of the first aspiration window, in centi-logits."""
+_WORTHWHILE: Final = 0.6
+"""The share of the time after which no iteration is begun: it would hardly be completed."""
+
+
+def time_margin(movetime: float) -> float:
+    """Return how many seconds before its time is up a search is told to stop.
+
+    Sixty milliseconds and a twentieth of the time, at most a quarter of a second, and
+    never more than half of the time: handing over takes well below a millisecond on an
+    idle machine, and some periods of the scheduler and of the interpreter's lock, of a
+    few milliseconds each, on a crowded one.
+
+    Examples
+    --------
+    >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
+    (0.16, 0.005)
+    """
+    return min(0.06 + movetime / 20, 0.25, movetime / 2)
+
+
+class Root(NamedTuple):
+    """A position to search from, in the engine's terms; N is the size of the board.
+
+    Attributes
+    ----------
+    array : ndarray of uint32, shape (2N + 4,)
+        Undecided.
+    moves : list of int
+        The moves to choose from, ``from | to << 7``; at least one.
+    past : list of int
+        Zobrist keys of the positions of the game before that may recur, the first one first.
+    plies : int
+        How many plies the game has lasted.
+    """
+
+    array: NDArray[np.uint32]
+    moves: list[int]
+    past: list[int]
+    plies: int
+
+
+class Thought(NamedTuple):
+    """What a search found out, in the engine's terms; see `tablut.play.search.limits.SearchResult`."""
+
+    move: int
+    score: int
+    depth: int
+    selective_depth: int
+    nodes: int
+    line: list[int]
+    tbhits: int
+
+
+class Searcher:
+    """Search of one variant, with a memory that lasts from move to move.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set.
+    hash_mib : int
+        Memory of the transposition table, at most.
+    weights : mapping of str to float, optional
+        Of the evaluation; the tuned ones by default.
+    flags : int
+        `ALL`, or fewer of its parts, for tests.
+    prober : Prober, optional
+        A tablebase: asked about the root and all that a move leads to, and, if it is a
+        `tablut.prober.TierProber`, after every capture in the tree.
+    table_mib : int
+        Memory, at most, for what the tree needs; it is loaded here, before any clock starts.
+
+    Raises
+    ------
+    InputError
+        If the tablebase is of another game, or the memory too small.
+
+    Examples
+    --------
+    >>> from tablut.board import Board
+    >>> board = Board("ashton-5-4v0")
+    >>> result = Searcher(board.variant, hash_mib=1).search(board, Limits(nodes=2000))
+    >>> result.mate, len(result.pv)
+    (3, 3)
+    """
+
+    def __init__(
+        self,
+        variant: VariantLike,
+        *,
+        hash_mib: int = 64,
+        weights: Mapping[str, float] | None = None,
+        flags: int = ALL,
+        prober: Prober | None = None,
+        table_mib: int = 512,
+    ) -> None:
+        self.variant = variant = as_variant(variant)
+        if prober is not None and not prober.variant.same_game(variant):
+            raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
+        self._engine = engine_for(variant)
+        self._evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
+        self._state = at.new_state(variant.size, empty_table(hash_mib))
+        self._flags = flags
+        self._generation = 0
+        self._ends: int | None = None
+        self._prober, self._tables = prober, load_tables(prober, table_mib << 20)
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Load or compile the kernels, so that no search pays for it."""
+        cells = diagram_cells(self.variant.start)
+        for side in ("w", "b"):
+            board = self._engine.board(cells, side)
+            # A side may have no move at the start of a user's rules; then the other one serves.
+            if moves := self._engine.legal_moves(board).tolist():
+                self.think(Root(board, moves, [], plies=0), Limits(nodes=1))
+                break
+        self.forget()
+
+    def forget(self) -> None:
+        """Empty the transposition table and the history of moves."""
+        self._state.table[:] = 0
+        self._state.history[:] = 0
+        self._generation = 0
+
+    def stop(self) -> None:
+        """End a search that runs in another thread; it answers with what it has."""
+        self._state.stop[0] = 1
+
+    # -- one search --------------------------------------------------------------------
+
+    def search(self, board: Board, limits: Limits) -> SearchResult:
+        """Return the best move found within limits.
+
+        Parameters
+        ----------
+        board : Board
+            Of this variant, its game not over; its history counts for repetition and
+            the move limit. Not changed.
+        limits : Limits
+            At least one. With ``movetime``, the answer comes before that time is up.
+
+        Raises
+        ------
+        InputError
+            If the game is over, the board is of another variant, or the limits are none.
+        """
+        started, began = time.perf_counter(), wall_clock()
+        limits = limits.checked()
+        if board.variant != self.variant:
+            raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {self.variant.name}")
+        moves = list(board.legal_moves)
+        if board.outcome() is not None or not moves:
+            raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
+        with self._deadline(started, limits.movetime):
+            probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
+            tbhits = 0 if probed is None else len(probed)
+            if probed is not None:
+                best = probed[0]
+                if best.score != 0:
+                    spent = wall_clock() - began
+                    return SearchResult(best.move, best.score, 0, 0, 0, (best.move,), spent, "tablebase", tbhits)
+                moves = [found.move for found in probed if found.score == 0]
+            thought = self.think(self.root(board, moves), limits, started)
+            line = self._line_to_the_end(board, thought)
+        return SearchResult(
+            move=line[0],
+            score=thought.score,
+            depth=thought.depth,
+            selective_depth=thought.selective_depth,
+            nodes=thought.nodes,
+            pv=tuple(line),
+            seconds=wall_clock() - began,
+            source="search",
+            tbhits=tbhits + thought.tbhits,
+        )
+
+    def value(self, board: Board, depth: int) -> int:
+        """Return the value of a position at a fixed depth with the full window, for comparison with the twin."""
+        self._prepare(self.root(board))
+        self._state.counters[at.NODE_LIMIT] = _UNLIMITED
+        self._state.stop[0] = 0
+        return self._iterate(depth, -_INFINITE, _INFINITE)
+
+    def _line_to_the_end(self, board: Board, thought: Thought) -> list[Move]:
+        """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
+        line = [Move.from_code(code, self.variant.size) for code in thought.line]
+        if abs(thought.score) < PROVEN or len(line) + 2 != MATE - abs(thought.score):
+            return line
+        walk = board.copy()
+        for move in line:
+            walk.push(move)
+        if (walk.turn == board.turn) == (thought.score > 0):
+            return line  # a tablebase ended it, where the winner is to move
+        for reply in list(walk.legal_moves):
+            walk.push(reply)
+            winner = walk.turn
+            for move in list(walk.legal_moves):
+                walk.push(move)
+                outcome = walk.outcome()
+                walk.pop()
+                if outcome is not None and outcome.winner == winner:
+                    return [*line, reply, move]
+            walk.pop()
+        return line
+
+    @contextmanager
+    def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
+        """Have the search end when the time, less a margin, is up."""
+        self._state.stop[0] = 0
+        self._ends = None
+        if movetime is None:
+            yield
+            return
+        left = max(started + movetime - time_margin(movetime) - time.perf_counter(), 0.0)
+        if clock_address():
+            self._ends = monotonic_ns() + int(left * 1e9)
+            yield
+            self._ends = None
+            return
+        timer = threading.Timer(left, self.stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def think(self, root: Root, limits: Limits, started: float | None = None) -> Thought:
+        """Return the best move found within limits, in the engine's terms; `search` is this for a `Board`.
+
+        Parameters
+        ----------
+        root : Root
+            Undecided, with a move to choose.
+        limits : Limits
+            At least one; ``movetime`` is looked at between iterations only.
+        started : float, optional
+            When the time began, by `time.perf_counter`.
+        """
+        started = time.perf_counter() if started is None else started
+        self._prepare(root)
+        counters = self._state.counters
+        counters[at.NODE_LIMIT] = limits.nodes or _UNLIMITED
+        best, score, depth = 0, 0, 0
+        line: list[int] = []
+        for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
+            value = self._aspire(wanted, score if depth else None)
+            interrupted = counters[at.STOPPED] != 0
+            if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
+                # Of an interrupted iteration, too: its best move so far replaced the last one on merit,
+                # unless it only loses; then the moves not yet searched may not.
+                best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), self._line()
+            if interrupted:
+                break
+            depth, score = wanted, value
+            if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
+                break  # nothing shorter is left to find
+            if limits.movetime is not None:
+                alone = len(root.moves) == 1 and limits.depth is None
+                if alone or time.perf_counter() - started > _WORTHWHILE * limits.movetime:
+                    break
+        if best == 0:
+            # Not even the first move was searched to its end.
+            best, score, line = root.moves[0], self._estimate(root.array), [root.moves[0]]
+        selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
+        return Thought(best, score, depth, selective, int(counters[at.NODES]), line, int(counters[at.TABLE_HITS]))
+
+    def _aspire(self, depth: int, expected: int | None) -> int:
+        """Search to a depth within a window around the expected value, widened until the value lies in it."""
+        width = _WINDOW
+        if expected is None or depth < 4 or abs(expected) >= PROVEN:
+            return self._iterate(depth, -_INFINITE, _INFINITE)
+        alpha, beta = expected - width, expected + width
+        while True:
+            value = self._iterate(depth, max(alpha, -_INFINITE), min(beta, _INFINITE))
+            if self._state.counters[at.STOPPED] != 0 or alpha < value < beta:
+                return value
+            width *= 4
+            if value <= alpha:
+                alpha = value - width if abs(value) < PROVEN else -_INFINITE
+            else:
+                beta = value + width if abs(value) < PROVEN else _INFINITE
+
+    def _iterate(self, depth: int, alpha: int, beta: int) -> int:
+        return int(search_root(self._engine.tables, self._evaluation, self._state, depth, alpha, beta))
+
+    # -- the state ---------------------------------------------------------------------
+
+    def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
+        """Return a board as the root of a search, with the moves to choose from, by default all legal ones."""
+        # Without a rule on repetition, nothing before the root matters.
+        past = [] if self.variant.rules.repetition == "none" else _reversible_keys(board)
+        return Root(
+            array=self._engine.board(board.position.cells, board.position.side),
+            moves=[move.code for move in (board.legal_moves if moves is None else moves)],
+            past=past,
+            plies=board.ply,
+        )
+
+    def _prepare(self, root: Root) -> None:
+        state, rules = self._state, self.variant.rules
+        if len(state.keys) < len(root.past) + MAX_PLY + 1:
+            self._state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
+        state.board[:] = root.array
+        keys = [*root.past, self._engine.key(root.array)]
+        state.keys[: len(keys)] = np.array(keys, dtype=np.uint64)
+        state.reversible[0] = len(root.past)
+        state.seen[:] = 0
+        for key in keys:
+            state.seen[key & (at.SEEN - 1)] += 1
+        state.root_moves[: len(root.moves)] = root.moves
+        state.killers[:] = 0
+        state.history[:] //= 8
+        if self._generation == 255:
+            self.forget()  # generations are told apart by eight bits
+        self._generation += 1
+        counters = state.counters
+        counters[:] = 0
+        counters[at.LIMIT_PLY] = _UNLIMITED if rules.move_limit is None else rules.move_limit - root.plies
+        counters[at.REPETITION_RULE] = _RULES[rules.repetition]
+        counters[at.FLAGS] = self._flags
+        counters[at.GENERATION] = self._generation
+        counters[at.BASE] = len(root.past)
+        counters[at.TABLE_MASK] = len(state.table) - 8
+        counters[at.ROOT_MOVES] = len(root.moves)
+        counters[at.NEXT_LOOK] = _UNLIMITED if self._ends is None else 0
+        counters[at.DEADLINE] = self._ends or 0
+        counters[at.CLOCK_ADDRESS] = clock_address()
+        counters[at.CLOCK_NUMBER] = CLOCK
+        if self._tables is not None:
+            counters[at.TABLES] = self._tables.items.ctypes.data
+            counters[at.TABLE_SOLDIERS] = self._tables.most_soldiers
+
+    def _estimate(self, array: NDArray[np.uint32]) -> int:
+        """Return the evaluation of a board array for the side to move, nothing searched."""
+        scores = np.zeros(1, dtype=np.int64)
+        evaluate_boards(self._engine.tables, self._evaluation, array[None], scores)
+        score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
+        return -score if array[2 * self.variant.size + 1] else score
+
+    def _line(self) -> list[int]:
+        return self._state.line[: self._state.line_length[0]].tolist()
+
+    def _move(self, code: int) -> Move:
+        return Move.from_code(code, self.variant.size)
+
+
+def _reversible_keys(board: Board) -> list[int]:
+    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first."""
+    walk = board.copy()
+    keys = []
+    while walk.ply > 0 and not walk.captured():
+        walk.pop()
+        keys.append(walk.zobrist_key())
+    return keys[::-1]

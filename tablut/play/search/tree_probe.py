@@ -1,0 +1,117 @@
+"""What a tablebase says of positions inside the tree, in compiled code.
+
+A table values a position as the first of its game. So search asks it right after a
+capture: of what was before, nothing can recur, and of what follows, the table knows all.
+A position won in n plies is then won in n: the winner's way never meets a position twice,
+since on it the distance falls with every ply. One that neither side can force is a
+draw, unless a repetition loses the game. So is one that is won, yet in more plies than the
+move limit leaves: its winner is never made to lose meanwhile.
+
+The compiled index has more than thirty arrays. As arguments they would slow down every
+recursive call, so kernels find them by their addresses in an array, of which the
+address is one of the state's counters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tablut.engine.jit import I64, advance, called, inlined, items_at
+from tablut.engine.layout import count_of, king_of, side_of
+from tablut.engine.records import directory, record_at
+from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
+from tablut.indexing.values import ADDRESS, TierValues, code_at, tier_at
+from tablut.play.search.scores import MATE, PROVEN
+from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, State
+from tablut.prober import TierProber
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+    from tablut.prober import Prober
+
+__all__ = ["Directory", "directory_of", "load_tables", "stored_value", "table_value"]
+
+_ROWS = len(TierTables._fields)
+"""Place in a directory: the rows of the index' numbers of tiers. Before it come the fields of the index, in order."""
+_PLACES, _VALUES, _MEN, _SCRATCH = _ROWS + 1, _ROWS + 2, _ROWS + 3, _ROWS + 4
+_NO_VALUE = -32768
+"""As `tablut.prober.MISSING`."""
+
+
+class Directory(NamedTuple):
+    """Where kernels find the values of tiers. It serves one search at a time, for which it has working memory.
+
+    Attributes
+    ----------
+    items : ndarray of int64
+        Numbers, and addresses of arrays.
+    most_soldiers : int
+        No tier has more.
+    kept : tuple
+        What lies at the addresses, here so that it lives as long.
+    """
+
+    items: NDArray[np.int64]
+    most_soldiers: int
+    kept: tuple[object, ...]
+
+
+def load_tables(prober: Prober | None, memory: int) -> Directory | None:
+    """Return what fits into so many bytes of a prober's values, if it hands them out; else None."""
+    values = prober.load_tiers(memory) if isinstance(prober, TierProber) else None
+    return None if values is None else directory_of(values)
+
+
+def directory_of(values: TierValues) -> Directory:
+    """Return the directory of some tiers' values, at least of one."""
+    index = values.tiers
+    men, scratch = np.zeros(2 * index.cells, dtype=np.uint8), np.zeros(SCRATCH, dtype=np.int64)
+    rows = index.tier.size // (index.most_defenders + 1)
+    own = [rows, *(array.ctypes.data for array in (values.places, values.values, men, scratch))]
+    most_soldiers = int((index.attackers + index.defenders).max())
+    return Directory(np.array([*directory(index), *own], dtype=np.int64), most_soldiers, (values, men, scratch))
+
+
+@inlined
+def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
+    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
+    x = record_at(items, TierTables)
+    places = items_at(items[_PLACES], np.int64)
+    tier = tier_at(x, items[_ROWS], count_of(t, board, 1), count_of(t, board, 0))
+    if tier < 0 or places[4 * tier + ADDRESS] == 0:
+        return I64(_NO_VALUE)
+    black = items_at(items[_MEN], np.uint8)
+    white = advance(black, t.cells)
+    men_of_board(t, board, black, white)
+    entry = entry_of(x, tier, king_of(t, board), black, white, items_at(items[_SCRATCH], np.int64))
+    if entry < 0:
+        return I64(_NO_VALUE)
+    code = code_at(places, 2 * tier + side_of(t, board), entry)
+    return I64(items_at(items[_VALUES], np.int16)[code])
+
+
+@called
+def table_value(t: Tables, s: State, ply: int) -> tuple[bool, int]:
+    """Return whether tables tell the value of a position that a capture led to, and the value.
+
+    Nothing is told where no table knows; where history decides what neither side can
+    force; nor of a win so long that a score could not say it is proven.
+    """
+    counters = s.counters
+    value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)
+    if value == _NO_VALUE:
+        return False, I64(0)
+    plies = value if value > 0 else -value - 1
+    if value == 0 or ply + plies > counters[LIMIT_PLY]:
+        if counters[REPETITION_RULE] == 2:
+            return False, I64(0)
+        counters[TABLE_HITS] += 1
+        return True, I64(0)
+    if ply + plies > MATE - PROVEN:
+        return False, I64(0)
+    counters[TABLE_HITS] += 1
+    return True, I64(MATE - ply - plies) if value > 0 else I64(ply + plies - MATE)
