@@ -44,6 +44,7 @@ __all__ = [
     "TablutError",
     "Variant",
     "VariantError",
+    "__version__",
     "load_variant",
     "variant_names",
 ]

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from math import isqrt
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from tablut.errors import InputError
 from tablut.files import excerpt
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symmetry import Symmetry
+    from tablut.variants import Variant
 
-__all__ = ["Move", "MoveText", "Position", "Side"]
+__all__ = ["BoardLike", "Move", "MoveText", "Position", "Side"]
 
 Side = Literal["w", "b"]
 
@@ -36,6 +37,26 @@ _MOVE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
+
+
+@runtime_checkable
+class BoardLike(Protocol):
+    """A position of a game under way: `tablut.board.Board`, as modules below it know it."""
+
+    @property
+    def variant(self) -> Variant:
+        """The rule set."""
+
+    @property
+    def position(self) -> Position:
+        """The position as a value."""
+
+    @property
+    def ply(self) -> int:
+        """Number of moves made."""
+
+    def peek(self) -> Move:
+        """Return the last move made."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

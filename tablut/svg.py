@@ -13,12 +13,12 @@ from xml.sax.saxutils import escape
 
 from tablut.formats.reading import as_move, as_position
 from tablut.notation import FILES, diagram_cells, parse_square
+from tablut.position import BoardLike
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tablut.board import Board
     from tablut.formats.reading import PositionLike
     from tablut.position import Move
     from tablut.variants import VariantLike
@@ -44,7 +44,7 @@ def _kind(letter: str) -> str:
 
 
 def board(
-    variant: VariantLike | Board,
+    variant: VariantLike | BoardLike,
     position: PositionLike | None = None,
     *,
     last_move: Move | str | None = None,
@@ -91,9 +91,7 @@ def board(
     >>> drawing.startswith("<svg "), drawing.count('class="attacker"'), drawing.count('class="king"')
     (True, 16, 1)
     """
-    from tablut.board import Board
-
-    if isinstance(variant, Board):
+    if isinstance(variant, BoardLike):
         game = variant.variant
         if position is None:
             position = variant.position

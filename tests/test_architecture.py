@@ -4,8 +4,10 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +44,49 @@ def test_imports_point_downward_and_take_nothing_private(package: str, path: Pat
             assert top in BELOW[package], f"{path} imports {module}"
             private = [part for part in [*module.split("."), *names] if part.startswith("_") and part[:2] != "__"]
             assert not private, f"{path} imports {private} from {module}"
+
+
+NAMES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for _, path in MODULES}
+
+
+def run_time_imports(nodes: list[ast.stmt]) -> Iterator[ast.ImportFrom]:
+    """Yield the imports that run, wherever they stand: all but those for checkers."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            yield node
+        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            yield from run_time_imports(getattr(node, "body", []))
+        for field in ("orelse", "finalbody", "handlers"):
+            yield from run_time_imports(getattr(node, field, []))
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not at the top, and not within functions either."""
+    graph = nx.DiGraph()
+    for name, path in NAMES.items():
+        for node in run_time_imports(ast.parse(path.read_text(encoding="utf-8")).body):
+            for alias in node.names:
+                target = f"{node.module}.{alias.name}"
+                graph.add_edge(name, target if target in NAMES else node.module)
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    assert graph.number_of_edges() > 1000
+    assert [circle for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
+
+
+def exported(path: Path) -> list[str]:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
+
+
+def test_what_another_package_imports_is_listed_as_for_others() -> None:
+    for name, path in NAMES.items():
+        for module, names in imported_modules(path):
+            if module in NAMES and module.split(".")[0] != name.split(".")[0]:
+                listed = exported(NAMES[module])
+                unlisted = [alias for alias in names if alias not in listed and f"{module}.{alias}" not in NAMES]
+                assert not unlisted, f"{name} imports {unlisted} from {module}, whose __all__ lacks it"
 
 
 def loaded_by(code: str) -> set[str]:

@@ -15,7 +15,7 @@ from tablut.errors import TablutError
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from retrograde.cli.tablebase import TablebaseInfo
+    from retrograde.cli.summary import TablebaseInfo
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["build_command"]
@@ -48,7 +48,7 @@ def build_command(
     more men adds to one of fewer. What a long build takes is said beforehand.
     The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
-    from retrograde.cli.tablebase import info_of, show_info
+    from retrograde.cli.summary import info_of, show_info
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.estimate import check_build
     from retrograde.tablebase.store import open_store, tier_name

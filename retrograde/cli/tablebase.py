@@ -10,13 +10,13 @@ import typer
 from rich.text import Text
 
 from retrograde.cli.build import build_command
-from retrograde.tablebase.encoding import unforced
+from retrograde.cli.summary import info_of, show_info
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, read_position
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
+from tablut.cli.tables import Table, label
 from tablut.errors import InputError
 from tablut.prober import MissingTableError
 from tablut.results import Result
@@ -24,46 +24,15 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
-    from retrograde.tablebase.schema import TierRecord
     from retrograde.verification.verifying import Verification
     from tablut.cli.people import PeopleConsole
-    from tablut.variants import Variant
 
-__all__ = ["TablebaseInfo", "TierResult", "app", "info_of", "probe_command", "show_info", "tier_result"]
+__all__ = ["app", "probe_command"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
 app.command("build")(build_command)
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
-
-
-class TierResult(Result):
-    """A tier: positions count placements with a side to move; everything after them counts classes."""
-
-    attackers: int
-    defenders: int
-    positions: int
-    classes: int
-    win: int
-    draw: int
-    unresolved: int
-    loss: int
-    max_dtm: int
-    bytes: int
-
-
-class TablebaseInfo(Result):
-    """What a tablebase holds."""
-
-    variant: str
-    format_version: int
-    max_men: int
-    tiers: list[TierResult]
-    missing: list[str]
-    positions: int
-    classes: int
-    bytes: int
-    bytes_per_class: float
 
 
 class _Failure(Result):
@@ -103,20 +72,6 @@ class _Probed(Result):
     moves: list[_RatedMove]
 
 
-def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return a tier of a variant as commands answer it: each position the first of its game."""
-    rules = variant.rules
-    return TierResult(
-        attackers=record.attackers,
-        defenders=record.defenders,
-        positions=2 * record.placements,
-        classes=2 * record.classes,
-        **record.tally(unforced(rules.repetition), rules.move_limit),
-        max_dtm=record.longest(rules.move_limit),
-        bytes=record.bytes,
-    )
-
-
 # -- info ----------------------------------------------------------------------------------
 
 
@@ -126,53 +81,6 @@ def info_command(store: StoreArgument) -> Reply:
     """Say what a tablebase holds: its game, its tiers, how they are won, and how large they are."""
     info = info_of(store)
     return Reply(info, lambda console: show_info(console, info))
-
-
-def info_of(store: Path) -> TablebaseInfo:
-    """Return what a tablebase holds."""
-    from retrograde.tablebase.probing import open_tablebase
-
-    tablebase = open_tablebase(store)
-    files = tablebase.store
-    tiers = [tier_result(files.tier(*material).record, tablebase.variant) for material in files.tiers()]
-    classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
-    return TablebaseInfo(
-        variant=tablebase.variant.name,
-        format_version=files.record.version,
-        max_men=tablebase.max_men,
-        tiers=tiers,
-        missing=[
-            f"{attackers}v{defenders}" for attackers, defenders in files.planned if not files.has(attackers, defenders)
-        ],
-        positions=sum(tier.positions for tier in tiers),
-        classes=classes,
-        bytes=size,
-        bytes_per_class=round(size / classes, 5) if classes else 0.0,
-    )
-
-
-def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
-    """Print what a tablebase holds, as a table."""
-    console.print(Text.assemble((info.variant, "bold"), f"  tablebase, every position of at most {info.max_men} men"))
-    neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
-    numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
-    table = Table(label("tier"), *map(number, numbers))
-    for tier in info.tiers:
-        counts = (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
-        table.add(
-            f"{tier.attackers}v{tier.defenders}",
-            *(f"{count:,}" for count in counts),
-            str(tier.max_dtm),
-            f"{tier.bytes:,}",
-        )
-    table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
-    console.print(table)
-    note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
-    console.print(note, style="dim")
-    if info.classes:
-        console.print(f"{info.bytes_per_class:.4f} bytes a class")
-    if info.missing:
-        console.print(f"not there yet: {', '.join(info.missing)}")
 
 
 # -- verify --------------------------------------------------------------------------------

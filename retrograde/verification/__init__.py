@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from retrograde.verification.verifying import Verification, verify
+    from retrograde.verification.findings import Verification
+    from retrograde.verification.verifying import verify
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
-        {"Verification": "retrograde.verification.verifying", "verify": "retrograde.verification.verifying"},
+        {"Verification": "retrograde.verification.findings", "verify": "retrograde.verification.verifying"},
     )
 
 __all__ = ["Verification", "verify"]

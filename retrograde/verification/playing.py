@@ -14,7 +14,7 @@ import numpy as np
 
 from retrograde.tablebase.probing import Tablebase
 from retrograde.tablebase.store import SIDES, SideName
-from retrograde.verification.verifying import Wrong, describe
+from retrograde.verification.findings import Wrong, describe
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from retrograde.tablebase.store import Store, Tier
-    from retrograde.verification.verifying import Verification
+    from retrograde.verification.findings import Verification
 
 __all__ = ["SEARCHED_PLIES", "ForwardCheck", "play_out", "sample_wins"]
 

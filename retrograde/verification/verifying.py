@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,10 +25,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.published import Standing, standing_of
+from retrograde.tablebase.published import standing_of
 from retrograde.tablebase.schema import digest_of
 from retrograde.tablebase.store import Store, Tier, open_store
-from tablut.prober import MissingTableError, verdict_of
+from retrograde.verification.findings import LISTED, Verification, Wrong, describe
+from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,63 +42,8 @@ __all__ = ["MEMORY", "Verification", "Wrong", "describe", "listing", "verify"]
 
 MEMORY: Final = 4 << 30
 """Most memory for unpacked tiers, in bytes, by default."""
-_LISTED: Final = 20
 _PART: Final = 1 << 18
 """Entries that a thread proves at once, at least."""
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """Something that is wrong.
-
-    Attributes
-    ----------
-    where : str
-        The tier or the file.
-    what : str
-        What is wrong with it; for a value the stored and the proved one.
-    position : str or None
-        The position, if it is about one.
-    """
-
-    where: str
-    what: str
-    position: str | None = None
-
-
-@dataclass
-class Verification:
-    """What a verification found.
-
-    Attributes
-    ----------
-    positions_checked : int
-        Values proved, classes with a side to move.
-    files_checked : int
-        Files of which the content was compared with its digest.
-    published : dict of str to list of str
-        Tiers by how their values stand to the published ones (`retrograde.tablebase.published`): the ``same``,
-        ``unknown`` there, or ``different``, which is a failure.
-    samples : dict of str to int
-        Wins played out: how many were ``searched`` and how many ``followed``.
-    failures : int
-        How many things are wrong.
-    wrong : list of Wrong
-        The first of them.
-    """
-
-    positions_checked: int = 0
-    files_checked: int = 0
-    published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
-    samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})
-    failures: int = 0
-    wrong: list[Wrong] = field(default_factory=list)
-
-    def add(self, wrong: Wrong, count: int = 1) -> None:
-        """Count failures, and list one of them while there is room."""
-        self.failures += count
-        if len(self.wrong) < _LISTED:
-            self.wrong.append(wrong)
 
 
 def verify(
@@ -245,7 +190,7 @@ def _prove_tier(
     def prove(part: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         counters = np.zeros(COUNTERS, dtype=np.int64)
         counted = np.zeros((2, codes), dtype=np.int64)
-        failures = np.zeros((_LISTED, 4), dtype=np.int64)
+        failures = np.zeros((LISTED, 4), dtype=np.int64)
         prove_rows(
             tables, unpacked.tables, rows, unpacked.places, number, part[0], part[1], counters, counted, failures
         )
@@ -259,11 +204,11 @@ def _prove_tier(
             histogram += counted
             listed += failures.tolist()
     report.positions_checked += int(totals[CHECKED])
-    for kind, entry, side, proved in listed[:_LISTED]:
+    for kind, entry, side, proved in listed[:LISTED]:
         stored = int(unpacked.arrays[record.attackers, record.defenders][side][entry])
         position = index.unrank(entry, "b" if side else "w")
         report.add(Wrong(record.name, _failure(kind, entry, stored, proved), str(position)))
-    report.failures += int(totals[FAILURES]) - len(listed[:_LISTED])
+    report.failures += int(totals[FAILURES]) - len(listed[:LISTED])
     if totals[ORBITS] != record.placements or record.placements != index.positions:
         report.add(
             Wrong(
@@ -326,17 +271,3 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
     if kind == NO_ENTRY:
         return f"entry {entry:,}: stored {describe(stored)}; a move leads to a position without an entry"
     return f"entry {entry:,}: stored {describe(stored)}, proved {describe(proved)}"
-
-
-def describe(code: int) -> str:
-    """Return a code in words.
-
-    Examples
-    --------
-    >>> describe(0), describe(6), describe(5)
-    ('not forced', 'win in 3', 'loss in 2')
-    """
-    if code == 0:
-        return "not forced"
-    verdict = verdict_of(-(code >> 1) - 1 if code & 1 else code >> 1)
-    return f"{verdict.wdl} in {verdict.dtm}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.engine.tables import Tables
 
-__all__ = ["ImageTables", "canonicalise", "image_tables"]
+__all__ = ["ImageTables", "canonicalise", "image_tables", "table_entries"]
 
 
 class ImageTables(NamedTuple):

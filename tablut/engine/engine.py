@@ -23,6 +23,7 @@ from tablut.engine.perft_cache import PerftCache, perft_cached
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.notation import diagram_cells
+from tablut.position import BoardLike, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symmetry import Symmetry
-    from tablut.board import Board
-    from tablut.position import Position
     from tablut.variants import Variant
 
 __all__ = ["Children", "Engine", "LeafStatistics", "engine_for"]
@@ -216,7 +215,9 @@ class Engine:
 
     # -- many positions ----------------------------------------------------------------
 
-    def words(self, boards: NDArray[np.uint32] | Board | Position | Iterable[Board | Position]) -> NDArray[np.uint64]:
+    def words(
+        self, boards: NDArray[np.uint32] | BoardLike | Position | Iterable[BoardLike | Position]
+    ) -> NDArray[np.uint64]:
         """Pack positions into words.
 
         Parameters
@@ -333,17 +334,13 @@ class Engine:
         """The symmetries of the rules that keep the start position."""
         return stabiliser(self.variant.symmetries, diagram_cells(self.variant.start))
 
-    def _arrays(self, boards: Board | Position | Iterable[Board | Position]) -> NDArray[np.uint32]:
+    def _arrays(self, boards: BoardLike | Position | Iterable[BoardLike | Position]) -> NDArray[np.uint32]:
         """Return the board arrays of boards or positions, shape (n, 2N + 4)."""
-        from tablut.board import Board
-        from tablut.position import Position
-
-        alone = isinstance(boards, (Board, Position))
         arrays = []
-        for board in [boards] if alone else boards:  # type: ignore[union-attr]
-            if isinstance(board, Board) and not board.variant.same_game(self.variant):
+        for board in [boards] if isinstance(boards, (BoardLike, Position)) else boards:
+            if isinstance(board, BoardLike) and not board.variant.same_game(self.variant):
                 raise InputError(f"board: is of {board.variant.name}, not of {self.variant.name}")
-            position = board.position if isinstance(board, Board) else board
+            position = board.position if isinstance(board, BoardLike) else board
             if not isinstance(position, Position):
                 raise InputError(f"board {board!r}: expected a Board, a Position or an array of uint32")
             arrays.append(self.board(position.cells, position.side))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["count_children", "expand", "pack", "unpack"]
+__all__ = ["board_bits", "count_children", "expand", "field", "flip", "king_width", "pack", "unpack"]
 
 
 @inlined

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["LEAF_COUNTERS", "perft_applied", "perft_counted"]
+__all__ = ["LEAF_COUNTERS", "mark_threats", "perft_applied", "perft_counted"]
 
 LEAF_COUNTERS = 8
 """Counters of `perft_applied`: captured soldiers, sum of keys, then the leaves of each outcome code."""

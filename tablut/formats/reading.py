@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from tablut.errors import InputError
 from tablut.files import excerpt
 from tablut.formats import berkeley, bologna, mcgill, opentafl
-from tablut.position import Move, MoveText, Position
+from tablut.position import BoardLike, Move, MoveText, Position
 
 if TYPE_CHECKING:
-    from tablut.board import Board
     from tablut.position import Side
     from tablut.variants import Variant
 
 __all__ = ["PositionLike", "SaidMove", "as_move", "as_position", "looks_like_position", "read_move", "read_position"]
 
-PositionLike: TypeAlias = "Position | Board | str"
+PositionLike: TypeAlias = "Position | BoardLike | str"
 """What `as_position` reads."""
 
 # Bounds of what a single position or move may be: the JSON of a board of side 11 has under 2,000 characters.
@@ -208,16 +207,15 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
     """
     if isinstance(value, str):
         return read_position(value, variant.size)
-    from tablut.board import Board  # a board reads positions with this module
-
-    position = value.position if isinstance(value, Board) else value
+    board = value if isinstance(value, BoardLike) else None
+    position = value if board is None else board.position
     if not isinstance(position, Position):
         shown = repr(value)
         raise InputError(
             f"position {shown if len(shown) <= 80 else excerpt(shown)}: expected a Position, a Board or a text"
         )
-    if isinstance(value, Board) and not value.variant.same_game(variant):
-        raise InputError(f"position '{position}': is on a board of {value.variant.name}, not of {variant.name}")
+    if board is not None and not board.variant.same_game(variant):
+        raise InputError(f"position '{position}': is on a board of {board.variant.name}, not of {variant.name}")
     if len(position.cells) != variant.size**2:
         raise InputError(f"position '{position}': is of size {position.size}; {variant.name} is not")
     return position

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.tablebase import cli, open_tablebase, probing
+from retrograde.cli import tablebase as cli
+from retrograde.tablebase import open_tablebase, probing
 from retrograde.verification.verifying import Verification, Wrong
 from tablut.board import Board
 from tablut.cli.shell import run

@@ -1,0 +1,84 @@
+"""What a verification finds: counts, and the first of what is wrong, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tablut.prober import verdict_of
+
+if TYPE_CHECKING:
+    from retrograde.tablebase.published import Standing
+
+__all__ = ["LISTED", "Verification", "Wrong", "describe"]
+
+LISTED: Final = 20
+"""Of what is wrong, so many are listed."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Something that is wrong.
+
+    Attributes
+    ----------
+    where : str
+        The tier or the file.
+    what : str
+        What is wrong with it; for a value the stored and the proved one.
+    position : str or None
+        The position, if it is about one.
+    """
+
+    where: str
+    what: str
+    position: str | None = None
+
+
+@dataclass
+class Verification:
+    """What a verification found.
+
+    Attributes
+    ----------
+    positions_checked : int
+        Values proved, classes with a side to move.
+    files_checked : int
+        Files of which the content was compared with its digest.
+    published : dict of str to list of str
+        Tiers by how their values stand to the published ones (`retrograde.tablebase.published`): the ``same``,
+        ``unknown`` there, or ``different``, which is a failure.
+    samples : dict of str to int
+        Wins played out: how many were ``searched`` and how many ``followed``.
+    failures : int
+        How many things are wrong.
+    wrong : list of Wrong
+        The first of them.
+    """
+
+    positions_checked: int = 0
+    files_checked: int = 0
+    published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
+    samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})
+    failures: int = 0
+    wrong: list[Wrong] = field(default_factory=list)
+
+    def add(self, wrong: Wrong, count: int = 1) -> None:
+        """Count failures, and list one of them while there is room."""
+        self.failures += count
+        if len(self.wrong) < LISTED:
+            self.wrong.append(wrong)
+
+
+def describe(code: int) -> str:
+    """Return a code in words.
+
+    Examples
+    --------
+    >>> describe(0), describe(6), describe(5)
+    ('not forced', 'win in 3', 'loss in 2')
+    """
+    if code == 0:
+        return "not forced"
+    verdict = verdict_of(-(code >> 1) - 1 if code & 1 else code >> 1)
+    return f"{verdict.wdl} in {verdict.dtm}"
