@@ -235,6 +235,9 @@ def write_tier(
             )
             write_record(folder, record)
             _sync(folder)
+            if statistics is not None:
+                # Before the tier is there: a build that is killed in between makes the tier again, and this.
+                write_text(store.root / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)
             folder.rename(target)
@@ -248,8 +251,6 @@ def write_tier(
         raise output_failure(
             f"tablebase folder {str(target)!r}: {error.strerror}; tiers that are finished are kept", error
         ) from error
-    if statistics is not None:
-        write_text(store.root / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
     return record
 
 

@@ -155,7 +155,7 @@ def test_an_interrupt_is_heard_while_a_kernel_runs(threads: str) -> None:
     process = subprocess.Popen([*command, "9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=4)
+            process.wait(timeout=12)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:
