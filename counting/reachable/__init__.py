@@ -1,0 +1,1 @@
+"""Which counted positions can be reached: lemmas, proof games, certificates and estimates."""
