@@ -29,15 +29,47 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = ["EXHAUSTED", "GAVE_UP", "MOST_PLIES", "GameFinder", "ProofGame", "finder_for"]
+__all__ = ["EFFORTS", "EXHAUSTED", "GAVE_UP", "MOST_PLIES", "Effort", "GameFinder", "ProofGame", "finder_for"]
 
 GAVE_UP: Final = -1
 EXHAUSTED: Final = -2
 MOST_PLIES: Final = 1000
 """Longest game that is looked for."""
 
-EFFORTS: Final = ((4, 160), (8, 240), (24, 400), (100, MOST_PLIES), (400, MOST_PLIES), (2000, MOST_PLIES))
-"""How many positions of each ply are kept and how many plies are tried, one search after the other until one succeeds."""
+
+class Effort(NamedTuple):
+    """What one search may cost.
+
+    Attributes
+    ----------
+    width : int
+        How many positions of each ply are kept.
+    plies : int
+        Longest game.
+    shake : int
+        So many of the first plies are taken back by luck alone, which loosens what is wedged.
+    """
+
+    width: int
+    plies: int
+    shake: int = 0
+
+
+EFFORTS: Final = (
+    Effort(4, 160),
+    Effort(8, 240),
+    Effort(24, 300, 10),
+    Effort(24, 300, 30),
+    Effort(60, 400, 20),
+    Effort(60, 400, 60),
+    Effort(100, 600),
+    Effort(100, 600, 40),
+    Effort(200, 600, 15),
+    Effort(200, 800, 100),
+    Effort(400, MOST_PLIES, 30),
+    Effort(2000, MOST_PLIES),
+)
+"""One search after the other, until one succeeds."""
 
 _AWAY, _STEP, _MISSING, _NOISE = 3, 2, 9, 2
 """What counts against a position: a soldier away from home and each slide that it is away, a missing soldier;
@@ -275,7 +307,7 @@ def away(t: Tables, board: NDArray[np.uint32], start: NDArray[np.uint32], shift:
 
 @called
 def add_candidates(
-    t: Tables, r: OriginTables, h: HomeTables, room: Room, place: int, count: int, luck: np.uint64
+    t: Tables, r: OriginTables, h: HomeTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
     """Write the predecessors of one position as candidates; return the new count, and the luck that is left."""
     size, cells = t.size, t.cells
@@ -345,7 +377,8 @@ def add_candidates(
         luck ^= luck << U64(13)
         luck ^= luck >> U64(7)
         luck ^= luck << U64(17)
-        room.scores[kept] = np.int32(score * _SCALE + I64(luck >> U64(40)) % (_NOISE * _SCALE))
+        chance = I64(luck >> U64(40))
+        room.scores[kept] = np.int32(chance % _BINS if shaken else score * _SCALE + chance % (_NOISE * _SCALE))
         room.origins[kept] = np.int32(place)
         room.moves[kept] = np.int32(record)
         kept += 1
@@ -378,6 +411,7 @@ def search(
     most_plies: int,
     most_candidates: int,
     mask: int,
+    shake: int,
     left: NDArray[np.uint32],
     luck: np.uint64,
     game: NDArray[np.int32],
@@ -399,7 +433,7 @@ def search(
             if count + MOST_UNMOVES * t.cells > most_candidates:
                 complete = False
                 break
-            count, luck = add_candidates(t, r, h, room, here + place, count, luck)
+            count, luck = add_candidates(t, r, h, room, here + place, count, luck, ply <= shake)
         sort_candidates(room, count)
         kept = I64(0)
         for rank in range(count):
@@ -465,6 +499,7 @@ def find_games(
     arrays: Room,
     boards: NDArray[np.uint32],
     seed: np.uint64,
+    shake: int,
     games: NDArray[np.int32],
     plies: NDArray[np.int32],
 ) -> None:
@@ -492,6 +527,7 @@ def find_games(
             most_plies,
             len(arrays.scores),
             len(arrays.known) - 1,
+            shake,
             pointer(scratch),
             luck | U64(1),
             advance(pointer(games), index * most_plies),
@@ -538,7 +574,7 @@ class GameFinder:
         self.arguments = lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant)
 
     def find(
-        self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[tuple[int, int], ...] = EFFORTS
+        self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
     ) -> list[ProofGame]:
         """Search for a game to each position, with more effort as long as it is not found.
 
@@ -548,23 +584,27 @@ class GameFinder:
             Counted positions, as boards of the engine.
         seed : int
             Of the luck that breaks ties.
-        efforts : tuple of (int, int)
+        efforts : tuple of Effort
             See `EFFORTS`.
         """
         found = [ProofGame("unknown")] * len(boards)
         open_rows = np.arange(len(boards))
-        for width, plies in efforts:
+        for width, plies, shake in efforts:
             if not len(open_rows):
                 break
             room = make_room(self.variant.size, width, plies)
             games = np.empty((len(open_rows), plies), dtype=np.int32)
             lengths = np.empty(len(open_rows), dtype=np.int32)
-            find_games(*self.arguments, room, np.ascontiguousarray(boards[open_rows]), np.uint64(seed), games, lengths)
+            find_games(
+                *self.arguments, room, np.ascontiguousarray(boards[open_rows]), np.uint64(seed), shake, games, lengths
+            )
             for row, game, length in zip(open_rows.tolist(), games, lengths.tolist(), strict=True):
                 if length == EXHAUSTED:
                     found[row] = ProofGame("exhausted")
                 elif length != GAVE_UP:
-                    found[row] = ProofGame("game", tuple((move & 127, move >> 7 & 127) for move in game[:length].tolist()))
+                    found[row] = ProofGame(
+                        "game", tuple((move & 127, move >> 7 & 127) for move in game[:length].tolist())
+                    )
             open_rows = open_rows[lengths == GAVE_UP]
         return found
 

@@ -131,13 +131,13 @@ class NaiveReach:
         Pieces are taken away, again and again, that could have arrived last among those that remain.
         """
         left = dict(position.pieces)
-        while free := next((cell for cell in sorted(left) if self._could_arrive(left, cell)), None):
+        while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell)), None):
             del left[free]
         if all(self.start.pieces.get(cell) == piece for cell, piece in left.items()):
             return frozenset()
         return frozenset(left)
 
-    def _could_arrive(self, left: Mapping[Cell, str], cell: Cell) -> bool:
+    def could_arrive(self, left: Mapping[Cell, str], cell: Cell) -> bool:
         """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
         return self._has_origin(left, cell) and not self._captures(left, cell)
 
