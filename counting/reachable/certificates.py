@@ -88,7 +88,7 @@ class Certificate(_Strict):
     lemma : str, optional
         Another lemma.
     tree : int, optional
-        The positions of its whole backward tree, without the start.
+        How many positions its whole backward tree has, at most; the start is not among them.
     unknown : bool, optional
         Neither was found.
     """

@@ -10,22 +10,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from counting.reachable.certificates import Certificate, Header, decode_moves, read_file
-from counting.reachable.naive import NaiveReach, position_key
+from counting.reachable.naive import NaiveReach, PositionKey, position_key
 from tablut.errors import InputError
 from tablut.files import excerpt
 from tablut.notation import parse_square
-from tablut.rules import NaivePosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from tablut.rules import NaivePosition
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
 
 __all__ = ["MOST_TREE", "Checked", "Checker", "check_file"]
 
-MOST_TREE = 20_000
+MOST_TREE = 300_000
 """Positions of the largest backward tree that is derived again."""
 
 _CLOSE = 1e-9
@@ -69,6 +69,7 @@ class Checker:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.reach = NaiveReach(variant)
+        self.closed: set[PositionKey] = set()
 
     def position(self, number: int) -> NaivePosition:
         """Return the position of a number, by the plain index."""
@@ -146,11 +147,14 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Return why a backward tree does not exclude a position, or None if it does."""
+        """Return why a backward tree of at most so many positions does not exclude a position, or None if it does."""
         if size > MOST_TREE:
             return f"a tree of {size:,} positions; at most {MOST_TREE:,} are derived again"
-        found = self.reach.backward_tree(position, size)
-        return None if found is not None and len(found) == size else f"the backward tree has not {size:,} positions"
+        found = self.reach.backward_tree(position, size, self.closed)
+        if found is None:
+            return f"the backward tree comes to the start, or has more than {size:,} positions"
+        self.closed |= found
+        return None
 
 
 def check_file(

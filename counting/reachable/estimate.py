@@ -17,14 +17,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from counting.reachable.certificates import VERSION, Certificate, Header, read_file, write_file
+from counting.reachable.checker import Checker
 from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.intervals import Tally, numbers_within, share_interval
 from counting.reachable.naive import LEMMAS
 from counting.reachable.stages import count_lemmas, settle_samples
-from tablut.errors import InputError
+from tablut.errors import InputError, output_failure
 from tablut.files import child, excerpt, lock_folder, read_text, remove_temporaries, write_text
 from tablut.results import ExactInt, Result
 
@@ -109,6 +110,10 @@ class Estimate(Result):
         The number of reachable positions, at 99 %.
     counted : int
         How many positions are counted: the bound without endgames, for each side to move.
+    certificates : str
+        SHA-256 of the digests of all chunks of certificates.
+    checked : int
+        Certificates that the plain rules re-checked.
     """
 
     variant: str
@@ -125,7 +130,8 @@ class Estimate(Result):
     counted: ExactInt
     lemmas: LemmaStage
     games: GameStage
-    certificates: str = Field(description="SHA-256 of the certificates, chunk by chunk")
+    certificates: str
+    checked: int
 
 
 class Progress(Protocol):
@@ -248,6 +254,7 @@ def estimate(
     store: str | None = None,
     resume: bool = False,
     certificates: str | None = None,
+    checks: int = 0,
     progress: Progress | None = None,
 ) -> Estimate:
     """Estimate the reachable share of the counted positions.
@@ -270,11 +277,15 @@ def estimate(
         Whether to go on with what the folder has.
     certificates : str, optional
         The file that receives the certificates; compressed if its name ends in ``.gz``.
+    checks : int
+        How many certificates, the first ones, the plain rules re-check.
     progress : Progress, optional
         Is told how far it is.
 
     Raises
     ------
+    ArithmeticError
+        If the plain rules do not confirm a certificate.
     InputError
         If the folder holds another estimate or a damaged chunk, or the numbers make no sense.
 
@@ -291,26 +302,23 @@ def estimate(
     folder = None if store is None else Path(store)
     plan = _Plan(variant, samples, wanted, seed, folder)
     if folder is None:
-        _run(plan, threads, progress, certificates)
-        return _report(plan)
-    from tablut.errors import output_failure
-
+        return _run(plan, threads, progress, certificates, checks)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise output_failure(f"--store {str(folder)!r}: {error.strerror}", error) from error
     with lock_folder(folder, "store"):
         plan.open(resume)
-        _run(plan, threads, progress, certificates)
-        return _report(plan)
+        return _run(plan, threads, progress, certificates, checks)
 
 
-def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | None) -> None:
-    """Do every chunk that is not there yet, and write all certificates if they are wanted."""
+def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | None, checks: int) -> Estimate:
+    """Do every chunk that is not there yet, write the certificates if they are wanted, check the first, add up."""
     work: list[tuple[str, Callable[..., Any], str, int, int]] = [
         *((name, _settle, "samples", first, count) for name, first, count in plan.games()),
         *((name, _count, "lemmas", first, count) for name, first, count in plan.lemmas()),
     ]
+    wanted = {name for name, first, _ in plan.games() if target is not None or first < checks}
     kept: dict[str, list[Certificate]] = {}
     pending: dict[Future[Any], tuple[str, str, int]] = {}
     with ThreadPoolExecutor(max_workers=threads) as pool:
@@ -319,31 +327,35 @@ def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | Non
                 saved = plan.saved(name, count)
                 if saved is not None:
                     plan.results[name] = saved
+                    if name in wanted:
+                        kept[name] = plan.certificates(name)
                     if progress:
                         progress.advance(stage, count)
                     continue
                 if len(pending) >= 2 * threads:
-                    _collect(plan, pending, kept if target else None, progress)
+                    _collect(plan, pending, kept, wanted, progress)
                 future = pool.submit(function, plan.variant, plan.seed, first, count)
                 pending[future] = name, stage, count
             while pending:
-                _collect(plan, pending, kept if target else None, progress)
+                _collect(plan, pending, kept, wanted, progress)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    every = [certificate for name, _, _ in plan.games() for certificate in kept.get(name, [])]
     if target is not None:
-        every = [
-            certificate
-            for name, _, _ in plan.games()
-            for certificate in (kept[name] if name in kept else plan.certificates(name))
-        ]
         write_file(Path(target), _header(plan.variant, plan.seed, every, _tally(plan, direct=True)), every)
+    checker = Checker(plan.variant)
+    for certificate in every[:checks]:
+        if (problem := checker.certificate(certificate)) is not None:
+            raise ArithmeticError(f"sample {certificate.i} of seed {plan.seed}: {problem}: {certificate.line()}")
+    return _report(plan, len(every[:checks]))
 
 
 def _collect(
     plan: _Plan,
     pending: dict[Future[Any], tuple[str, str, int]],
-    kept: dict[str, list[Certificate]] | None,
+    kept: dict[str, list[Certificate]],
+    wanted: set[str],
     progress: Progress | None,
 ) -> None:
     done, _ = wait(pending, return_when=FIRST_COMPLETED)
@@ -351,7 +363,7 @@ def _collect(
         name, stage, count = pending.pop(future)
         result, certificates = future.result()
         plan.keep(name, result, certificates)
-        if kept is not None and certificates is not None:
+        if name in wanted and certificates is not None:
             kept[name] = certificates
         if progress:
             progress.advance(stage, count)
@@ -391,7 +403,7 @@ def _tally(plan: _Plan, *, direct: bool = False) -> Tally:
     )
 
 
-def _report(plan: _Plan) -> Estimate:
+def _report(plan: _Plan, checked: int) -> Estimate:
     tally = _tally(plan)
     games = [plan.results[name] for name, _, _ in plan.games()]
     lemmas = [plan.results[name] for name, _, _ in plan.lemmas()]
@@ -434,4 +446,5 @@ def _report(plan: _Plan) -> Estimate:
             cpu_milliseconds=round(1000 * sum(result["cpu"] for result in games) / max(1, tally.passed), 3),
         ),
         certificates=hashlib.sha256("".join(result["digest"] for result in games).encode()).hexdigest(),
+        checked=checked,
     )

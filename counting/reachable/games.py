@@ -5,8 +5,8 @@ dropped, and of the others the best few of each ply are kept: those whose pieces
 they started. No position is visited twice, so none is repeated in the game found; none on the way
 is decided, because an un-move is a ply that decided nothing. Repetition and move limits play no part.
 
-If a search ends and never had to drop a position for lack of room, the whole backward tree of
-the target is known, and the start is not in it: the target is out of reach.
+A search that ends and never had to drop a position for lack of room has seen the whole backward tree of
+the target. As it knows positions by keys of 64 bits only, that is no proof: `counting.reachable.backward` is one.
 """
 
 from __future__ import annotations

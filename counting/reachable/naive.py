@@ -13,11 +13,12 @@ from tablut.rules import NaiveGame, NaivePosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from tablut.rules.naive import Cell, NaiveMove
     from tablut.variants import Variant
 
-__all__ = ["LEMMAS", "NaiveReach", "position_key"]
+__all__ = ["LEMMAS", "NaiveReach", "PositionKey", "position_key"]
 
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
@@ -25,10 +26,11 @@ LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 _AWAY: Cell = (-9, -9)
 """A cell beyond the board, from which a piece is said to arrive where its origin does not matter."""
 
-_Key = tuple[tuple[tuple["Cell", str], ...], str]
+PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
+"""The pieces of a position in the order of their cells, and the side to move."""
 
 
-def position_key(position: NaivePosition) -> _Key:
+def position_key(position: NaivePosition) -> PositionKey:
     """Return what two positions share exactly if they are the same."""
     return tuple(sorted(position.pieces.items())), position.side
 
@@ -205,23 +207,34 @@ class NaiveReach:
         result = self.game.apply(earlier, move)
         return result.outcome is None and result.position.pieces == position.pieces
 
-    def backward_tree(self, position: NaivePosition, most: int) -> set[_Key] | None:
+    def backward_tree(
+        self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()
+    ) -> set[PositionKey] | None:
         """Return all positions from which one can be reached, predecessors that a lemma excludes left out.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+        most : int
+            How many positions are listed.
+        closed : set
+            Positions known to be out of reach; they are not gone into.
 
         Returns
         -------
         set or None
             None if the start is among them, or if there are more than ``most``.
         """
-        found = {position_key(position)}
-        start = position_key(self.start)
-        pending = [position]
-        if start in found:
+        start, key = position_key(self.start), position_key(position)
+        if key == start:
             return None
+        found = {key} - closed
+        pending = [position] if found else []
         while pending:
             for earlier, _ in self.predecessors(pending.pop()):
                 key = position_key(earlier)
-                if key in found or self.lemma(earlier) is not None:
+                if key in found or key in closed or self.lemma(earlier) is not None:
                     continue
                 if key == start or len(found) >= most:
                     return None

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from counting.reachable.backward import backward_tree
 from counting.reachable.certificates import Certificate, encode_moves
-from counting.reachable.checker import MOST_TREE
-from counting.reachable.drawing import DrawTables, drawer_for, drawn, flat_drawing, numbered_position, write_numbered
+from counting.reachable.drawing import DrawTables, drawer_for, drawn, flat_drawing, write_numbered
 from counting.reachable.games import finder_for
 from counting.reachable.lemmas import LOCKED, LemmaTables, flat_lemmas, is_locked, lemma, lemmas_for
-from counting.reachable.naive import LEMMAS, NaiveReach
+from counting.reachable.naive import LEMMAS
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, keep, kernel, pointer
 from tablut.engine.kernels import flat
 from tablut.engine.packing import unpack
 from tablut.engine.unmoves import OriginTables, flat_origins
-from tablut.indexing import PlacementIndex
 from tablut.notation import square_name
 
 if TYPE_CHECKING:
@@ -161,8 +160,8 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         elif games[place].status == "game":
             claim["game"] = encode_moves(games[place].moves)
             counts["game"] += 1
-        elif games[place].status == "exhausted" and (size := _tree_size(variant, number)) is not None:
-            claim["tree"] = size
+        elif (tree := backward_tree(variant, words[place : place + 1])) is not None:
+            claim["tree"] = len(tree)
             counts["tree"] += 1
         else:
             claim["unknown"] = True
@@ -187,11 +186,3 @@ def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     return [
         square_name(rank * size + file, size) for rank in range(size) for file in range(size) if rows[rank] >> file & 1
     ]
-
-
-def _tree_size(variant: Variant, number: int) -> int | None:
-    """Return the size of a position's backward tree, found again by the plain rules; None if it is too large."""
-    reach = NaiveReach(variant)
-    position = reach.game.read(str(numbered_position(PlacementIndex(variant), number)))
-    tree = reach.backward_tree(position, MOST_TREE)
-    return None if tree is None else len(tree)
