@@ -138,11 +138,11 @@ class Checker:
         reach = self.reach
         if position_key(position) == position_key(reach.start):
             return "the start is reached"
-        holds = {
+        holds: dict[str, Callable[[NaivePosition], bool]] = {
             "material": reach.no_last_capture,
             "camp": reach.overfull_camp,
             "immobile": reach.immobile,
-            "last_move": lambda position: not any(True for _ in reach.predecessors(position)),
+            "last_move": lambda position: next(reach.predecessors(position), None) is None,
         }
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 

@@ -206,7 +206,7 @@ class _Plan:
 
     def _certified(self, name: str, result: dict[str, Any]) -> bool:
         try:
-            return _digest(self.certificates(name)) == result["digest"]
+            return bool(_digest(self.certificates(name)) == result["digest"])
         except (InputError, ValidationError):
             return False
 
@@ -340,6 +340,10 @@ def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | Non
                 _collect(plan, pending, kept, wanted, progress)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            # What is done is not lost.
+            for future, (name, _, _) in pending.items():
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    plan.keep(name, *future.result())
             raise
     every = [certificate for name, _, _ in plan.games() for certificate in kept.get(name, [])]
     if target is not None:

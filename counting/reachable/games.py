@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.reachable.lemmas import LemmaTables, flat_lemmas, is_start, lemma, lemmas_for
-from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
 from tablut.engine.kernels import flat, key_change, neighbour, position_key, unmake
 from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, build_origins, flat_origins, unmoves
@@ -96,7 +95,7 @@ class HomeTables(NamedTuple):
     king_costs : ndarray of int32, shape (C,)
         What the king costs.
     black_stuck : int
-        1 if no attacker can have come to its place in the start last.
+        1 if attackers that are all at home have nowhere to have come from.
     """
 
     attackers: int
@@ -144,6 +143,28 @@ def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: lis
     return found
 
 
+def _stuck(variant: Variant, attackers: list[int]) -> bool:
+    """Return whether attackers that are all at home have nowhere to have come from, wherever the others stand."""
+    size, origins = variant.size, build_origins(variant)
+    taken = [cell in attackers for cell in range(size * size)]
+    return not any(
+        origins.origins[
+            int(origins.attacker_origins[line])
+            + (place << size)
+            + sum(taken[cell] << at for at, cell in enumerate(cells))
+        ]
+        for line, cells in enumerate(_lines(size))
+        for place, home in enumerate(cells)
+        if home in attackers
+    )
+
+
+def _lines(size: int) -> list[list[int]]:
+    """Return the cells of every row, then of every column."""
+    rows = [[rank * size + file for file in range(size)] for rank in range(size)]
+    return rows + [list(column) for column in zip(*rows, strict=True)]
+
+
 def build_homes(variant: Variant) -> HomeTables:
     """Return the tables of a variant."""
     cells, origins = diagram_cells(variant.start), build_origins(variant)
@@ -155,11 +176,6 @@ def build_homes(variant: Variant) -> HomeTables:
         return np.array(costs, dtype=np.int32).ravel()
 
     king = np.array(_distances(variant, origins.king_origins, cells.index("K")), dtype=np.int32)
-    from tablut.engine.unmoves import predecessors
-
-    board = origins.start.copy()
-    board[2 * variant.size + 1] = 0
-    stuck = len(predecessors(variant, engine_for(variant).words(board)).words) == 0
     return HomeTables(
         attackers=len(attackers),
         defenders=len(defenders),
@@ -168,7 +184,7 @@ def build_homes(variant: Variant) -> HomeTables:
         attacker_ways=ways(origins.attacker_origins, attackers),
         defender_ways=ways(origins.defender_origins, defenders) if defenders else np.zeros(1, dtype=np.int32),
         king_costs=np.where(king > 0, _KING_AWAY + _KING_STEP * king, 0).astype(np.int32),
-        black_stuck=int(stuck),
+        black_stuck=int(_stuck(variant, attackers)),
     )
 
 
@@ -358,14 +374,15 @@ def add_candidates(
                             cell = I64(room.strays[stray])
                             gain = max(gain, I64(own[cell]) - I64(way[cell]))
                         score -= max(gain, 0)
-            # With all attackers at home where none can be the last to have come, white must be a ply from the start.
+            # Attackers that are all at home and have nowhere to have come from leave white at most the ply that
+            # opens the game, if it is white's.
             if (
                 side == 1
                 and h.black_stuck != 0
                 and black_away == 1
                 and own[start] == 0
                 and own[target] != 0
-                and white_away != 1
+                and white_away != 1 - I64(r.start[2 * size + 1])
             ):
                 continue
         while directions:
