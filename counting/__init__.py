@@ -4,15 +4,15 @@
 small boards placement by placement.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from counting.complexity import BoundsReport, bounds
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__, {"BoundsReport": "counting.complexity", "bounds": "counting.complexity"}
+    )
 
 __all__ = ["BoundsReport", "bounds"]
-
-
-def __getattr__(name: str) -> Any:
-    # Lazy (PEP 562): `tablut --help` reads counting.commands and must load nothing heavy.
-    if name in __all__:
-        import counting.complexity
-
-        return getattr(counting.complexity, name)
-    raise AttributeError(f"module 'counting' has no attribute {name!r}")

@@ -13,10 +13,12 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from tablut.variants import as_variant
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["BruteForce"]
 
@@ -43,7 +45,8 @@ class BruteForce:
     (100166, 12739)
     """
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: VariantLike) -> None:
+        variant = as_variant(variant)
         self.variant = variant
         self.size = variant.size
         self.ground = _read(variant.terrain)

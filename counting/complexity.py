@@ -13,11 +13,12 @@ from counting.findings import Finding, find
 from counting.paper import PUBLISHED, GeometryFact, PaperEquations
 from counting.spaces import FINAL, Space, classes, spaces
 from tablut.results import ExactInt, Result, scientific
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["BoundsReport", "Counts", "Geometry", "MaterialShare", "SpaceCount", "Term", "bounds"]
 
@@ -151,12 +152,12 @@ class BoundsReport(Result):
         return next(term for term in self.terms if term.id == id_)
 
 
-def bounds(variant: Variant) -> BoundsReport:
+def bounds(variant: VariantLike) -> BoundsReport:
     """Compute every bound for a variant.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         Any rule set; findings and published values come with the paper's own only.
 
     Returns
@@ -178,6 +179,7 @@ def bounds(variant: Variant) -> BoundsReport:
     >>> [term.id for term in report.terms if not term.agrees]
     ['eq12', 'eq13', 'eq14']
     """
+    variant = as_variant(variant)
     paper = PaperEquations(variant)
     found = spaces(variant)
     sizes = {id_: space.value() for id_, space in found.items()}

@@ -18,11 +18,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from counting.subspaces import Equation, Product, Published, Subspace, SubspaceSum, Total
-from tablut.variants import load_variant
+from tablut.variants import as_variant, load_variant
 from tablut.variants.captures import king_patterns
 
 if TYPE_CHECKING:
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
     from tablut.variants.captures import KingPattern
 
 __all__ = ["PUBLISHED", "GeometryFact", "PaperEquations"]
@@ -76,7 +76,8 @@ class PaperEquations:
     True
     """
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: VariantLike) -> None:
+        variant = as_variant(variant)
         self.variant = variant
         self.is_the_papers = variant.same_game(load_variant("ashton"))
         self._attackers = range(1, variant.attackers + 1)

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 
 from counting.material import CycleType, Material, soldiers
 from symmetry import count_orbits
+from tablut.variants import as_variant
 from tablut.variants.captures import anvils_against_attackers, king_patterns
 from tablut.variants.regions import DIRECTIONS, step
 
 if TYPE_CHECKING:
     from symmetry import Symmetry
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["ATTACKER", "DEFENDER", "EMPTY", "FINAL", "KingPlacement", "Space", "classes", "fixed_material", "spaces"]
 
@@ -144,12 +145,12 @@ def classes(space: Space) -> int:
     return count_orbits(space.variant.symmetries, lambda symmetry: fixed_material(space, symmetry).total())
 
 
-def spaces(variant: Variant) -> dict[str, Space]:
+def spaces(variant: VariantLike) -> dict[str, Space]:
     """Return the spaces of a variant by id.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         Any rule set.
 
     Returns
@@ -167,6 +168,7 @@ def spaces(variant: Variant) -> dict[str, Space]:
     >>> found["no_end"].value(), classes(found["no_end"])
     (100166, 12739)
     """
+    variant = as_variant(variant)
     regions, rules = variant.regions, variant.rules
     some, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)

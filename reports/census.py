@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.rendering import Artefact, figure, page, stored_results
+from counting.census.report import CensusReport
+from reports.rendering import Artefact, figure, page
+from reports.stored import Provenance, read_stored_all
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +34,35 @@ _COMPLETE = (
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored censuses by variant, in the order of the page; those that are there."""
-    return stored_results("census", (*_GROWING, *_COMPLETE))
+    return read_stored_all("census", (*_GROWING, *_COMPLETE), _Stored, _check)
+
+
+class _Stored(CensusReport):
+    provenance: Provenance
+
+
+def _check(stored: _Stored, name: str) -> None:
+    """Compare a census with itself."""
+    if stored.variant != name:
+        raise ValueError(f"variant: {stored.variant!r} is another one")
+    if [ply.ply for ply in stored.plies] != list(range(len(stored.plies))) or not stored.plies:
+        raise ValueError("plies: are not numbered from 0 on")
+    for total, part in (
+        ("total", "new"),
+        ("total_classes", "new_classes"),
+        ("decided_total", "decided"),
+        ("decided_total_classes", "decided_classes"),
+    ):
+        if getattr(stored, total) != sum(getattr(ply, part) for ply in stored.plies):
+            raise ValueError(f"{total}: is not the sum of its plies")
+    if stored.complete != (name in _COMPLETE):
+        raise ValueError(f"complete: {stored.complete} is wrong here")
+    if stored.complete and stored.total != sum(pair.reached for pair in stored.material):
+        raise ValueError("material: does not add up to the total")
+    if stored.bound < max(1, stored.total) or any(pair.ratio is None or not pair.bound for pair in stored.material):
+        raise ValueError("bound: does not count what is reached")
+    if (graph := stored.graph) is not None and not 0 < graph.undecided <= graph.nodes:
+        raise ValueError("graph: has too few nodes")
 
 
 def artefacts() -> list[Artefact]:

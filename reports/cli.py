@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from reports.catalogue import GENERATORS, default_folder
 from reports.rendering import write
@@ -14,9 +15,8 @@ from tablut.errors import InputError
 from tablut.results import Result
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reports.rendering import Artefact
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["report_command"]
 
@@ -48,8 +48,10 @@ def report_command(
     files = []
     with progress("rendering") as display:
         task = display.add_task("", total=len(GENERATORS))
-        for name, generate in GENERATORS.items():
-            for artefact in generate():
+        # All of them are prepared, and what they are rendered from is read, before the first is written.
+        prepared = {name: generate() for name, generate in GENERATORS.items()}
+        for name, artefacts in prepared.items():
+            for artefact in artefacts:
                 changed = artefact.differs(_existing(folder, artefact))
                 if changed and not check:
                     write(folder, artefact)
@@ -66,10 +68,11 @@ def _existing(folder: Path, artefact: Artefact) -> bytes | None:
     return target.read_bytes() if target.is_file() else None
 
 
-def _show(console: Console, files: list[_File], *, check: bool) -> None:
+def _show(console: PeopleConsole, files: list[_File], *, check: bool) -> None:
     words = ("stale", "up to date") if check else ("written", "unchanged")
     for file in files:
         style = "bold red" if file.changed and check else "bold" if file.changed else "dim"
-        console.print(f"[{style}]{words[0] if file.changed else words[1]:>10}[/{style}]  {file.path}", soft_wrap=True)
+        word = words[0] if file.changed else words[1]
+        console.print(Text.assemble((f"{word:>10}", style), f"  {file.path}"), soft_wrap=True)
     if check and any(file.changed for file in files):
         console.print("Run `tablut report` to rebuild what is stale.")

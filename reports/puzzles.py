@@ -7,16 +7,19 @@ with the puzzle files, a slow one proves all of them again.
 
 from __future__ import annotations
 
-import json
-from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, page
-from retrograde.puzzles.puzzle_file import Puzzle, collection_names, parse_puzzles, read_puzzle_text
+from reports.stored import Provenance, check_line, read_stored
+from retrograde.puzzles.cli_solve import PuzzleFile
+from retrograde.puzzles.collection import collection_names, read_puzzles
 from retrograde.puzzles.strip import draw_sheet, draw_strip
 from tablut import svg
 from tablut.position import Move
 from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from retrograde.puzzles.puzzle_file import Puzzle
 
 __all__ = ["artefacts", "results"]
 
@@ -27,16 +30,34 @@ _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
 
 def results() -> dict[str, Any]:
     """Return the stored solutions: what ``tablut puzzle solve collection --json`` printed."""
-    entry = resources.files("reports") / "data" / "puzzles" / "collection.json"
-    found: dict[str, Any] = json.loads(entry.read_text(encoding="utf-8"))
-    return found
+    return read_stored("puzzles", "collection", _Stored, _check)
+
+
+class _Stored(PuzzleFile):
+    provenance: Provenance
+
+
+def _check(stored: _Stored, _name: str) -> None:
+    """Compare the solutions with the puzzles that ship, and play their lines."""
+    shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
+    if [puzzle.id for puzzle in stored.puzzles] != list(shipped):
+        raise ValueError("puzzles: are not those that ship")
+    if stored.checked != len(stored.puzzles) or stored.nodes != sum(one.solution.nodes for one in stored.puzzles):
+        raise ValueError("checked or nodes: is not the sum of the puzzles")
+    for one in stored.puzzles:
+        puzzle, solution = shipped[one.id], one.solution
+        if (solution.variant, solution.position) != (puzzle.variant, str(puzzle.position)):
+            raise ValueError(f"puzzle {one.id!r}: is another position")
+        if solution.dtm is None or solution.winner not in ("white", "black"):
+            raise ValueError(f"puzzle {one.id!r}: is not solved")
+        check_line(solution.variant, solution.position, solution.line)
 
 
 def artefacts() -> list[Artefact]:
     """Return the files of the page on puzzles."""
     stored = results()
     solutions = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
-    files = {name: parse_puzzles(name, read_puzzle_text(name)) for name in collection_names()}
+    files = {name: read_puzzles(name) for name in collection_names()}
     strips = [puzzle for puzzles in files.values() for puzzle in puzzles if puzzle.id in _STRIPS]
     strips += [_longest(puzzles, solutions) for name, puzzles in files.items() if name != "patterns"]
     return [

@@ -13,7 +13,6 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tablut import __version__
@@ -21,13 +20,13 @@ from tablut.files import write_bytes
 from tablut.results import scientific
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
     import jinja2
     from matplotlib.figure import Figure
 
-__all__ = ["Artefact", "drawing", "figure", "json_data", "page", "stored_results", "write"]
+__all__ = ["Artefact", "drawing", "figure", "json_data", "page", "write"]
 
 _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
@@ -96,19 +95,6 @@ def page(path: str, template: str, **values: Any) -> Artefact:
         What the template may use; an undefined name is an error.
     """
     return Artefact(path, lambda: _templates().get_template(template).render(**values).encode())
-
-
-def stored_results(folder: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the results that are kept in a folder of ``reports/data``, by name, in the order of the names.
-
-    A result that is not there is left out: its page is shorter by it.
-    """
-    found = {}
-    for name in names:
-        entry = resources.files("reports") / "data" / folder / f"{name}.json"
-        if entry.is_file():
-            found[name] = json.loads(entry.read_text(encoding="utf-8"))
-    return found
 
 
 def json_data(path: str, content: dict[str, Any]) -> Artefact:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.rendering import Artefact, drawing, figure, page, stored_results
+from reports.rendering import Artefact, drawing, figure, page
+from reports.stored import Provenance, check_line, read_stored_all
 from retrograde.puzzles.strip import draw_strip
+from retrograde.report import SolveReport
 from retrograde.tiers import generations, tier_graph
 from tablut.position import Move, Position
 from tablut.variants import load_variant
@@ -32,7 +34,29 @@ _BOARDS = (
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored solutions by variant, in the order of the pages; those that are there."""
-    return stored_results("solutions", _BOARDS)
+    return read_stored_all("solutions", _BOARDS, _Stored, _check)
+
+
+class _Stored(SolveReport):
+    provenance: Provenance
+
+
+def _check(stored: _Stored, name: str) -> None:
+    """Compare a solution with itself, and play its lines."""
+    if stored.variant != name:
+        raise ValueError(f"variant: {stored.variant!r} is another one")
+    if stored.value not in ("white", "black", "draw", "unresolved"):
+        raise ValueError(f"value: {stored.value!r} is none")
+    for unit, both in (("positions", stored), ("classes", stored.by_class)):
+        counts = [*vars(both.white_to_move).values(), *vars(both.black_to_move).values()]
+        if sum(counts) != getattr(stored, unit) or sum(getattr(tier, unit) for tier in stored.tiers) != sum(counts):
+            raise ValueError(f"{unit}: is not the sum of its parts")
+    if stored.bound < max(1, stored.positions) or any(not tier.bound for tier in stored.tiers):
+        raise ValueError("bound: does not count what is reached")
+    if stored.longest is None or stored.mutual_zugzwangs.keys() != {"full", "half"}:
+        raise ValueError("longest or mutual_zugzwangs: is missing")
+    for line in (stored.start, stored.longest):
+        check_line(name, line.position, line.line)
 
 
 def artefacts() -> list[Artefact]:

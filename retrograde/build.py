@@ -9,21 +9,25 @@ nor on threads or workers.
 from __future__ import annotations
 
 import shutil
-import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from retrograde.kernels.codes import ALIAS, DECIDED
+from retrograde.scratch import mapped_array
 from retrograde.solver import TierSolver
 from retrograde.tablebase.encoding import ALIAS_CODE
-from retrograde.tablebase.store import SIDES, open_store
+from retrograde.tablebase.errors import DamagedTableError, TooOldError
+from retrograde.tablebase.store import SIDES, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from retrograde.tiers import generations, tier_graph
 from tablut import __version__
+from tablut.compilation import cpu_clock, wall_clock
 from tablut.indexing.tiers import TierIndex
 from tablut.scheduling import open_scheduler
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.store import Store
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["TierTask", "build_tablebase", "build_tier"]
 
@@ -65,7 +69,7 @@ class TierTask(NamedTuple):
 
 def build_tablebase(
     root: Path | str,
-    variant: Variant,
+    variant: VariantLike,
     men: int,
     *,
     threads: int = 1,
@@ -73,13 +77,13 @@ def build_tablebase(
     scheduler: str | None = None,
     advanced: Callable[[str], None] | None = None,
 ) -> Store:
-    """Build all tiers of at most so many men that a store does not have yet.
+    """Build all tiers of at most so many men that a store does not have yet, and those that are damaged there.
 
     Parameters
     ----------
     root : Path or str
         The store; made if it is missing.
-    variant : Variant
+    variant : Variant, str or path-like
         The game.
     men : int
         Most men, the king counted.
@@ -102,6 +106,8 @@ def build_tablebase(
     ------
     InputError
         If there is no tier of so few men, or the folder holds something else.
+    MachineError
+        If the disk is full; the tiers that are finished are kept.
 
     Examples
     --------
@@ -111,13 +117,14 @@ def build_tablebase(
     ...     build_tablebase(folder + "/base", load_variant("brandubh-5-4v0"), men=3).tiers()
     [(1, 0), (2, 0)]
     """
+    variant = as_variant(variant)
     order = generations(tier_graph(variant, men))
     store = create(root, variant, [material for tiers in order for material in tiers])
     tell = advanced or (lambda _: None)
     with writing(root), open_scheduler(threads=1, address=scheduler) as cluster:
         share = threads if scheduler is None else 1
         for tiers in order:
-            missing = [material for material in tiers if not store.has(*material)]
+            missing = [material for material in tiers if not _is_sound(store, material, tell)]
             tasks = [TierTask(str(Path(root).resolve()), *material, share, memory) for material in missing]
             if scheduler is None:
                 # In this process, so that every step of a tier can be told.
@@ -126,6 +133,19 @@ def build_tablebase(
             else:
                 cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
     return open_store(root)
+
+
+def _is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None]) -> bool:
+    """Return whether a tier is there as it was written; one that is damaged is built again, and that is told."""
+    if not store.has(*material):
+        return False
+    try:
+        for damage in store.tier(*material).check_contents():
+            raise damage
+    except (DamagedTableError, TooOldError) as error:
+        tell(f"{tier_name(material)}: {error}")
+        return False
+    return True
 
 
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
@@ -141,7 +161,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     name = f"{task.attackers}v{task.defenders}"
     store = open_store(task.root)
     lower = list(tier_graph(store.variant).successors(material))
-    started, cpu = time.perf_counter(), time.process_time()
+    started, cpu = wall_clock(), cpu_clock()
     tell(f"{name}: index")
     solver = TierSolver(store.variant, [*lower, material], threads=task.threads)
     sizes = [solver.size(other) for other in solver.materials]
@@ -156,8 +176,8 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
         white, black = solver.solve(material, allocate, lambda step: tell(f"{name}: {step}"))
         tell(f"{name}: stores")
         seconds = {
-            "seconds": round(time.perf_counter() - started, 3),
-            "cpu_seconds": round(time.process_time() - cpu, 3),
+            "seconds": round(wall_clock() - started, 3),
+            "cpu_seconds": round(cpu_clock() - cpu, 3),
         }
         index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
         codes = _to_codes(white), _to_codes(black)
@@ -210,11 +230,10 @@ def _held(size: int) -> NDArray[np.uint16]:
 
 
 def _mapped(folder: Path) -> Callable[[int], NDArray[np.uint16]]:
-    """Return a function that makes arrays in files of a folder, so that the system may drop them from memory."""
+    """Return a function that makes arrays in files of a folder."""
+    number = count()
 
     def allocate(size: int) -> NDArray[np.uint16]:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{len(list(folder.iterdir()))}.items"
-        return np.memmap(path, dtype=np.uint16, mode="w+", shape=(size,)).view(np.ndarray)
+        return mapped_array(folder / f"{next(number)}.items", size, np.uint16)
 
     return allocate

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,14 +11,17 @@ import typer
 
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.errors import TablutError
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from retrograde.tablebase.cli import TablebaseInfo
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["build_command"]
+
+_LONG = 10
+"""Seconds from which on a build says beforehand what it takes."""
 
 
 @command
@@ -40,29 +45,49 @@ def build_command(
     """Solve all tiers of at most so many men, and store every value with its distance.
 
     What the store has already is kept: a build that was interrupted goes on, and one of
-    more men adds to one of fewer.
+    more men adds to one of fewer. What a long build takes is said beforehand.
+    The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
     from retrograde.build import build_tablebase
+    from retrograde.estimate import check_build
     from retrograde.tablebase.cli import info_of, show_info
+    from retrograde.tablebase.store import open_store, tier_name
+    from retrograde.tablebase.writer import sweep
 
     rules = load_variant(variant)
     root = store if store is not None else Path(f"tablebase-{rules.name}")
-    with progress("build") as display:
-        task = display.add_task("", total=None)
-        interruptible(
-            lambda: build_tablebase(
-                root,
-                rules,
-                men,
-                threads=threads,
-                memory=memory << 20,
-                scheduler=scheduler,
-                advanced=lambda step: display.update(task, description=step),
+    built = open_store(root).tiers() if (root / "zarr.json").exists() else []
+    estimate = check_build(rules, men, memory << 20, root, built)
+    if estimate.seconds >= _LONG:
+        typer.echo(f"tablut: {rules.name}, at most {men} men: {estimate}", err=True)
+    try:
+        with progress("build") as display:
+            task = display.add_task("", total=None)
+            interruptible(
+                lambda: build_tablebase(
+                    root,
+                    rules,
+                    men,
+                    threads=threads,
+                    memory=memory << 20,
+                    scheduler=scheduler,
+                    advanced=lambda step: display.update(task, description=step),
+                )
             )
-        )
+    except KeyboardInterrupt:
+        if (root / "zarr.json").exists():
+            with suppress(TablutError, OSError):
+                # What the abandoned thread still holds; the next build would remove it, too.
+                sweep(root)
+            finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
+            words = ["tablut", "tablebase", "build", "-v", variant, "--men", str(men), "--store", str(root)]
+            typer.echo(
+                f"tablut: interrupted; tiers finished and kept: {finished}; go on: {shlex.join(words)}", err=True
+            )
+        raise
     info: TablebaseInfo = info_of(root)
 
-    def show(console: Console) -> None:
+    def show(console: PeopleConsole) -> None:
         show_info(console, info)
         console.print(f"stored in {root}", soft_wrap=True)
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
+from tablut.machine import physical_memory
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from retrograde.report import Line, SolveReport
+    from retrograde.report import Line, SideCounts, SolveReport
+    from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
 __all__ = ["solve_command"]
@@ -37,57 +39,71 @@ def solve_command(
 ) -> Reply:
     """Solve a reduced board completely: the value of every position that the start reaches.
 
-    Values are those of the position itself, without the history of a game; distances are
-    in plies to the end under best play.
+    Values are those of the position as the first of its game: under a move limit a win counts if it
+    ends within the limit. Distances are in plies to the end under best play.
     """
     from retrograde.report import solve_report
     from retrograde.solution import memory_needed
     from retrograde.tablebase.writer import create
+    from retrograde.tiers import tier_graph
 
     rules = load_variant(variant)
     needed = memory_needed(rules)
-    limit = memory << 20 if memory else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > limit:
+    limit = memory << 20 if memory else physical_memory()
+    if limit is not None and needed > limit:
         raise InputError(
             f"variant {rules.name}: its solution needs about {needed / 2**20:,.0f} MiB of memory and "
             f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
         )
     if store is not None:
         # A folder that will not do is found out now, not after the work.
-        create(store, rules, [])
-    with progress("solve") as display:
-        task = display.add_task("", total=None)
-        report, solved = interruptible(
-            lambda: solve_report(rules, threads=threads, advanced=lambda step: display.update(task, description=step))
+        # It says from then on which tiers it is to have, so that half of them is not taken for all.
+        create(store, rules, list(tier_graph(rules)))
+    steps: list[str] = []
+    try:
+        with progress("solve") as display:
+            task = display.add_task("", total=None)
+
+            def advanced(step: str) -> None:
+                steps.append(step)
+                display.update(task, description=step)
+
+            report, solved = interruptible(lambda: solve_report(rules, threads=threads, advanced=advanced))
+            if store is not None:
+                display.update(task, description="stores")
+                steps.append(f"stores in {store}")
+                interruptible(lambda: solved.store(store))
+    except KeyboardInterrupt:
+        words = ["tablut", "solve", "-v", variant, *([] if store is None else ["--store", str(store)])]
+        typer.echo(
+            f"tablut: interrupted at {steps[-1] if steps else 'the index'}; a solution is kept in memory alone until "
+            f"it is stored; start it again: {shlex.join(words)}",
+            err=True,
         )
-        if store is not None:
-            display.update(task, description="stores")
-            solved.store(store)
+        raise
     return Reply(report, lambda console: _show(console, rules, report))
 
 
-def _show(console: Console, variant: Variant, report: SolveReport) -> None:
-    from rich.table import Table
-
+def _show(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
     from tablut.cli.draw import draw_board
     from tablut.position import Position
 
     console.print(draw_board(variant, variant.start))
     ends = "" if report.dtm is None else f" in {report.dtm} plies"
     who = {"white": "White wins", "black": "Black wins", "draw": "A draw", "unresolved": "Unresolved"}[report.value]
-    console.print(
-        f"[bold]{who}{ends}[/bold]: {' '.join(report.start.line) or 'neither side can force a win'}\n", soft_wrap=True
-    )
-    table = Table(box=None, pad_edge=False)
+    line = " ".join(report.start.line) or "neither side can force a win"
+    console.print(Text.assemble(f"{report.variant}: ", (who + ends, "bold"), f": {line}\n"), soft_wrap=True)
     unforced = "draw" if report.white_to_move.unresolved + report.black_to_move.unresolved == 0 else "unresolved"
-    for name in ("to move", "win", unforced, "loss", "classes: win", unforced, "loss"):
-        table.add_column(name, justify="left" if name == "to move" else "right")
+    names = ("win", unforced, "loss")
+    table = Table(
+        label("to move"),
+        *(number(name) for name in names),
+        *(number(f"classes: {name}" if name == "win" else name, f"{name}, classes") for name in names),
+    )
     for side in ("white", "black"):
         whole, classes = getattr(report, f"{side}_to_move"), getattr(report.by_class, f"{side}_to_move")
-        cells = [
-            number for count in (whole, classes) for number in (count.win, count.draw + count.unresolved, count.loss)
-        ]
-        table.add_row(side, *(f"{number:,}" for number in cells))
+        cells = [count for counts in (whole, classes) for count in _counts(counts)]
+        table.add(side, *(f"{count:,}" for count in cells))
     console.print(table)
     console.print(
         f"\n{report.positions:,} positions are reached, {report.classes:,} classes under the "
@@ -102,3 +118,7 @@ def _show(console: Console, variant: Variant, report: SolveReport) -> None:
         console.print(f"\nFurthest from the end, {report.max_dtm} plies:  {longest.position}", soft_wrap=True)
         console.print(draw_board(variant, Position.parse(longest.position, variant.size).rows()))
         console.print(" ".join(longest.line), soft_wrap=True)
+
+
+def _counts(counts: SideCounts) -> tuple[int, int, int]:
+    return counts.win, counts.draw + counts.unresolved, counts.loss

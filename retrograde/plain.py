@@ -11,11 +11,12 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from tablut.rules import NaiveGame
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["PlainSolution", "plain_solution"]
 
@@ -30,24 +31,29 @@ class PlainSolution(NamedTuple):
     losses : dict of str to int
         Likewise, for those that it loses.
     open : set of str
-        The rest: neither side can force a win.
+        The rest: neither side can force a win, or only one that a move limit leaves no room for.
+    plies : dict of str to int
+        For every position, the fewest plies in which the roots reach it.
     """
 
     wins: dict[str, int]
     losses: dict[str, int]
     open: set[str]
+    plies: dict[str, int]
 
     def value(self, text: str) -> int:
         """Return the value of a position: n > 0 a win in n plies, n < 0 a loss in -n - 1, 0 not forced."""
         return self.wins.get(text, 0) or (-self.losses[text] - 1 if text in self.losses else 0)
 
 
-def plain_solution(variant: Variant, roots: Iterable[str] | None = None) -> PlainSolution:
-    """Return the values of all undecided positions that some positions reach.
+def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> PlainSolution:
+    """Return the values of all undecided positions that some positions reach, each the first of its game.
+
+    Under a move limit wins are looked for only as far as the limit goes.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         A small board, or few men.
     roots : iterable of str, optional
         One-line texts of undecided positions; by default the start.
@@ -59,9 +65,10 @@ def plain_solution(variant: Variant, roots: Iterable[str] | None = None) -> Plai
     >>> found.value("5/5/5/1b1K1/5 b")
     -3
     """
-    game = NaiveGame(variant)
+    variant = as_variant(variant)
+    game, limit = NaiveGame(variant), variant.rules.move_limit
     queue = deque(game.write(game.read(root)) for root in roots or [variant.start_position])
-    known = set(queue)
+    plies = dict.fromkeys(queue, 0)
     children: dict[str, list[str]] = {}
     wins: dict[str, int] = {}
     # Moves that end the game and lose it, under rules that know such.
@@ -75,8 +82,8 @@ def plain_solution(variant: Variant, roots: Iterable[str] | None = None) -> Plai
             if result.outcome is None:
                 child = game.write(result.position)
                 children[text].append(child)
-                if child not in known:
-                    known.add(child)
+                if child not in plies:
+                    plies[child] = plies[text] + 1
                     queue.append(child)
             elif (result.outcome.winner or " ")[0] == position.side:
                 wins[text] = 1
@@ -88,7 +95,7 @@ def plain_solution(variant: Variant, roots: Iterable[str] | None = None) -> Plai
     distance = 1
     news = True
     # Every value from 2 on follows from one that is less by one: a distance without news is the last.
-    while news or distance <= 2:
+    while (news or distance <= 2) and (limit is None or distance <= limit):
         new_wins, new_losses, left = [], [], []
         for text in pending:
             if any(losses.get(child) == distance - 1 for child in children[text]):
@@ -103,4 +110,4 @@ def plain_solution(variant: Variant, roots: Iterable[str] | None = None) -> Plai
         losses.update(dict.fromkeys(new_losses, distance))
         pending = left
         distance += 1
-    return PlainSolution(wins, losses, set(pending))
+    return PlainSolution(wins, losses, set(pending), plies)

@@ -8,12 +8,13 @@ from retrograde.solution import SIDES, Counts, SolvedGame, solve_game
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
 from tablut.results import Result
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tablut.prober import Verdict
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Line", "SideCounts", "SolveReport", "solve_report"]
 
@@ -132,13 +133,13 @@ class SolveReport(BothSides):
 
 
 def solve_report(
-    variant: Variant, *, threads: int = 1, advanced: Callable[[str], None] | None = None
+    variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None
 ) -> tuple[SolveReport, SolvedGame]:
     """Solve a reduced board and say what was found.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         See `retrograde.solution.memory_needed` for what fits.
     threads : int
         Number of threads.
@@ -159,6 +160,7 @@ def solve_report(
     >>> report.positions, report.value, report.dtm, " ".join(report.start.line)
     (139097, 'white', 3, 'c3-b3 c1-a1 b3-b1')
     """
+    variant = as_variant(variant)
     solved = solve_game(variant, threads=threads, advanced=advanced)
     start = Position.parse(variant.start_position, variant.size)
     verdict = solved.probe(start)

@@ -4,13 +4,17 @@ All tiers of the game are solved, then what the start reaches is marked, tier by
 downwards, so that captures only ever mark what is still to come. Symmetry is that of
 the start, not of the board: orbits then lie wholly within what is reached, and orbit
 sizes add up to the count without symmetry.
+
+A move limit is applied when values are read, as everywhere: every position counts as the
+first of its game, so that a win or loss which takes more plies than the limit is not
+forced. What is reached is what a game comes to within the limit.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,15 +22,17 @@ from retrograde.export import store_solution
 from retrograde.kernels.codes import ALIAS, DECIDED
 from retrograde.kernels.reach import CODES, NEW, count_values, mark_children
 from retrograde.kernels.workspace import new_workspace
-from retrograde.solver import SolverError, TierSolver
+from retrograde.solver import SolverError, TierSolver, codes_of
 from retrograde.tiers import generations, tier_graph
 from symmetry import stabiliser
 from tablut.board import Board
 from tablut.errors import InputError
+from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
 from tablut.notation import diagram_cells
 from tablut.position import Position
-from tablut.prober import Verdict, verdict_of
+from tablut.prober import Verdict, verdict_of, within_limit
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,15 +43,18 @@ if TYPE_CHECKING:
     from retrograde.kernels.workspace import Workspace
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
+    from tablut.formats.reading import PositionLike
     from tablut.indexing.tiers import TierIndex
     from tablut.position import Move
     from tablut.prober import Wdl
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Counts", "Deepest", "SolvedGame", "memory_needed", "solve_game"]
 
 Side = Literal["white", "black"]
 SIDES: tuple[Side, Side] = ("white", "black")
+Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
+"""By material, what is marked with white and with black to move; see `retrograde.kernels.reach`."""
 _BYTES = 6
 """Bytes of memory for an entry: two items and two marks."""
 
@@ -96,6 +105,9 @@ class Deepest:
 class SolvedGame:
     """A variant with the value of every position that its start reaches.
 
+    Values are those of a position that is the first of its game: under a move limit what takes longer is
+    not forced.
+
     Attributes
     ----------
     variant : Variant
@@ -107,8 +119,11 @@ class SolvedGame:
         those in which the move turns a draw or a win for its side into less.
     """
 
-    def __init__(self, solver: TierSolver, marks: dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]) -> None:
+    def __init__(self, solver: TierSolver, marks: Marks) -> None:
         self.variant = solver.variant
+        self._limit = self.variant.rules.move_limit
+        # Best play is looked up move by move, each position the first of its game: no limit must end one.
+        self._unlimited = replace(self.variant, rules=self.variant.rules.model_copy(update={"move_limit": None}))
         self._solver, self._marks = solver, marks
         self._indices: dict[tuple[int, int], TierIndex] = {}
         workspace = new_workspace(solver.variant, solver.variant.defenders)
@@ -126,6 +141,10 @@ class SolvedGame:
                     classes,
                     positions,
                 )
+                if self._limit is not None:
+                    for counts in (classes, positions):
+                        counts[0] += counts[2 * self._limit + 2 :].sum()
+                        counts[2 * self._limit + 2 :] = 0
                 last = int(np.flatnonzero(classes)[-1]) if classes.any() else 0
                 self.counts[(*material, name)] = Counts(classes[: last + 1], positions[: last + 1])
         self.mutual_zugzwangs = self._find_zugzwangs()
@@ -154,14 +173,24 @@ class SolvedGame:
             positions[: len(counts.positions)] += counts.positions
         return Counts(classes, positions)
 
-    def probe(self, position: Position) -> Verdict:
+    def probe(self, position: PositionLike) -> Verdict:
         """Return the value of an undecided position of the game, reached or not.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            Its history plays no part.
 
         Raises
         ------
         InputError
             If it is none.
         """
+        value = self._value(as_position(position, self.variant))
+        return verdict_of(within_limit(value, self._limit), unforced=self.unforced)
+
+    def _value(self, position: Position) -> int:
+        """Return the value of an undecided position as if there was no move limit."""
         material = position.material
         if material not in self._solver.items:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
@@ -170,27 +199,28 @@ class SolvedGame:
         entry = self._indices[material].rank(position)
         item = int(self._solver.items[material][position.side == "b"][entry])
         code = item & ~DECIDED if item & DECIDED else 0
-        return verdict_of((-(code >> 1) - 1 if code & 1 else code >> 1) if code else 0, unforced=self.unforced)
+        return -(code >> 1) - 1 if code & 1 else code >> 1
 
-    def line(self, position: Position) -> tuple[Move, ...]:
+    def line(self, position: PositionLike) -> tuple[Move, ...]:
         """Return best play from a position to the end of the game; nothing if neither side can force it."""
         moves: list[Move] = []
-        verdict = self.probe(position)
+        here = as_position(position, self.variant)
+        verdict = self.probe(here)
         while verdict.dtm:
-            move, verdict, position = self._best(position, verdict)
+            move, verdict, here = self._best(here, verdict)
             moves.append(move)
         return tuple(moves)
 
     def _best(self, position: Position, verdict: Verdict) -> tuple[Move, Verdict, Position]:
         """Return the first of the best moves of a position that is won or lost, and what follows it."""
-        for move in Board(self.variant, position).legal_moves:
+        for move in Board(self._unlimited, position).legal_moves:
             # A board of its own for every move: values are those of positions without history.
-            board = Board(self.variant, position)
+            board = Board(self._unlimited, position)
             side = board.turn
             board.push(move)
             outcome = board.outcome()
             if outcome is None:
-                after = self.probe(board.position)
+                after = verdict_of(self._value(board.position), unforced=self.unforced)
             else:
                 after = Verdict("loss" if outcome.winner == side else "win", 0)
             if after.wdl == ("loss" if verdict.wdl == "win" else "win") and after.dtm == (verdict.dtm or 0) - 1:
@@ -220,7 +250,7 @@ class SolvedGame:
         for material, (white, black) in self._solver.items.items():
             marks = self._marks[material]
             both = (marks[0] != 0) & (marks[1] != 0) & (white != ALIAS)
-            scores = [_scores(items[both]) for items in (white, black)]
+            scores = [_scores(items[both], self._limit) for items in (white, black)]
             # Whoever is to move would rather not: white has less with the move than without it.
             loses = scores[0] < -scores[1]
             full += int((loses & (scores[0] == -1) & (scores[1] == -1)).sum())
@@ -228,12 +258,16 @@ class SolvedGame:
         return {"full": full, "half": half}
 
 
-def _scores(items: NDArray[np.uint16]) -> NDArray[np.int8]:
+def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
     """Return 1, 0, -1 for a win, what is not forced, a loss."""
-    return np.where(items & DECIDED == 0, 0, np.where(items & 1, -1, 1)).astype(np.int8)
+    codes = codes_of(items)
+    forced = codes != 0
+    if limit is not None:
+        forced &= codes >> 1 <= limit
+    return np.where(forced, np.where(codes & 1, -1, 1), 0).astype(np.int8)
 
 
-def memory_needed(variant: Variant) -> int:
+def memory_needed(variant: VariantLike) -> int:
     """Return about how many bytes the solution of a variant takes.
 
     Examples
@@ -242,21 +276,27 @@ def memory_needed(variant: Variant) -> int:
     >>> memory_needed(load_variant("ashton-5-4v2")) < 2**28 < memory_needed(load_variant("brandubh"))
     True
     """
+    variant = as_variant(variant)
     order = len(stabiliser(variant.symmetries, diagram_cells(variant.start)))
     return _BYTES * PlacementIndex(variant).size // order
 
 
-def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], None] | None = None) -> SolvedGame:
+def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None) -> SolvedGame:
     """Solve all positions that the start of a variant reaches.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         A reduced board: see `memory_needed`.
     threads : int
         Number of threads.
     advanced : callable, optional
         Told what is being done.
+
+    Raises
+    ------
+    InputError
+        If the start is decided.
 
     Examples
     --------
@@ -265,7 +305,14 @@ def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], 
     >>> solved.total("white").totals(up_to_symmetry=True), solved.total("black").totals(up_to_symmetry=True)
     ((8525, 0, 286), (2565, 0, 6142))
     """
+    variant = as_variant(variant)
     tell = advanced or (lambda _: None)
+    over = Board(variant).outcome()
+    if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
+        raise InputError(
+            f"variant {variant.name}: its start is decided ({over.termination.replace('_', ' ')}: {over.winner} has "
+            "won); there is nothing to solve"
+        )
     group = stabiliser(variant.symmetries, diagram_cells(variant.start))
     materials = [material for tiers in generations(tier_graph(variant)) for material in tiers]
     solver = TierSolver(variant, materials, group, threads)
@@ -275,12 +322,10 @@ def solve_game(variant: Variant, *, threads: int = 1, advanced: Callable[[str], 
     return SolvedGame(solver, _mark_reached(solver, tell))
 
 
-def _mark_reached(
-    solver: TierSolver, tell: Callable[[str], None]
-) -> dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]:
+def _mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     """Return the marks of all that the start reaches."""
     variant = solver.variant
-    marks = {
+    marks: Marks = {
         material: tuple(np.zeros(solver.size(material), dtype=np.uint8) for _ in SIDES) for material in solver.materials
     }
     addresses = np.array(
@@ -291,17 +336,44 @@ def _mark_reached(
     marks[start.material][start.side == "b"][index.rank(start)] = NEW
     workspaces = [new_workspace(variant, variant.defenders) for _ in range(solver.threads)]
     kings = solver.index.kings
+    rows = [
+        int(solver.index.row_count[tier * kings : (tier + 1) * kings].sum()) for tier in range(len(solver.materials))
+    ]
+    limit = variant.rules.move_limit
+    if limit is not None:
+        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, workspaces)
+        return marks
     for tier in reversed(range(len(solver.materials))):
         attackers, defenders = solver.materials[tier]
         tell(f"{attackers}v{defenders}: what the start reaches")
-        rows = int(solver.index.row_count[tier * kings : (tier + 1) * kings].sum())
         fresh = 1
         while fresh:
             fresh = sum(
-                _mark_side(solver, tier, side, rows, marks[attackers, defenders], addresses, workspaces)
+                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, workspaces)
                 for side in (0, 1)
             )
     return marks
+
+
+def _mark_plies(
+    solver: TierSolver,
+    tell: Callable[[str], None],
+    limit: int,
+    first: int,
+    rows: list[int],
+    marks: Marks,
+    addresses: NDArray[np.int64],
+    workspaces: list[Workspace],
+) -> None:
+    """Mark ply by ply what the start reaches within so many plies; who is to move changes with every ply."""
+    for ply in range(limit):
+        side = (first + ply) & 1
+        tell(f"what the start reaches in {ply + 1} plies")
+        new = [tier for tier, material in enumerate(solver.materials) if (marks[material][side] == NEW).any()]
+        if not new:
+            break
+        for tier in new:
+            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, workspaces)
 
 
 def _mark_side(

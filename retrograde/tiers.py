@@ -9,9 +9,10 @@ import networkx as nx
 
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["Material", "generations", "tier_graph"]
 
@@ -22,13 +23,12 @@ _MOST_CAPTURED = 3
 """Soldiers that a ply captures at most: one on each side of its target but that it came from."""
 
 
-@lru_cache(maxsize=64)
-def tier_graph(variant: Variant, men: int | None = None) -> nx.DiGraph[Material]:
+def tier_graph(variant: VariantLike, men: int | None = None) -> nx.DiGraph[Material]:
     """Return the tiers and what a capture leads from each to.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     men : int, optional
         Most men, the king counted; by default all that the game starts with.
@@ -51,6 +51,11 @@ def tier_graph(variant: Variant, men: int | None = None) -> nx.DiGraph[Material]
     >>> sorted(graph.successors((2, 1))), graph.nodes[2, 1]["positions"]
     ([(1, 1), (2, 0)], 17043000)
     """
+    return _tier_graph(as_variant(variant), men)
+
+
+@lru_cache(maxsize=64)
+def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     most = 1 + variant.attackers + variant.defenders if men is None else men
     if most < 2:
         raise InputError(f"--men {most}: an undecided position has two men or more, a king and an attacker")

@@ -3,10 +3,31 @@
 Importing the package is cheap: no compiled kernel, sympy or rich is loaded.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tablut.errors import IllegalMoveError, InputError, OutputError, TablutError, VariantError
+from tablut.errors import IllegalMoveError, InputError, MachineError, OutputError, TablutError, VariantError
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from tablut.board import Board
+    from tablut.position import Move, Position
+    from tablut.rules.outcome import Outcome
+    from tablut.status import Status
+    from tablut.variants import Variant, load_variant, variant_names
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "Board": "tablut.board",
+            "Move": "tablut.position",
+            "Outcome": "tablut.rules.outcome",
+            "Position": "tablut.position",
+            "Status": "tablut.status",
+            "Variant": "tablut.variants",
+            "load_variant": "tablut.variants",
+            "variant_names": "tablut.variants",
+        },
+    )
 
 __version__ = "0.1.0"
 
@@ -14,7 +35,9 @@ __all__ = [
     "Board",
     "IllegalMoveError",
     "InputError",
+    "MachineError",
     "Move",
+    "Outcome",
     "OutputError",
     "Position",
     "Status",
@@ -24,20 +47,3 @@ __all__ = [
     "load_variant",
     "variant_names",
 ]
-
-# Loaded when first asked for (PEP 562): they need pydantic, which `tablut --help` does without.
-_LAZY = {
-    "Board": "tablut.board",
-    "Move": "tablut.position",
-    "Position": "tablut.position",
-    "Status": "tablut.status",
-    "Variant": "tablut.variants",
-    "load_variant": "tablut.variants",
-    "variant_names": "tablut.variants",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'tablut' has no attribute {name!r}")

@@ -17,6 +17,7 @@ import numpy as np
 
 from symmetry import Symmetry, permutation_group, stabiliser
 from tablut.engine import Engine, engine_for
+from tablut.engine.layout import images_of_moves
 from tablut.notation import diagram_cells
 from tablut.position import Position
 
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-__all__ = ["Check", "breaks", "images", "near_start", "random_placements", "random_positions", "verify"]
+__all__ = ["Check", "breaks", "checks", "images", "near_start", "random_placements", "random_positions", "verify"]
+
+
+_PART = 20_000
+"""Positions of which all plies are held in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
             break
         words = children.words[rng.choice(undecided, each)]
         found.append(words)
-    return np.unique(np.concatenate(found), axis=0)[:count]
+    return _distinct(np.concatenate(found))[:count]
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
@@ -176,21 +181,39 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     frontier, plies = known, 0
     while True:
         children = engine.expand(frontier)
-        reached = np.unique(children.words[children.outcomes == 0], axis=0)
-        merged = np.unique(np.concatenate([known, reached]), axis=0)
-        if len(merged) == len(known):
+        frontier = _difference(_distinct(children.words[children.outcomes == 0]), known)
+        if not len(frontier):
             return known, plies, True
-        if len(merged) > most:
+        if len(known) + len(frontier) > most:
             return known, plies, False
-        frontier = _difference(reached, known)
-        known, plies = merged, plies + 1
+        known, plies = _distinct(np.concatenate([known, frontier])), plies + 1
+
+
+def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the order of rows, and of each row in that order whether it is another than the one before.
+
+    `numpy.unique` does the same by rows as one value each, with the interpreter locked:
+    of millions of rows, no interrupt would be heard for a minute.
+    """
+    order = np.lexsort(words.T[::-1])
+    ranked = words[order]
+    new = np.ones(len(words), dtype=np.bool_)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    return order, new
+
+
+def _distinct(words: Words) -> Words:
+    """Return the distinct rows, in order."""
+    order, new = _sorted(words)
+    return words[order[new]]
 
 
 def _difference(words: Words, known: Words) -> Words:
-    """Return the rows of one array of distinct rows that another does not have."""
-    both, counts = np.unique(np.concatenate([known, known, words]), axis=0, return_counts=True)
-    new: Words = both[counts == 1]
-    return new
+    """Return the rows of one array of distinct rows that another does not have, in order."""
+    order, new = _sorted(np.concatenate([known, words]))
+    single = new & np.append(new[1:], True)
+    rest: Words = words[order[single & (order >= len(known))] - len(known)]
+    return rest
 
 
 def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDArray[np.uint64]:
@@ -199,7 +222,7 @@ def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDAr
     words, moves = children.words, children.moves
     if symmetry is not None and len(words):
         table = np.array(symmetry.table, dtype=np.int32)
-        words, moves = images(engine, words, symmetry), table[moves & 127] | table[moves >> 7] << 7
+        words, moves = images(engine, words, symmetry), images_of_moves(moves, table)
     columns = [children.parents, moves, children.outcomes, *words.T]
     rows = np.stack([column.astype(np.uint64) for column in columns], axis=1)
     return rows[np.lexsort((rows[:, 1], rows[:, 0]))]
@@ -275,27 +298,41 @@ def verify(
     >>> sum(check.failures for check in checks)
     0
     """
+    return list(checks(variant, samples=samples, seed=seed, most=most, group=group))
+
+
+def checks(
+    variant: Variant,
+    *,
+    samples: int = 2000,
+    seed: int = 1,
+    most: int | None = None,
+    group: Sequence[Symmetry] | None = None,
+) -> Iterator[Check]:
+    """Yield what `verify` returns, each claim as soon as it has been tried.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> next(checks(load_variant("brandubh-5-4v0"), samples=50, most=1000)).name
+    'the symmetries form a subgroup of D4'
+    """
     elements = tuple(variant.symmetries if group is None else group)
+    yield _is_group(elements, variant.size)
+    yield _keeps_cells(variant, elements)
     engine, rng = engine_for(variant), np.random.default_rng(seed)
     if most is None:
         most = 250_000 if variant.size <= 5 else 10_000
+    played, placed = random_positions(variant, samples, rng), random_placements(variant, samples, rng)
+    yield _moves_check(engine, elements, played, "positions of random play")
+    yield _moves_check(engine, elements, placed, "random placements")
+    yield from _canonical_checks(engine, elements, np.concatenate([played, placed]))
     reached, plies, complete = near_start(variant, most)
     where = "every position that the start can reach" if complete else f"every position within {plies} plies"
-    sets = {
-        where: reached,
-        "positions of random play": random_positions(variant, samples, rng),
-        "random placements": random_placements(variant, samples, rng),
-    }
-    checks = [_is_group(elements, variant.size), _keeps_cells(variant, elements)]
-    for name, words in sets.items():
-        checks.append(_moves_check(engine, elements, words, name))
-    sample = np.concatenate([words[: max(1, samples // 10)] for words in sets.values()])
-    checks.append(_perft_check(engine, elements, sample))
-    checks += _canonical_checks(
-        engine, elements, np.concatenate([sets["positions of random play"], sets["random placements"]])
-    )
-    checks.append(_counts_check(engine, elements, reached, where))
-    return checks
+    sample = np.concatenate([words[: max(1, samples // 10)] for words in (reached, played, placed)])
+    yield _perft_check(engine, elements, sample)
+    yield _counts_check(engine, elements, reached, where)
+    yield _moves_check(engine, elements, reached, where)
 
 
 def _is_group(elements: Sequence[Symmetry], size: int) -> Check:
@@ -328,10 +365,12 @@ def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> Check:
 def _moves_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
     failures, example = 0, ""
     for element in elements:
-        wrong = _wrong_parents(engine, words, element)
-        failures += len(wrong)
-        if len(wrong) and not example:
-            example = f"{element.name}: {_position(engine, words[wrong[0]])}"
+        for start in range(0, len(words), _PART):
+            part = words[start : start + _PART]
+            wrong = _wrong_parents(engine, part, element)
+            failures += len(wrong)
+            if len(wrong) and not example:
+                example = f"{element.name}: {_position(engine, part[wrong[0]])}"
     claim = f"moves, captures and outcomes of g·p are the images of those of p: {name}"
     return Check(claim, len(words) * len(elements), failures, example)
 
@@ -381,7 +420,7 @@ def _less(first: Words, second: Words) -> NDArray[np.bool_]:
 def _counts_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
     """Try whether the orbit sizes of the classes add up to the number of positions."""
     group = stabiliser(elements, diagram_cells(engine.variant.start))
-    classes = np.unique(engine.canonical(words, group)[0], axis=0)
+    classes = _distinct(engine.canonical(words, group)[0])
     fixing = sum((images(engine, classes, element) == classes).all(axis=1).astype(np.int64) for element in group)
     total = int((len(group) // fixing).sum())
     claim = f"orbit sizes add up ({len(classes)} classes under the stabiliser of the start): {name}"

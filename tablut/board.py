@@ -4,21 +4,28 @@ The rules are those of the compiled engine, which is loaded when the first move 
 asked for; showing, parsing and judging a position does without it. What needs the
 history of a game, repetition and the move limit, lives here.
 
+A board may hold an impossible position, which `status` tells. The rules decide nothing
+there: what has no king, several, or a piece where the rules have no place for it is
+neither played on nor judged, and no impossible position has been won by the way it stands.
+
 Non-guarantee: a placement with a captured king is also an undecided one, so a board
 set up from text never has a captured king; a board that got there by `push` has.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tablut.errors import IllegalMoveError, InputError
-from tablut.notation import diagram_cells
+from tablut.files import excerpt
+from tablut.formats.reading import as_move, as_position, read_move
+from tablut.notation import diagram_cells, parse_square
 from tablut.position import Move, MoveText, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
-from tablut.status import Status, position_status
-from tablut.variants import Variant, load_variant
+from tablut.status import Status, check_playable, position_status, reasons
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,18 +35,10 @@ if TYPE_CHECKING:
 
     from symmetry import Symmetry
     from tablut.engine import Engine
+    from tablut.formats.reading import PositionLike, SaidMove
+    from tablut.variants import VariantLike
 
 __all__ = ["Board", "LegalMoves"]
-
-# What keeps the engine from reading a position at all; everything else it can play on from.
-_UNPLAYABLE = (
-    Status.NO_KING
-    | Status.MANY_KINGS
-    | Status.SOLDIER_ON_CASTLE
-    | Status.SOLDIER_ON_CORNER
-    | Status.KING_IN_CAMP
-    | Status.DEFENDER_IN_CAMP
-)
 
 
 class _Ply(NamedTuple):
@@ -91,10 +90,10 @@ class Board:
 
     Parameters
     ----------
-    variant : Variant or str
+    variant : Variant, str or path-like
         A rule set, or the name or path of one.
-    position : Position or str, optional
-        The start by default; text as `Position.parse` reads it.
+    position : Position, Board or str, optional
+        The start by default; text as `tablut.formats.reading.read_position` reads it.
 
     Raises
     ------
@@ -105,7 +104,7 @@ class Board:
     --------
     >>> board = Board("ashton-5-4v0")
     >>> board.push_text("c3-b3")
-    Move(start=12, target=11, size=5)
+    Move('c3-b3')
     >>> board.turn, board.outcome()
     ('black', None)
     >>> print(board)
@@ -116,22 +115,21 @@ class Board:
     ..b..
     b
     >>> board.pop()
-    Move(start=12, target=11, size=5)
+    Move('c3-b3')
     >>> board == Board("ashton-5-4v0")
     True
     """
 
-    def __init__(self, variant: Variant | str = "ashton", position: Position | str | None = None) -> None:
-        self.variant = load_variant(variant) if isinstance(variant, str) else variant
+    def __init__(self, variant: VariantLike = "ashton", position: PositionLike | None = None) -> None:
+        self.variant = as_variant(variant)
         if position is None:
             side: Literal["w", "b"] = "w" if self.variant.rules.first == "white" else "b"
-            position = Position(diagram_cells(self.variant.start), side)
-        elif isinstance(position, str):
-            position = Position.parse(position, self.variant.size)
-        elif position.size != self.variant.size:
-            raise InputError(f"position '{position}': is of size {position.size}; {self.variant.name} is not")
-        self._position = position
+            self._position = Position(diagram_cells(self.variant.start), side)
+        else:
+            self._position = as_position(position, self.variant)
         self._plies: list[_Ply] = []
+        # How often each placement with its side to move occurred before the present one.
+        self._earlier: Counter[tuple[str, str]] = Counter()
         self._array: NDArray[np.uint32] | None = None
         self._moves: dict[Move, int] | None = None
         self._reached: Outcome | None = None
@@ -163,9 +161,37 @@ class Board:
         """The moves made on this board, the first one first."""
         return [ply.move for ply in self._plies]
 
-    def piece_at(self, square: int) -> Literal["b", "w", "K"] | None:
-        """Return the piece on a square, or None."""
-        piece = self._position.cells[square]
+    @property
+    def text(self) -> str:
+        """The position as one line, as `Board` takes it.
+
+        Examples
+        --------
+        >>> board = Board("ashton-5-4v0")
+        >>> board.text, Board("ashton-5-4v0", board.text) == board
+        ('2b2/5/b1K1b/5/2b2 w', True)
+        """
+        return str(self._position)
+
+    def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
+        """Return the piece on a square, or None.
+
+        Parameters
+        ----------
+        square : int or str
+            Index or name.
+
+        Raises
+        ------
+        InputError
+            If the board has no square of the name.
+
+        Examples
+        --------
+        >>> Board("ashton").piece_at("e5"), Board("ashton").piece_at(0)
+        ('K', None)
+        """
+        piece = self._position.cells[parse_square(square, self.size) if isinstance(square, str) else square]
         return None if piece == "." else piece  # type: ignore[return-value]
 
     def king(self) -> int | None:
@@ -188,9 +214,7 @@ class Board:
 
     def _playable(self) -> NDArray[np.uint32]:
         if self._array is None:
-            fatal = self.status() & _UNPLAYABLE
-            if fatal:
-                raise InputError(f"position '{self._position}': cannot be played on: {', '.join(fatal.names)}")
+            check_playable(self.variant, self._position)
             self._array = self._engine.board(self._position.cells, self._position.side)
         return self._array
 
@@ -199,7 +223,7 @@ class Board:
         if self._moves is None:
             array = self._playable()
             codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
-            self._moves = {Move(code & 127, code >> 7, self.size): code for code in codes}
+            self._moves = {Move.from_code(code, self.size): code for code in codes}
         return self._moves
 
     @property
@@ -207,21 +231,64 @@ class Board:
         """The legal moves of the side to move; none in a decided position."""
         return LegalMoves(self)
 
+    def is_legal(self, move: Move | str) -> bool:
+        """Return whether a move, by value or as text, is legal.
+
+        Raises
+        ------
+        InputError
+            If the text is no move.
+
+        Examples
+        --------
+        >>> Board("ashton").is_legal("e4-f4"), Board("ashton").is_legal("e5-e9")
+        (True, False)
+        """
+        return (
+            as_move(move, self.size).said.move in self.legal_moves
+            if isinstance(move, str)
+            else move in self.legal_moves
+        )
+
+    def perft(self, depth: int) -> int:
+        """Return the number of move sequences of exactly so many plies from here; the history plays no part.
+
+        Parameters
+        ----------
+        depth : int
+            Plies, at least 0.
+
+        Examples
+        --------
+        >>> [Board("ashton-5-4v0").perft(depth) for depth in range(5)]
+        [1, 4, 76, 296, 2648]
+        """
+        if depth < 0:
+            raise InputError(f"depth {depth}: expected 0 or more plies")
+        if depth == 0:
+            return 1
+        return 0 if self._decided() else self._engine.perft(self._playable(), depth)
+
     # -- moves -------------------------------------------------------------------------
 
-    def push(self, move: Move) -> None:
+    def push(self, move: Move | str) -> None:
         """Make a move.
 
         Parameters
         ----------
-        move : Move
-            A legal move.
+        move : Move or str
+            A legal move; text as `push_text` reads it.
 
         Raises
         ------
+        InputError
+            If it is no move.
         IllegalMoveError
             If it is not legal; the board is unchanged.
         """
+        if not isinstance(move, Move):
+            self._push_said(as_move(move, self.size), str(move))
+            return
         code = self._generated().get(move)
         if code is None:
             reason = "the game is over" if self._decided() else self._why_illegal(move)
@@ -229,6 +296,7 @@ class Board:
         array = self._playable()
         undo, outcome = self._engine.make(array, code)
         self._plies.append(_Ply(move, undo, self._position, self._reached))
+        self._earlier[self._position.cells, self._position.side] += 1
         cells = list(self._position.cells)
         cells[move.target], cells[move.start] = cells[move.start], "."
         for square in self._engine.captured(undo):
@@ -251,7 +319,8 @@ class Board:
         Parameters
         ----------
         text : str
-            Such as ``e4-e7``, ``e4e7`` or ``e4-e7xe8``.
+            Such as ``e4-e7``, ``e4e7`` or ``e4-e7xe8``, or another program's; see
+            `tablut.formats.reading.read_move`.
 
         Returns
         -------
@@ -263,15 +332,24 @@ class Board:
         InputError
             If the text is no move.
         IllegalMoveError
-            If the move is not legal or captures something else; the board is unchanged.
+            If the move is not legal, is said to be the other side's, or captures something
+            else; the board is unchanged.
         """
-        said = MoveText.parse(text, self.size)
+        return self._push_said(read_move(text, self.size), text)
+
+    def _push_said(self, move: SaidMove, text: str) -> Move:
+        said, side = move
+        if side is not None and side != self._position.side:
+            other = "white" if side == "w" else "black"
+            where = f"'{self._position}' ({self.variant.name})"
+            raise IllegalMoveError(f"move {excerpt(text)}: is {other}'s; in {where} it is {self.turn}'s turn")
         self.push(said.move)
         captured = self.captured()
-        if said.captures is not None and said.captures != frozenset(captured):
+        # Records of OpenTafl name a captured king among the captures.
+        if said.captures is not None and said.captures - {self.captured_king()} != frozenset(captured):
             self.pop()
             raise IllegalMoveError(
-                f"move {text}: in '{self._position}' ({self.variant.name}) the move is "
+                f"move {excerpt(text)}: in '{self._position}' ({self.variant.name}) the move is "
                 f"{MoveText(said.move, frozenset(captured) or None)}"
             )
         return said.move
@@ -289,6 +367,7 @@ class Board:
         last = self._plies.pop()
         self._engine.unmake(self._playable(), last.undo)
         self._position, self._reached, self._moves = last.position, last.outcome, None
+        self._earlier[last.position.cells, last.position.side] -= 1
         return last.move
 
     def peek(self) -> Move:
@@ -303,6 +382,11 @@ class Board:
             raise IndexError("no move was made")
         return self._plies[-1].move
 
+    def captured_king(self) -> int | None:
+        """Return the square of a king that the last move captured; it stays there."""
+        reached = self._reached
+        return self.king() if reached is not None and reached.termination == "king_captured" else None
+
     def captured(self) -> tuple[int, ...]:
         """Return the squares of the soldiers that the last move captured, in ascending order."""
         return self._engine.captured(self._plies[-1].undo) if self._plies else ()
@@ -313,6 +397,16 @@ class Board:
         """Return how the position, or the ply that led to it, decided the game; the history plays no part."""
         if self._reached is not None or self._plies:
             return self._reached
+        found = self._standing()
+        if found is not None and (status := check_playable(self.variant, self._position)):
+            end = found.termination.replace("_", " ")
+            raise InputError(
+                f"position '{self._position}': stands decided ({end}), and is impossible: {reasons(status)}"
+            )
+        return found
+
+    def _standing(self) -> Outcome | None:
+        """Return how a position that was set up is decided by the way it stands."""
         king, either = self.king(), self.variant.rules.no_moves == "either_after_ply"
         if either and king is not None and not self._mobile("white"):
             return Outcome("no_moves", "black")
@@ -335,6 +429,19 @@ class Board:
         Outcome or None
             Decided by the last ply, or lost for a side to move without a legal move, or
             by repetition or the move limit of the variant.
+
+        Raises
+        ------
+        InputError
+            If the position was set up and is impossible: it cannot be played on, or stands
+            decided although no game leads to it. What the rules say of it is nothing.
+
+        Examples
+        --------
+        >>> Board("ashton", "9/9/9/9/9/9/9/9/9 w").outcome()
+        Traceback (most recent call last):
+            ...
+        tablut.errors.InputError: position '9/9/9/9/9/9/9/9/9 w': cannot be played on: there is no king ...
         """
         decided = self._decided()
         if decided is not None:
@@ -350,10 +457,24 @@ class Board:
             return Outcome("move_limit", None)
         return None
 
+    def is_game_over(self) -> bool:
+        """Return whether the game has ended; see `outcome`."""
+        return self.outcome() is not None
+
+    def result(self) -> Literal["white", "black", "draw", "*"]:
+        """Return who has won, as game records write it: ``*`` while the game goes on.
+
+        Examples
+        --------
+        >>> Board("ashton").result(), Board("ashton-5-4v0", "2b2/5/b1K1b/5/5 w").result()
+        ('*', '*')
+        """
+        outcome = self.outcome()
+        return "*" if outcome is None else outcome.winner or "draw"
+
     def is_repetition(self) -> bool:
         """Return whether the position (placement and side to move) occurred earlier on this board."""
-        here = self._position
-        return any(ply.position.cells == here.cells and ply.position.side == here.side for ply in self._plies)
+        return self._earlier[self._position.cells, self._position.side] > 0
 
     # -- symmetry and identity ---------------------------------------------------------
 
@@ -399,6 +520,7 @@ class Board:
         """Return a board with the same position and history."""
         board = Board(self.variant, self._position)
         board._plies = self._plies.copy()
+        board._earlier = self._earlier.copy()
         board._reached = self._reached
         board._array = None if self._array is None else self._array.copy()
         return board
@@ -423,4 +545,4 @@ class Board:
     def _repr_svg_(self) -> str:
         from tablut import svg
 
-        return svg.board(self.variant, self._position, last_move=self._plies[-1].move if self._plies else None)
+        return svg.board(self)

@@ -17,5 +17,6 @@ COMMANDS = (
     CommandSpec("perft", "tablut.cli.perft:perft_command", "Count move sequences; check a corpus of known counts.", 30),
     CommandSpec("symmetry", "tablut.cli.symmetry:app", "Verify the symmetry reduction, or draw an orbit.", 40),
     CommandSpec("bestmove", "tablut.cli.bestmove:bestmove_command", "One move by a player, with score and line.", 60),
+    CommandSpec("warmup", "tablut.cli.warmup:warmup_command", "Compile every kernel, so that nothing waits later.", 79),
     CommandSpec("bench", "tablut.cli.bench:bench_command", "The behaviour fingerprint, and this machine's speeds.", 80),
 )

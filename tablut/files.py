@@ -71,16 +71,18 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
     try:
         # A pipe without a writer would keep `open` waiting.
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
                 raise InputError(f"{shown}: is no ordinary file")
-            content = file.read(most + 1)
+            # What is longer already is not read at all; what grows meanwhile, not to its end.
+            content = file.read(most + 1) if found.st_size <= most else b""
     except OSError as error:
         raise input_failure(f"{shown}: {error.strerror}", error) from error
     except ValueError as error:  # a name with a null character
         if isinstance(error, InputError):
             raise
         raise InputError(f"{shown}: {error}") from error
-    if len(content) > most:
+    if max(found.st_size, len(content)) > most:
         raise InputError(f"{shown}: has more than {most:,} bytes, the most that is read")
     return content
 

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ def square_name(square: int, size: int) -> str:
 
 
 def parse_square(name: str, size: int) -> int:
-    """Return the index of a named square; the inverse of `square_name`.
+    """Return the index of a named square, in either case; the inverse of `square_name`.
 
     Raises
     ------
@@ -60,12 +61,14 @@ def parse_square(name: str, size: int) -> int:
 
     Examples
     --------
-    >>> parse_square("e5", 9)
-    40
+    >>> parse_square("e5", 9), parse_square("E5", 9)
+    (40, 40)
     """
-    file, rank = FILES[:size].find(name[:1]), name[1:]
-    if not name or file < 0 or not (rank.isascii() and rank.isdigit()) or rank[0] == "0" or int(rank) > size:
-        raise InputError(f"square {name!r}: expected a1 to {square_name(size * size - 1, size)}")
+    # No square has a longer name, and `int` refuses numbers of thousands of digits.
+    plain = 2 <= len(name) <= 3 and name.isascii()
+    file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
+    if file < 0 or not rank.isdecimal() or rank[0] == "0" or int(rank) > size:
+        raise InputError(f"square {excerpt(name)}: expected a1 to {square_name(size * size - 1, size)}")
     return (int(rank) - 1) * size + file
 
 

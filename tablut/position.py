@@ -13,6 +13,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Literal
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
 
 if TYPE_CHECKING:
@@ -25,11 +26,19 @@ __all__ = ["Move", "MoveText", "Position", "Side"]
 Side = Literal["w", "b"]
 
 _LETTERS = "bwK"
-_ROW = re.compile(r"(\d+)|([bwK])|(.)")
-_MOVE = re.compile(r"([a-k]\d{1,2})-?([a-k]\d{1,2})((?:x[a-k]\d{1,2})(?:[/x]?x?[a-k]\d{1,2})*)?")
+_TEXT = 240
+"""Characters of a position that an error message shows: all those of a board of side 11."""
+_ROW = re.compile(r"([0-9]+)|([bwK])|(.)", re.DOTALL)
+_SQUARE = "[a-k][0-9]{1,2}"
+# After the first capture each part begins with a letter that says which it is: no text can be read in two ways.
+_MOVE = re.compile(
+    rf"(?P<start>{_SQUARE})-?(?P<target>{_SQUARE})(?P<taken>x{_SQUARE}(?:(?:/x?|xx?)?{_SQUARE})*+)?",
+    re.IGNORECASE | re.ASCII,
+)
+_CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Move:
     """A piece's way from one square to another.
 
@@ -52,7 +61,7 @@ class Move:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Move:
-        """Return the move of a text, which names no captures; the dash may be missing.
+        """Return the move of a text, which names no captures; the dash may be missing, and letters be capitals.
 
         Raises
         ------
@@ -66,8 +75,24 @@ class Move:
         """
         move_text = MoveText.parse(text, size)
         if move_text.captures is not None:
-            raise InputError(f"move {text!r}: expected the two squares alone, such as e4-e7")
+            raise InputError(f"move {excerpt(text)}: expected the two squares alone, such as e4-e7")
         return move_text.move
+
+    @classmethod
+    def from_code(cls, code: int, size: int) -> Move:
+        """Return the move of the engine's code, ``start | target << 7``; the inverse of `code`.
+
+        Examples
+        --------
+        >>> str(Move.from_code(31 | 58 << 7, 9))
+        'e4-e7'
+        """
+        return cls(code & 127, code >> 7, size)
+
+    @property
+    def code(self) -> int:
+        """The move as the engine has it: ``start | target << 7``."""
+        return self.start | self.target << 7
 
     def transformed(self, symmetry: Symmetry) -> Move:
         """Return the move's image under a symmetry of the board."""
@@ -75,6 +100,9 @@ class Move:
 
     def __str__(self) -> str:
         return f"{square_name(self.start, self.size)}-{square_name(self.target, self.size)}"
+
+    def __repr__(self) -> str:
+        return f"Move({str(self)!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +136,15 @@ class MoveText:
         """
         found = _MOVE.fullmatch(text)
         if found is None:
-            raise InputError(f"move {text!r}: expected two squares such as e4-e7, captures after them such as xe8")
+            raise InputError(
+                f"move {excerpt(text)}: expected two squares such as e4-e7, captures after them such as xe8"
+            )
         try:
-            start, target = parse_square(found[1], size), parse_square(found[2], size)
-            names = re.findall(r"[a-k]\d+", found[3] or "")
+            start, target = parse_square(found["start"], size), parse_square(found["target"], size)
+            names = _CAPTURED.findall(found["taken"] or "")
             captures = frozenset(parse_square(name, size) for name in names) if names else None
         except InputError as error:
-            raise InputError(f"move {text!r}: {error}") from error
+            raise InputError(f"move {excerpt(text)}: {error}") from error
         return cls(Move(start, target, size), captures)
 
     def __str__(self) -> str:
@@ -209,43 +239,50 @@ class Position:
         lines = [line.strip() for line in text.splitlines()]
         if len(lines) > 1:
             return cls._from_grid(lines, size)
+        shown = f"position {excerpt(text, _TEXT)}"
         placement, *rest = text.split()
-        if not rest or rest[0] not in ("w", "b"):
-            raise InputError(f"position {text!r}: expected w or b, the side to move, after the rows")
-        fields = {}
+        if not rest:
+            raise InputError(f"{shown}: the side to move is missing; add ' w' or ' b' after the rows")
+        side = rest[0]
+        if side not in ("w", "b"):
+            raise InputError(f"{shown}: expected w or b, the side to move, after the rows, not {excerpt(side)}")
+        fields: dict[str, str] = {}
         for entry in rest[1:]:
             name, equals, value = entry.partition("=")
-            if not (name and equals):
-                raise InputError(f"position {text!r}: expected name=value after the side to move, not {entry!r}")
+            if not (name and equals and entry.isprintable()):
+                raise InputError(f"{shown}: expected name=value after the side to move, not {excerpt(entry)}")
+            if name in fields:
+                raise InputError(f"{shown}: the field {excerpt(name)} comes twice")
             fields[name] = value
-        rows = [_expand(row, size, text) for row in placement.split("/")]
+        rows = placement.split("/")
         if len(rows) != size:
-            raise InputError(f"position {text!r}: has {len(rows)} rows; the board has {size}")
-        return cls(diagram_cells(rows), "w" if rest[0] == "w" else "b", fields)
+            raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
+        return cls(diagram_cells([_expand(row, size, shown) for row in rows]), "w" if side == "w" else "b", fields)
 
     @classmethod
     def _from_grid(cls, lines: list[str], size: int) -> Position:
         *rows, side = lines
-        shown = "/".join(lines)
+        shown = f"position {excerpt('/'.join(lines), _TEXT)}"
         if side not in ("w", "b"):
-            raise InputError(f"position {shown!r}: the last line should be w or b, the side to move, not {side!r}")
+            raise InputError(f"{shown}: the last line should be w or b, the side to move, not {excerpt(side)}")
         if len(rows) != size:
-            raise InputError(f"position {shown!r}: has {len(rows)} rows; the board has {size}")
+            raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
         for row in rows:
             if len(row) != size or set(row) - set("." + _LETTERS):
-                raise InputError(f"position {shown!r}: row {row!r} should be {size} characters of . b w K")
+                raise InputError(f"{shown}: row {excerpt(row)} should be {size} characters of . b w K")
         return cls(diagram_cells(rows), "w" if side == "w" else "b")
 
 
-def _expand(row: str, size: int, text: str) -> str:
+def _expand(row: str, size: int, shown: str) -> str:
     cells = ""
     for number, piece, other in _ROW.findall(row):
         if other:
-            raise InputError(f"position {text!r}: unknown letter {other!r} in row {row!r}; pieces are b, w and K")
+            hint = "; an OpenTafl string has a slash at either end" if other in "tT" else ""
+            raise InputError(f"{shown}: unknown letter {other!r} in row {excerpt(row)}; pieces are b, w and K{hint}")
         if number.startswith("0"):
-            raise InputError(f"position {text!r}: a run of {number} empty cells in row {row!r}")
+            raise InputError(f"{shown}: a run of {number[:8]} empty cells in row {excerpt(row)}")
         # A run longer than the board is wrong whatever its length: no need to write it out.
         cells += piece or "." * min(int(number[:4]), size + 1)
     if len(cells) != size:
-        raise InputError(f"position {text!r}: row {row!r} has {len(cells)} cells; the board has {size}")
+        raise InputError(f"{shown}: row {excerpt(row)} has {len(cells)} cells; the board has {size}")
     return cells

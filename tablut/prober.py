@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from tablut.errors import InputError, TablutError
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from tablut.indexing.values import TierValues
     from tablut.position import Position
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = [
     "MISSING",
@@ -33,6 +34,7 @@ __all__ = [
     "find_prober",
     "value_of",
     "verdict_of",
+    "within_limit",
 ]
 
 Wdl = Literal["win", "draw", "loss", "unresolved"]
@@ -93,8 +95,27 @@ def value_of(verdict: Verdict) -> int:
     return verdict.dtm if verdict.wdl == "win" else -verdict.dtm - 1
 
 
+def within_limit(value: int, plies_left: int | None) -> int:
+    """Return a value under a move limit: 0 where a win or loss takes more plies than are left.
+
+    Parameters
+    ----------
+    value : int
+        As `Prober.probe_words` gives it; not `MISSING`.
+    plies_left : int or None
+        Plies before the game is drawn; None without a limit.
+
+    Examples
+    --------
+    >>> within_limit(5, 4), within_limit(5, 5), within_limit(-5, 4), within_limit(-6, 4), within_limit(5, None)
+    (0, 5, -5, 0, 5)
+    """
+    plies = value if value > 0 else -value - 1
+    return 0 if value and plies_left is not None and plies > plies_left else value
+
+
 class Prober(Protocol):
-    """Values of positions, exact and without history.
+    """Values of positions, exact and without history: each the first of its game, which a move limit leaves all plies.
 
     Attributes
     ----------
@@ -126,7 +147,7 @@ class Prober(Protocol):
 class TierProber(Prober, Protocol):
     """A prober that also hands out its values, for compiled code to probe them.
 
-    They are those of `Prober.probe_words`, without history, and without a move limit.
+    They are those of `Prober.probe_words`, without history: a search allows for the plies made.
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
@@ -136,12 +157,12 @@ class TierProber(Prober, Protocol):
         """
 
 
-def find_prober(variant: Variant, store: Path | None = None) -> Prober | None:
+def find_prober(variant: VariantLike, store: Path | None = None) -> Prober | None:
     """Return what can be probed about a variant.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set; its values must be those of exactly these rules.
     store : Path, optional
         A tablebase; by default what ships with the installed packages.
@@ -156,6 +177,7 @@ def find_prober(variant: Variant, store: Path | None = None) -> Prober | None:
     InputError
         If a store is named that no installed package can probe for the variant.
     """
+    variant = as_variant(variant)
     for entry in entry_points(group="tablut.probers"):
         prober: Prober | None = entry.load()(variant, store)
         if prober is not None:

@@ -8,7 +8,7 @@ for nothing after it means anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from tablut.position import Position
     from tablut.rules import Outcome
 
-__all__ = ["Replay", "ReplayedPly", "replay"]
+__all__ = ["MOST_PLIES", "Replay", "ReplayedPly", "replay"]
+
+
+MOST_PLIES: Final = 20_000
+"""Moves of the longest record that is replayed, which takes some seconds; no game came near it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,8 @@ class Replay:
     problems : tuple of str
         Claims that do not hold, one line each; none if the record is right.
     notes : tuple of str
-        What the reader of the record left out, and claims that the board cannot tell.
+        Where other rules were taken, what the reader of the record left out, and claims that
+        the board cannot tell.
     """
 
     board: Board
@@ -83,7 +88,8 @@ def replay(record: GameRecord) -> Replay:
     Raises
     ------
     InputError
-        If the record names no rule set, or its start cannot be played on.
+        If the record names no rule set, its start cannot be played on, or it has more
+        than `MOST_PLIES` moves.
 
     Examples
     --------
@@ -97,11 +103,14 @@ def replay(record: GameRecord) -> Replay:
     """
     if record.variant is None:
         raise InputError("record: names no rule set; give one with --variant")
+    if len(record.moves) > MOST_PLIES:
+        raise InputError(f"record: has {len(record.moves):,} moves; at most {MOST_PLIES:,} are replayed")
     board = Board(record.variant, record.start)
-    start, plies, problems, notes = board.position, [], [], list(record.notes)
+    start, plies, problems = board.position, [], []
+    notes = [*record.warnings, *record.notes]
+    over = None
     for number, said in enumerate(record.moves, 1):
-        over = board.outcome()
-        if over is not None:
+        if over is None and (over := board.outcome()) is not None:
             problems.append(f"ply {number}: {said} comes after the end ({_told(over)})")
         try:
             board.push(said.move)
@@ -109,7 +118,7 @@ def replay(record: GameRecord) -> Replay:
             problems.append(f"ply {number}: {error}")
             break
         truth = MoveText(said.move, frozenset(board.captured()) or None)
-        if said.captures is not None and said.captures - _captured_king(board) != frozenset(board.captured()):
+        if said.captures is not None and said.captures - {board.captured_king()} != frozenset(board.captured()):
             problems.append(f"ply {number}: says {said}, the move is {truth}")
         if record.positions is not None:
             problems += _differences(number, board, record.positions[number - 1])
@@ -121,12 +130,6 @@ def replay(record: GameRecord) -> Replay:
         elif record.result != (outcome.winner or "draw"):
             problems.append(f"result: says {record.result}, it is {outcome.winner or 'draw'} ({_told(outcome)})")
     return Replay(board, start, tuple(plies), tuple(problems), tuple(notes))
-
-
-def _captured_king(board: Board) -> set[int]:
-    """Return the square of a king that has just been captured: records of OpenTafl name it among the captures."""
-    outcome, king = board.outcome(), board.king()
-    return {king} if outcome is not None and outcome.termination == "king_captured" and king is not None else set()
 
 
 def _differences(ply: int, board: Board, said: Position) -> list[str]:

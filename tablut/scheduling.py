@@ -1,17 +1,28 @@
 """Coarse tasks through Dask: in this process by default, or on the workers of a running cluster.
 
-Data passes between tasks as files in the store, so a cluster's workers must see the same
+A cluster is trusted as this machine is: its workers run what they are sent, and what they
+send back is unpickled here. Data passes between tasks as files in the store, so a cluster's workers must see the same
 folder under the same name.
 """
 
 from __future__ import annotations
 
+import logging
+import re
+import socket
+import threading
+import weakref
+from concurrent.futures import CancelledError as FutureCancelledError
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError, TablutError
+from tablut.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["ClusterScheduler", "LocalScheduler", "Scheduler", "open_scheduler"]
 
 Task = TypeVar("Task")
+
+_PATIENCE: Final = 5
+"""Seconds in which a scheduler must answer."""
+_ADDRESS: Final = re.compile(
+    r"(?:(?P<protocol>tcp|tls|ws|wss|ucx)://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})"
+)
+_LENGTH: Final = 8
+_GREETING: Final = 1 << 16
+"""Bytes of a scheduler's first message, at most."""
 
 
 class Scheduler(Protocol):
@@ -35,19 +55,55 @@ class Scheduler(Protocol):
         """Return the answers in the order of the tasks; ``done`` is told each when it is there, in any order."""
 
 
+class _Background:
+    """One thread that works while the main thread listens: a kernel does not look at signals."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        threading.Thread(target=_serve, args=(self._queue,), daemon=True).start()
+        # The thread, and the memory that it holds, goes with the last that knows of it.
+        weakref.finalize(self, self._queue.put, None)
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """Return what the work returns, or raise what it raises; an interrupt is heard at once."""
+        answer: Future[Any] = Future()
+        self._queue.put((work, answer))
+        while not answer.done():
+            wait([answer], timeout=0.2)
+        return answer.result()
+
+
+def _serve(queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None]) -> None:
+    while (item := queue.get()) is not None:
+        work, answer = item
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            # Raised again where the answer is waited for.
+            answer.set_exception(error)
+        del item, work, answer
+
+
 class LocalScheduler:
-    """Dask's synchronous or threaded scheduler in this process; kernels release the GIL."""
+    """Dask's synchronous or threaded scheduler in this process; kernels release the GIL.
+
+    When the caller is interrupted, tasks that run are abandoned, and no further one begins.
+    """
 
     def __init__(self, threads: int) -> None:
         self.workers = self.sharing = threads
+        self._background: _Background | None = None
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
         """See `Scheduler`."""
         dask: Any = import_module("dask")  # it has no types of its own
+        stopping = threading.Event()
 
         def reported(task: Task) -> dict[str, Any]:
+            if stopping.is_set():
+                raise InterruptedError("the caller was interrupted")
             answer = function(task)
             done(answer)
             return answer
@@ -55,7 +111,16 @@ class LocalScheduler:
         # Bound beforehand: Dask would look for collections inside an argument.
         graph = [dask.delayed(partial(reported, task), pure=False)() for task in tasks]
         kind = "threads" if self.workers > 1 else "synchronous"
-        return list(dask.compute(*graph, scheduler=kind, num_workers=self.workers))
+        if self._background is None:
+            self._background = _Background()
+        try:
+            work = partial(dask.compute, *graph, scheduler=kind, num_workers=self.workers)
+            return list(self._background.run(work))
+        except BaseException:
+            stopping.set()
+            # Another run must not wait for what is abandoned.
+            self._background = None
+            raise
 
 
 class ClusterScheduler:
@@ -75,10 +140,16 @@ class ClusterScheduler:
             for future in self.distributed.as_completed(futures):
                 done(future.result())
             answers: list[dict[str, Any]] = self.client.gather(futures)
+        except TablutError:
+            raise
         except self.distributed.KilledWorker as error:
-            raise InputError(
+            raise MachineError(
                 "--scheduler: a task ended several workers, for want of memory perhaps; what is done is kept: "
                 "lower --memory, which is that of one worker, and go on"
+            ) from error
+        except (self.distributed.comm.CommClosedError, FutureCancelledError) as error:
+            raise MachineError(
+                f"--scheduler: the cluster has gone ({_first_line(error)}); what is done is kept: go on with another"
             ) from error
         return answers
 
@@ -90,22 +161,108 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
     Raises
     ------
     InputError
-        If the package for clusters is missing, or nobody answers at the address.
+        If the package for clusters is missing, or what is given is no address.
+    MachineError
+        If nobody answers at the address, or somebody who is no scheduler, or one without workers.
     """
     if address is None:
         yield LocalScheduler(threads)
         return
+    shown = f"--scheduler {excerpt(address)}"
+    if not _is_address(address):
+        raise InputError(f"{shown}: is no address of a Dask scheduler; expected one like tcp://127.0.0.1:8786")
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
         raise InputError(
             "--scheduler: needs the package 'distributed'; install it with: pip install 'tablut[cluster]'"
         ) from error
-    try:
-        client = distributed.Client(address, timeout=10)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler {address!r}: no scheduler answers there: {error}") from error
+    with _silent():
+        try:
+            _check_greeting(address)
+            client = _within(3 * _PATIENCE, partial(distributed.Client, address, timeout=_PATIENCE))
+        except (TypeError, ValueError, ImportError, RuntimeError) as error:
+            # A protocol that is not set up here: certificates for tls, a library for ucx.
+            raise InputError(f"{shown}: cannot be spoken to: {_first_line(error)}") from error
+        except Exception as error:
+            # Nobody there, or bytes that are no scheduler's: whatever the package makes of them.
+            raise MachineError(f"{shown}: no scheduler answers there: {_first_line(error)}") from error
     with client:
         if not client.nthreads():
-            raise InputError(f"--scheduler {address!r}: the scheduler has no workers; start some with `dask worker`")
+            raise MachineError(f"{shown}: the scheduler has no workers; start some with `dask worker`")
         yield ClusterScheduler(client, distributed)
+
+
+def _is_address(text: str) -> bool:
+    """Return whether a text is ``host:port``, with a protocol that Dask speaks before it or none.
+
+    Examples
+    --------
+    >>> [_is_address(text) for text in ("tcp://127.0.0.1:8786", "node:8786", "[::1]:1", "ucx://1", "tcp://a:99999")]
+    [True, True, True, False, False]
+    """
+    if re.fullmatch(r"inproc://[A-Za-z0-9_./:-]+", text):
+        return True  # of a cluster in this process
+    found = _ADDRESS.fullmatch(text)
+    return found is not None and 0 < int(found["port"]) < 1 << 16
+
+
+def _check_greeting(address: str) -> None:
+    """Refuse who listens at an address without encryption and does not greet as a scheduler does.
+
+    A scheduler speaks first: eight bytes that say how many follow, some hundred. The package
+    would wait long for one who is silent, and take any number for the length of a message.
+
+    Raises
+    ------
+    OSError
+        If nobody is there, or he says nothing or something else.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None or found["protocol"] not in (None, "tcp"):
+        return
+    with socket.create_connection((found["host"].strip("[]"), int(found["port"])), timeout=_PATIENCE) as connection:
+        said = b""
+        while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
+            said += more
+    if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
+        raise ConnectionError(f"it does not greet as a scheduler does ({said.hex() or 'nothing'})")
+
+
+def _within(seconds: float, call: Callable[[], Any]) -> Any:
+    """Return what a call gives, or raise `TimeoutError`: somebody who says nothing at all is waited for no longer."""
+    found: list[Any] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:
+            # Raised again in the caller's thread.
+            failed.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not found:
+        raise TimeoutError(f"nothing was said for {seconds:.0f} seconds")
+    return found[0]
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what the package logs about a connection that fails away: one line says it."""
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return excerpt(text.splitlines()[0], 160)

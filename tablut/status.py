@@ -11,11 +11,15 @@ from collections import Counter
 from enum import IntFlag, auto
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tablut.position import Position
-    from tablut.variants import Variant
+from tablut.errors import InputError
+from tablut.formats.reading import as_position
+from tablut.variants import as_variant
 
-__all__ = ["Status", "position_status"]
+if TYPE_CHECKING:
+    from tablut.formats.reading import PositionLike
+    from tablut.variants import VariantLike
+
+__all__ = ["MEANINGS", "UNPLAYABLE", "Status", "check_playable", "position_status", "reasons"]
 
 
 class Status(IntFlag):
@@ -50,6 +54,16 @@ class Status(IntFlag):
         return [flag.name for flag in type(self) if flag in self and flag.name]
 
 
+UNPLAYABLE = (
+    Status.NO_KING
+    | Status.MANY_KINGS
+    | Status.SOLDIER_ON_CASTLE
+    | Status.SOLDIER_ON_CORNER
+    | Status.KING_IN_CAMP
+    | Status.DEFENDER_IN_CAMP
+)
+"""What the rules say nothing about: such a position is not played on, and has no outcome."""
+
 MEANINGS = {
     Status.NO_KING: "there is no king",
     Status.MANY_KINGS: "there is more than one king",
@@ -67,14 +81,58 @@ MEANINGS = {
 }
 
 
-def position_status(variant: Variant, position: Position) -> Status:
+def reasons(status: Status) -> str:
+    """Return the reasons of a status in words.
+
+    Examples
+    --------
+    >>> reasons(Status.NO_KING | Status.DEFENDER_IN_CAMP)
+    'there is no king; a defender stands in a camp'
+    """
+    return "; ".join(meaning for flag, meaning in MEANINGS.items() if flag in status)
+
+
+def check_playable(variant: VariantLike, position: PositionLike) -> Status:
+    """Return the status of a position that the rules can be applied to, impossible or not.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set, or the name or path of one.
+    position : Position, Board or str
+        On a board of the variant's size.
+
+    Raises
+    ------
+    InputError
+        If they cannot: without a king or with several, or with a piece on a cell where
+        the rules have no place for it.
+
+    Examples
+    --------
+    >>> from tablut.position import Position
+    >>> from tablut.variants import load_variant
+    >>> check_playable(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b3b/5/2b2 w", 5))
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: position '2b2/5/b3b/5/2b2 w': cannot be played on: there is no king (NO_KING)
+    """
+    variant = as_variant(variant)
+    position = as_position(position, variant)
+    status = position_status(variant, position)
+    if fatal := status & UNPLAYABLE:
+        raise InputError(f"position '{position}': cannot be played on: {reasons(fatal)} ({', '.join(fatal.names)})")
+    return status
+
+
+def position_status(variant: VariantLike, position: PositionLike) -> Status:
     """Return every reason why a position is impossible under a rule set.
 
     Parameters
     ----------
-    variant : Variant
-        The rule set.
-    position : Position
+    variant : Variant, str or path-like
+        The rule set, or the name or path of one.
+    position : Position, Board or str
         On a board of the variant's size.
 
     Returns
@@ -90,6 +148,8 @@ def position_status(variant: Variant, position: Position) -> Status:
     >>> position_status(variant, Position.parse("2w2/5/b1b1b/5/2b2 w", 5)).names
     ['NO_KING', 'TOO_MANY_DEFENDERS', 'SOLDIER_ON_CASTLE', 'DEFENDER_IN_CAMP']
     """
+    variant = as_variant(variant)
+    position = as_position(position, variant)
     regions, cells = variant.regions, position.cells
     kings = [cell for cell, piece in enumerate(cells) if piece == "K"]
     attackers, defenders = position.material

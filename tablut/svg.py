@@ -11,13 +11,17 @@ from math import atan2, cos, pi, sin
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from tablut.notation import FILES, diagram_cells
+from tablut.formats.reading import as_move, as_position
+from tablut.notation import FILES, diagram_cells, parse_square
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tablut.position import Move, Position
-    from tablut.variants import Variant
+    from tablut.board import Board
+    from tablut.formats.reading import PositionLike
+    from tablut.position import Move
+    from tablut.variants import VariantLike
 
 __all__ = ["board"]
 
@@ -40,12 +44,12 @@ def _kind(letter: str) -> str:
 
 
 def board(
-    variant: Variant,
-    position: Position | None = None,
+    variant: VariantLike | Board,
+    position: PositionLike | None = None,
     *,
-    last_move: Move | None = None,
-    arrows: Iterable[tuple[int, int]] = (),
-    highlights: Iterable[int] = (),
+    last_move: Move | str | None = None,
+    arrows: Iterable[tuple[int, int] | Move | str] = (),
+    highlights: Iterable[int | str] = (),
     coordinates: bool = True,
     caption: str = "",
     pixels: int = 400,
@@ -54,15 +58,16 @@ def board(
 
     Parameters
     ----------
-    variant : Variant
-        Whose terrain is drawn.
-    position : Position, optional
+    variant : Variant, str, path-like or Board
+        Whose terrain is drawn: a rule set, the name or path of one; or a board, which is
+        drawn with its position and its last move.
+    position : Position, Board or str, optional
         The pieces; the start by default.
-    last_move : Move, optional
+    last_move : Move or str, optional
         Its two squares are tinted.
-    arrows : iterable of (int, int)
+    arrows : iterable of (int, int), Move or str
         From square to square.
-    highlights : iterable of int
+    highlights : iterable of int or str
         Squares to be framed.
     coordinates : bool
         Whether files and ranks are written along the edges.
@@ -80,11 +85,23 @@ def board(
     --------
     >>> from tablut.variants import load_variant
     >>> drawing = board(load_variant("ashton"))
+    >>> from tablut import Board
+    >>> board(Board("ashton")) == board("ashton") == drawing
+    True
     >>> drawing.startswith("<svg "), drawing.count('class="attacker"'), drawing.count('class="king"')
     (True, 16, 1)
     """
-    size = variant.size
-    cells = diagram_cells(variant.start) if position is None else position.cells
+    from tablut.board import Board
+
+    if isinstance(variant, Board):
+        game = variant.variant
+        if position is None:
+            position = variant.position
+            last_move = last_move or (variant.peek() if variant.ply else None)
+    else:
+        game = as_variant(variant)
+    size = game.size
+    cells = diagram_cells(game.start) if position is None else as_position(position, game).cells
     margin = _MARGIN if coordinates else 0.1
     below = 0.6 if caption else 0.0
     width, height = size + 2 * margin, size + 2 * margin + below
@@ -94,20 +111,28 @@ def board(
         f'viewBox="{-margin:g} {-margin:g} {width:g} {height:g}" font-family="sans-serif">',
         f'<rect x="{-margin:g}" y="{-margin:g}" width="{width:g}" height="{height:g}" fill="#ffffff"/>',
     ]
-    tinted = {last_move.start, last_move.target} if last_move else set()
-    framed = set(highlights)
-    for square, letter in enumerate(diagram_cells(variant.terrain)):
+    tinted = {*_ends(last_move, size)} if last_move else set()
+    framed = {parse_square(square, size) if isinstance(square, str) else square for square in highlights}
+    for square, letter in enumerate(diagram_cells(game.terrain)):
         parts += _cell(square, letter, size, tinted=square in tinted)
     # Above all cells, so that no neighbour covers a frame.
     parts += [_frame(square, size) for square in sorted(framed)]
     parts += [_piece(piece, *_centre(square, size)) for square, piece in enumerate(cells) if piece != "."]
-    parts += [_arrow(_centre(start, size), _centre(target, size)) for start, target in arrows]
+    for start, target in (_ends(arrow, size) for arrow in arrows):
+        parts.append(_arrow(_centre(start, size), _centre(target, size)))
     if coordinates:
         parts += _coordinates(size)
     if caption:
         parts.append(_text(size / 2, size + margin + 0.25, caption, 0.36))
     parts.append("</svg>\n")
     return "\n".join(parts)
+
+
+def _ends(arrow: tuple[int, int] | Move | str, size: int) -> tuple[int, int]:
+    if isinstance(arrow, tuple):
+        return arrow
+    move = as_move(arrow, size).said.move
+    return move.start, move.target
 
 
 def _centre(square: int, size: int) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Imports point one way, and the light commands stay light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,3 +69,24 @@ def test_bounds_never_loads_numba() -> None:
 def test_a_board_is_shown_and_judged_without_numba() -> None:
     loaded = loaded_by("from tablut import Board\nb = Board('mcgill')\nstr(b), b.status(), b._repr_svg_(), b.copy()")
     assert "numba" not in loaded
+
+
+# How boards, moves and undo records are laid out is known to one module; what the slides' table means to two.
+LAYOUT = re.compile(r"\[2 \* (?:\w+\.)*size(?: \+ \d)?\] *(?:[-^|+]?=|\))|>> 14\) & 15|undo >> 14|& 127|<< 7\b(?!``)")
+SLIDES = re.compile(r"\.slides\[")
+KNOWS_LAYOUT = {"tablut/engine/layout.py", "tablut/position.py"}
+KNOWS_SLIDES = {"tablut/engine/attacks.py", "tablut/engine/lines.py"}
+
+
+def code_of(path: Path) -> str:
+    """Return a module's source without its docstrings and comments."""
+    source = path.read_text(encoding="utf-8")
+    return re.sub(r'"""(?:.|\n)*?"""|#.*', "", source)
+
+
+def test_layout_is_known_to_one_module() -> None:
+    for _, path in MODULES:
+        name = path.relative_to(ROOT).as_posix()
+        code = code_of(path)
+        assert name in KNOWS_LAYOUT or not (found := LAYOUT.findall(code)), f"{name}: {found}; see tablut.engine.layout"
+        assert name in KNOWS_SLIDES or not SLIDES.search(code), f"{name}: see tablut.engine.attacks"

@@ -3,10 +3,15 @@
 import doctest
 import re
 import shlex
+import textwrap
+from importlib import import_module
 from pathlib import Path
 
 from counting import bounds
+from tablut import Board
 from tablut.cli.shell import run
+from tablut.formats import read_record
+from tablut.replay import replay
 from tablut.variants import load_variant, variant_names
 from tablut.variants.schema import parse_variant
 
@@ -43,6 +48,38 @@ def test_the_tours_commands_are_understood(capsys) -> None:  # type: ignore[no-u
         if arguments[0] not in ("report", "bench"):  # one writes, one takes long; they have tests of their own
             assert run(arguments) == 0, arguments
     capsys.readouterr()
+
+
+def indented_blocks(text: str) -> list[str]:
+    """Return the indented blocks of a page or a docstring, blank lines within them kept."""
+    found = re.findall(r"(?:(?:^    .*\n)(?:^[ \t]*\n(?=    ))*)+", text, re.MULTILINE)
+    return [textwrap.dedent(block).strip() for block in found]
+
+
+def test_every_record_of_docs_and_docstrings_is_replayed_without_a_problem() -> None:
+    pages = [(ROOT / "docs" / "formats.md").read_text(encoding="utf-8")]
+    pages += [import_module(f"tablut.formats.{module}").__doc__ or "" for module in ("native", "opentafl_records")]
+    records = [block for page in pages for block in indented_blocks(page) if re.match(r"\[\w+ \"", block)]
+    told = [block for block in records if "…" not in block]
+    assert len(told) >= 2
+    for block in told:
+        assert replay(read_record(block)).problems == (), block
+
+
+def test_every_position_and_move_of_docs_formats_is_read() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    texts = [block for block in indented_blocks(page) if not block.startswith("[")]
+    cells = [re.findall(r"`([^`]+)`", line) for line in page.splitlines() if line.startswith("| `")]
+    quoted = [text for row in cells for text in row if "…" not in text]
+    texts += [text for text in quoted if re.fullmatch(r"/?[\dbwKtT]+(/[\dbwKtT]+)+/? [wb]", text)]
+    assert len(texts) >= 4
+    for text in texts:
+        size = len(text.splitlines()) - 1 if "\n" in text else text.strip("/").split()[0].strip("/").count("/") + 1
+        Board({5: "ashton-5-4v0", 7: "brandubh", 9: "ashton"}[size], text).legal_moves.count()
+    start = page.index("| position | move |")
+    moves = re.findall(r"`([^`]+)`", "".join(re.findall(r"\|([^|]*)\|$", page[start : start + 600], re.MULTILINE)[2:6]))
+    assert len(moves) >= 6
+    assert {str(Board("brandubh").push_text(move)) for move in moves} == {"d2-e2"}
 
 
 def test_the_documented_variant_file_is_valid() -> None:

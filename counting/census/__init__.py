@@ -3,15 +3,15 @@
 `census` is the front door. `counting.census.naive` is the twin in plain Python.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from counting.census.report import CensusReport, census
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__, {"CensusReport": "counting.census.report", "census": "counting.census.report"}
+    )
 
 __all__ = ["CensusReport", "census"]
-
-
-def __getattr__(name: str) -> Any:
-    # Lazy (PEP 562): naming the package must not load numba.
-    if name in __all__:
-        import counting.census.report
-
-        return getattr(counting.census.report, name)
-    raise AttributeError(f"module 'counting.census' has no attribute {name!r}")

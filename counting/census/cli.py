@@ -1,24 +1,35 @@
-"""``tablut census``: the reachable positions, ply by ply, as a table or JSON."""
+"""``tablut census``: the reachable positions, ply by ply, as a table or JSON; and ``tablut census verify``."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Annotated
+import inspect
+import shlex
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from tablut.cli.options import VariantOption
-from tablut.cli.runtime import EXIT_NO, Reply, command, progress
-from tablut.errors import InputError
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
+from tablut.cli.streams import complain
+from tablut.cli.tables import Table, label, number
+from tablut.compilation import wall_clock
+from tablut.errors import InputError, TablutError
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Callable
+
     from rich.progress import Progress
 
     from counting.census.report import CensusReport
+    from counting.census.verification import VerifyReport
+    from tablut.cli.people import PeopleConsole
 
-__all__ = ["census_command"]
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 class _Display:
@@ -31,20 +42,41 @@ class _Display:
 
     def begin(self, ply: int, step: str, total: int) -> None:
         """Start a bar for a step of a ply."""
-        self.name, self.began, self.count = f"ply {ply} {step}", time.perf_counter(), 0
+        self.name, self.began, self.count = f"ply {ply} {step}", wall_clock(), 0
         self.display.reset(self.task, description=self.name, total=max(1, total))
 
     def advance(self, count: int) -> None:
         """Move the bar on and show the rate."""
         self.count += count
-        rate = self.count / (time.perf_counter() - self.began) / 1e6
+        rate = self.count / (wall_clock() - self.began) / 1e6
         self.display.update(self.task, advance=count, description=f"{self.name} {rate:.1f} M/s")
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.display.console.print(text, highlight=False, soft_wrap=True)
+        self.display.console.print(text, soft_wrap=True)
 
 
+def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
+    """Let a command of its own have sub-commands, before which it takes no options."""
+
+    @wraps(function)
+    def callback(ctx: typer.Context, **parameters: Any) -> None:
+        if ctx.invoked_subcommand is None:
+            function(ctx, **parameters)
+            return
+        given = [name for name in parameters if "COMMANDLINE" in str(ctx.get_parameter_source(name))]
+        if given:
+            raise InputError(
+                f"census {ctx.invoked_subcommand}: options come after {ctx.invoked_subcommand!r}; "
+                f"`tablut census {ctx.invoked_subcommand} --help` lists them"
+            )
+
+    callback.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return callback
+
+
+@app.callback(invoke_without_command=True)
+@_with_sub_commands
 @command
 def census_command(
     variant: VariantOption = "ashton",
@@ -90,33 +122,124 @@ def census_command(
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)
+    partial: list[CensusReport] = []
+    failure: TablutError | KeyboardInterrupt | None = None
     with progress("census") as display:
         observer = _Display(display) if display.console.is_terminal else None
-        report = census(
-            rules,
-            plies=None if all_plies else 3 if plies is None else plies,
-            full=full,
-            store=store,
-            resume=resume,
-            memory=memory << 20,
-            threads=threads,
-            scheduler=scheduler,
-            observer=observer,
-            graph=graph,
+        try:
+            report = census(
+                rules,
+                plies=None if all_plies else 3 if plies is None else plies,
+                full=full,
+                store=store,
+                resume=resume,
+                memory=memory << 20,
+                threads=threads,
+                scheduler=scheduler,
+                observer=observer,
+                graph=graph,
+                partial=partial.append,
+            )
+        except (TablutError, KeyboardInterrupt) as error:
+            if not partial:
+                raise
+            # What is done is shown first, then why it is not more.
+            failure, report = error, partial[0]
+    if failure is not None:
+        again = _again(variant, plies, all_plies=all_plies, full=full, store=store, memory=memory, threads=threads)
+        again += "" if scheduler is None else f" --scheduler {shlex.quote(scheduler)}"
+        again += "" if graph is None else f" --graph {shlex.quote(graph)}"
+        if store is None:
+            say = f"the plies above were not kept; to keep them: {again} --store DIR"
+        else:
+            say = f"the plies above are kept; to go on: {again} --resume"
+        complain(f"census: {say}")
+    detailed = against_bounds or (report.complete and failure is None)
+    reply = Reply(report, lambda console: _show(console, report, detailed), 0 if report.holds else EXIT_NO)
+    if failure is not None:
+        raise Interrupted(reply, cause=failure if isinstance(failure, TablutError) else None)
+    return reply
+
+
+def _again(
+    variant: str, plies: int | None, *, all_plies: bool, full: bool, store: str | None, memory: int, threads: int
+) -> str:
+    """Return the command for the same census."""
+    words = ["tablut", "census", "-v", variant]
+    words += ["--all"] if all_plies else [] if plies is None else ["--plies", str(plies)]
+    words += ["--full"] if full else []
+    words += [] if memory == 4096 else ["--memory", str(memory)]
+    words += [] if threads == 1 else ["--threads", str(threads)]
+    words += [] if store is None else ["--store", store]
+    return shlex.join(words)
+
+
+@app.command("verify")
+@command
+def verify_command(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="The folder of a census, as given with --store.")],
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            "--variant", "-v", metavar="NAME|FILE", help="The rules, if they do not ship. [default: the store's]"
+        ),
+    ] = None,
+    parents: Annotated[
+        bool,
+        typer.Option(
+            "--parents",
+            help="Expand every position again: each has a parent in the ply before, and no child is missing.",
+        ),
+    ] = False,
+    memory: Annotated[
+        int, typer.Option("--memory", metavar="MIB", min=256, help="Most memory for positions, in MiB.")
+    ] = 2048,
+) -> Reply:
+    """Prove a stored census again, from its files, by other code than made it where there is some.
+
+    Exit code 1 if anything is not as it should be.
+    """
+    from counting.census.verification import verify_census
+
+    rules = None if variant is None else load_variant(variant)
+    with progress("census verify") as display:
+        observer = _Display(display) if display.console.is_terminal else None
+        # It writes nothing, so that an interrupt may abandon it.
+        report = interruptible(
+            lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
         )
-    detailed = against_bounds or report.complete
-    return Reply(report, lambda console: _show(console, report, detailed), 0 if report.holds else EXIT_NO)
+    return Reply(report, lambda console: _show_verified(console, report), EXIT_NO if report.failures else 0)
 
 
-def _show(console: Console, report: CensusReport, detailed: bool) -> None:
-    from rich.table import Table
+def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
+    console.print(f"{report.variant}  {report.store}", soft_wrap=True)
+    table = Table(label("check"), number("cases"), number("failures"))
+    for check in report.checks:
+        table.add(check.name, f"{check.cases:,}", f"{check.failures:,}")
+    console.print(table)
+    for check in report.checks:
+        for message in check.messages:
+            console.print(f"{check.name}: {message}", soft_wrap=True)
+    console.print(
+        f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
+        f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",
+        soft_wrap=True,
+    )
 
-    console.print(f"[bold]{report.variant}[/bold]  {report.position}", soft_wrap=True)
-    table = Table(box=None, pad_edge=False)
-    for name in ("ply", "new", "classes", "decided", "classes", "captures", "branching"):
-        table.add_column(name, justify="right")
+
+def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
+    console.print(Text.assemble((report.variant, "bold"), f"  {report.position}"), soft_wrap=True)
+    table = Table(
+        number("ply"),
+        number("new"),
+        number("classes", "new, classes"),
+        number("decided"),
+        number("classes", "decided, classes"),
+        number("captures"),
+        number("branching"),
+    )
     for ply in report.plies:
-        table.add_row(
+        table.add(
             str(ply.ply),
             f"{ply.new:,}",
             f"{ply.new_classes:,}",
@@ -125,8 +248,7 @@ def _show(console: Console, report: CensusReport, detailed: bool) -> None:
             f"{ply.captures:,}",
             "" if ply.branching is None else f"{ply.branching:.2f}",
         )
-    table.add_section()
-    table.add_row(
+    table.add(
         "all" if report.complete else "sum",
         f"{report.total:,}",
         f"{report.total_classes:,}",
@@ -136,14 +258,21 @@ def _show(console: Console, report: CensusReport, detailed: bool) -> None:
     )
     console.print(table)
     order = len(report.symmetries)
-    console.print(f"[dim]Classes under the {order} symmetr{'y' if order == 1 else 'ies'} that keep the start.[/dim]")
+    console.print(f"Classes under the {order} symmetr{'y' if order == 1 else 'ies'} that keep the start.", style="dim")
+    if report.stopped_by_limit:
+        console.print(
+            f"The rules end a game after {report.move_limit} plies: the census stops there; these are all positions.",
+            soft_wrap=True,
+        )
+    elif report.move_limit is not None:
+        console.print(f"The rules end a game after {report.move_limit} plies.", style="dim")
     if detailed:
         _show_bounds(console, report)
     if report.full is not None:
-        verdict = "the same numbers" if report.full.agrees else "[bold red]other numbers[/bold red]"
-        console.print(f"Without symmetry: {verdict} at every ply.")
+        verdict = Text("the same numbers") if report.full.agrees else Text("other numbers", "bold red")
+        console.print(Text.assemble("Without symmetry: ", verdict, " at every ply."))
     if report.outside:
-        console.print(f"[bold red]{report.outside:,} positions are outside the counted space.[/bold red]")
+        console.print(f"{report.outside:,} positions are outside the counted space.", style="bold red")
     elif detailed:
         console.print("Every undecided position lies in the counted space.")
     if report.graph is not None:
@@ -157,25 +286,23 @@ def _show(console: Console, report: CensusReport, detailed: bool) -> None:
     if report.next_ply is not None:
         wanted = report.next_ply
         console.print(
-            f"[dim]Ply {wanted.ply} would take {wanted.children:,} children, {wanted.children_bytes / 1e9:.2f} GB, "
-            f"and about {wanted.positions_bytes / 1e9:.2f} GB for its positions.[/dim]"
+            f"Ply {wanted.ply} would take {wanted.children:,} children, {wanted.children_bytes / 1e9:.2f} GB, "
+            f"and about {wanted.positions_bytes / 1e9:.2f} GB for its positions.",
+            style="dim",
         )
     if report.children_per_cpu_second:
         console.print(
-            f"[dim]{report.children:,} children in {report.cpu_seconds:.1f} s of processor time, "
-            f"{report.children_per_cpu_second / 1e6:.1f} million a second.[/dim]"
+            f"{report.children:,} children in {report.cpu_seconds:.1f} s of processor time, "
+            f"{report.children_per_cpu_second / 1e6:.1f} million a second.",
+            style="dim",
         )
 
 
-def _show_bounds(console: Console, report: CensusReport) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, title="Against the bound", title_justify="left", title_style="bold")
-    for name in ("attackers", "defenders", "reached", "bound", "ratio"):
-        table.add_column(name, justify="right")
+def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
+    console.print("Against the bound", style="bold")
+    table = Table(*map(number, ("attackers", "defenders", "reached", "bound", "ratio")))
     for pair in report.material:
         ratio = "" if pair.ratio is None else f"{pair.ratio:.6f}"
-        table.add_row(str(pair.attackers), str(pair.defenders), f"{pair.reached:,}", f"{pair.bound:,}", ratio)
-    table.add_section()
-    table.add_row("all", "", f"{report.total:,}", f"{report.bound:,}", f"{report.ratio:.6f}", style="bold")
+        table.add(str(pair.attackers), str(pair.defenders), f"{pair.reached:,}", f"{pair.bound:,}", ratio)
+    table.add("all", "", f"{report.total:,}", f"{report.bound:,}", f"{report.ratio:.6f}", style="bold")
     console.print(table)

@@ -21,11 +21,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from counting.census.buckets import FIXING
+from tablut.engine.attacks import captures_at, neighbour, slides_along
 from tablut.engine.canonical import ImageTables, table_entries
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import capture_directions, flat, judge, neighbour, toggle, toggle_captured
+from tablut.engine.kernels import judge, toggle, toggle_captured
+from tablut.engine.layout import board_items, coordinates, count_of, king_of, occupied, put_king, side_of
 from tablut.engine.packing import board_bits, king_width, unpack
 from tablut.engine.perft import mark_threats
+from tablut.engine.records import flat
 from tablut.engine.vector import least_images
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_MOVES_WHITE, UNDECIDED
 
@@ -164,7 +167,7 @@ def expand_canonical(
     t = flat(tables)
     size, cells, width = t.size, t.cells, t.words
     king_bits = king_width(t)
-    scratch_board, scratch_threats = np.empty(2 * size + 4, dtype=np.uint32), np.empty(2 * size, dtype=np.uint32)
+    scratch_board, scratch_threats = np.empty(board_items(size), dtype=np.uint32), np.empty(2 * size, dtype=np.uint32)
     scratch_entries, scratch_table = np.empty(2 * size, dtype=np.int64), template.copy()
     scratch_least = np.empty(16, dtype=np.uint64)
     board, threats, entries = pointer(scratch_board), pointer(scratch_threats), pointer(scratch_entries)
@@ -181,7 +184,7 @@ def expand_canonical(
         if (word[width - 1] >> U64(DECIDED)) != U64(0):
             continue
         unpack(t, word, board)
-        side, home, attackers = I64(board[2 * size + 1]), I64(board[2 * size]), I64(board[2 * size + 2])
+        side, home, attackers = side_of(t, board), king_of(t, board), count_of(t, board, 1)
         low, high = board_bits(word, width, cells, cells)
         count = table_entries(low, high, size, entries)
         # The images that can be least as far as the king and the defenders say, then all pieces.
@@ -199,30 +202,30 @@ def expand_canonical(
         for rank in range(size):
             row = I64(board[rank])
             own = (row >> shift) & 0xFFFF
-            row = (row | (row >> 16)) & 0xFFFF
+            row = occupied(row)
             while own:
                 file = trailing_zeros(own)
                 own &= own - 1
                 start = rank * size + file
                 column = I64(board[size + file])
-                column = (column | (column >> 16)) & 0xFFFF
+                column = occupied(column)
                 is_king = side == 0 and start == home
                 places_at = t.king_slides if is_king else slides_at
                 if not is_king:
                     remove_cell(table, mover_slot, own_slot, start)
                 for along in range(2):
                     if along == 0:
-                        targets = I64(t.slides[I64(places_at[rank]) + (file << size) + row])
+                        targets = slides_along(t, places_at, rank, file, row)
                         first, step = rank * size, 1
                     else:
-                        targets = I64(t.slides[I64(places_at[size + file]) + (rank << size) + column])
+                        targets = slides_along(t, places_at, size + file, rank, column)
                         first, step = file, size
                     while targets:
                         place = trailing_zeros(targets)
                         targets &= targets - 1
                         target = first + place * step
                         king = target if is_king else home
-                        to_rank, to_file = I64(t.rank[target]), I64(t.file[target])
+                        to_rank, to_file = coordinates(t, target)
                         threat = (I64(threats[to_rank]) >> to_file) | (I64(threats[size + to_file]) >> to_rank)
                         besieging = side == 1 and t.facing[king * cells + target] != 0
                         outcome, directions = UNDECIDED, 0
@@ -231,9 +234,9 @@ def expand_canonical(
                             toggle(t, board, start, shift)
                             toggle(t, board, target, shift)
                             if is_king:
-                                board[2 * size] = np.uint32(target)
+                                put_king(t, board, target)
                             if (threat & 1) != 0:
-                                directions = capture_directions(t, board, side, target, king)
+                                directions = captures_at(t, board, side, target, king)
                             if directions != 0:
                                 toggle_captured(t, board, target, directions, 16 - shift)
                                 left -= 0 if side == 1 else popcount(directions)
@@ -241,7 +244,7 @@ def expand_canonical(
                             if directions != 0:
                                 toggle_captured(t, board, target, directions, 16 - shift)
                             if is_king:
-                                board[2 * size] = np.uint32(home)
+                                put_king(t, board, home)
                             toggle(t, board, target, shift)
                             toggle(t, board, start, shift)
                         elif is_king and t.escapes[target] != 0:

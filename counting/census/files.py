@@ -1,13 +1,19 @@
-"""Row files: positions in the order of their leaves, with an index, checksums and a format version.
+"""Row files: positions in the order of their leaves, with an index, digests and a format version.
 
 A file is written under a temporary name and renamed, so that one which has its name is
-complete. Layout, little-endian: 8 bytes of magic, the format version, the length and
-the CRC-32 of the header (uint32 each); the header (JSON, with spaces behind it so that the
+complete. Layout, little-endian: a head of fixed length (magic, format version, length of
+the header, processor seconds of the task, the digest of the file, CRC-32 of all this);
+the header (JSON, `counting.census.records.RowHeader`, with spaces behind it so that the
 rows begin at a page); three index arrays of one entry a leaf (rows int64, hash sums
-uint64, moves int64), whose CRC-32 the header holds; the rows. Files of children hold W
-times uint64 each; so do parts of a ply, which are kept, if W is 1, else these hold the
-code of each (`tablut.indexing.codes`), half as long or less, wherever codes fit kernels.
-Checksums are of the rows in either case: a damaged code is another position.
+uint64, moves int64); in parts of a ply the SHA-256 of each leaf that has rows; the rows.
+Files of children hold W times uint64 each; so do parts, which are kept, if W is 1, else
+these hold the code of each (`tablut.indexing.codes`), half as long or less, wherever
+codes fit kernels.
+
+The digest of a file is that of header, index and leaf digests, so it stands for the rows
+too. It is checked whenever a file is opened, and by the record of the ply. Hash sums are of the
+rows as words: they are checked whenever rows are read. The SHA-256 of rows is
+checked by `counting.census.verification`.
 
 Parts are on the disk before they get their names. Non-guarantee: files of children need not
 be. After a power failure one may be damaged, which is detected when it is read, as any
@@ -16,20 +22,25 @@ other damage is.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import stat
 import struct
 import tempfile
 import zlib
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from pydantic import ValidationError
 
 from counting.census.buckets import check_rows
 from counting.census.memory import PAGE, aligned, read_span, room, write_span
-from tablut.errors import InputError, OutputError
+from counting.census.records import FORMAT_VERSION, Owner, RowHeader
+from tablut.errors import InputError, OutputError, input_failure, output_failure
 from tablut.indexing.code_kernels import decode_rows, encode_rows
 from tablut.indexing.codes import position_codes
 
@@ -40,41 +51,95 @@ if TYPE_CHECKING:
 
     from tablut.indexing.codes import CodeTables
 
-__all__ = ["FORMAT_VERSION", "RowFile", "open_rows", "read_rows", "write_rows"]
+__all__ = ["RowFile", "RowHasher", "Source", "open_rows", "read_rows", "write_rows"]
 
-FORMAT_VERSION: Final = 3
 _MAGIC: Final = b"TABLROWS"
-_HEAD: Final = struct.Struct("<8sIII")
+_HEAD: Final = struct.Struct("<8sIId32sI")
+_MOST_HEADER: Final = 1 << 20
 _STEP: Final = 1 << 18
 """Rows that are coded at once."""
 
 
+class Source(NamedTuple):
+    """A row file, and the digest that it must have."""
+
+    path: Path
+    digest: str
+
+
 class RowFile(NamedTuple):
-    """A row file whose index has been read and found sound.
+    """A row file whose head, header and index have been read and found sound.
 
     Attributes
     ----------
     path : Path
         Where it is.
-    header : dict
-        ``plan``, ``words``, ``leaf_bits``, ``rows``, ``stats``, ``codes`` if rows are coded (cells, most
-        attackers and defenders, the side to move) and what else the writer added.
+    header : RowHeader
+        What it says of itself.
     counts : ndarray of int64, shape (leaves,)
         Rows of each leaf.
     sums : ndarray of uint64, shape (leaves,)
         Their hash sums.
     moves : ndarray of int64, shape (leaves,)
         Legal moves of the undecided ones; zero in files of children.
-    begin : int
-        Where the rows begin, in bytes.
+    leaves : bytes
+        In parts the SHA-256 of each leaf that has rows, 32 bytes each.
+    begin, length : int
+        Where the rows begin, and how long the file is, in bytes.
+    digest : str
+        Of header, index and leaf digests.
+    cpu : float
+        Processor seconds that it took.
     """
 
     path: Path
-    header: dict[str, Any]
+    header: RowHeader
     counts: NDArray[np.int64]
     sums: NDArray[np.uint64]
     moves: NDArray[np.int64]
+    leaves: bytes
     begin: int
+    length: int
+    digest: str
+    cpu: float
+
+
+class RowHasher:
+    """The SHA-256 of the rows of each leaf, fed in the order of leaves in pieces of any length.
+
+    Parameters
+    ----------
+    counts : ndarray of int64
+        Rows of each leaf.
+    each : int
+        Bytes of a row.
+
+    Examples
+    --------
+    >>> hasher = RowHasher(np.array([0, 2, 1]), 2)
+    >>> hasher.feed(memoryview(b"abc"))
+    >>> hasher.feed(memoryview(b"def"))
+    >>> hasher.digests == [hashlib.sha256(b"abcd").digest(), hashlib.sha256(b"ef").digest()]
+    True
+    """
+
+    def __init__(self, counts: NDArray[np.int64], each: int) -> None:
+        self.digests: list[bytes] = []
+        self._lengths = [each * count for count in counts.tolist() if count]
+        self._left = self._lengths[0] if self._lengths else 0
+        self._hash = hashlib.sha256()
+
+    def feed(self, content: memoryview) -> None:
+        """Take the next bytes."""
+        while len(content):
+            here = content[: self._left]
+            self._hash.update(here)
+            content = content[len(here) :]
+            self._left -= len(here)
+            if not self._left:
+                self.digests.append(self._hash.digest())
+                self._hash = hashlib.sha256()
+                self._left = self._lengths[len(self.digests)] if len(self.digests) < len(self._lengths) else 0
 
 
 @contextmanager
@@ -85,18 +150,21 @@ def _reported(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, OutputError):
             raise
-        raise OutputError(f"census file {str(path)!r}: cannot {what}: {error.strerror or error}") from error
+        message = f"census file {str(path)!r}: cannot {what}: {error.strerror or error}"
+        raise (output_failure if what == "write it" else input_failure)(message, error) from error
 
 
 def write_rows(
     path: Path,
     rows: NDArray[np.uint64],
     index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
-    header: dict[str, Any],
-    codes: tuple[int, int, int, int] | None = None,
+    owner: Owner,
+    stats: dict[str, Any],
     *,
+    cpu: float,
+    codes: tuple[int, int, int, int] | None = None,
     lasting: bool = False,
-) -> None:
+) -> Source:
     """Write a row file.
 
     Parameters
@@ -107,49 +175,88 @@ def write_rows(
         In the order of leaves.
     index : tuple of ndarray
         Rows, hash sums and moves by leaf.
-    header : dict
-        To be stored; ``words``, ``leaf_bits``, ``rows`` and the checksum are added.
+    owner : Owner
+        What it belongs to.
+    stats : dict
+        What its header says of the rows: the fields of `PartStats` or `ExpansionStats`.
+    cpu : float
+        Processor seconds that making the rows took; no part of the digest.
     codes : tuple of int, optional
         Cells, most attackers, most defenders and the side to move (0 white, 1 black) of all
         rows, which are then stored as codes.
     lasting : bool
-        Have it on the disk before it gets its name: it survives a loss of power.
+        Write a part of a ply: have it on the disk before it gets its name, so that it survives
+        a loss of power, and store the digests of its leaves.
+
+    Returns
+    -------
+    Source
+        The file and its digest.
 
     Raises
     ------
     OutputError
-        Naming the file, if it cannot be written: for one, if the disk is full.
+        Naming the file, if it cannot be written under that name.
+    MachineError
+        If the machine fails: for one, if the disk is full.
     """
     arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
-    leaf_bits = len(index[0]).bit_length() - 1
-    full = {
-        **header,
+    header = {
+        "kind": "part" if lasting else "children",
+        **owner._asdict(),
         "words": rows.shape[1],
-        "leaf_bits": leaf_bits,
+        "leaf_bits": len(index[0]).bit_length() - 1,
         "rows": len(rows),
-        "index_crc": zlib.crc32(arrays),
-        **({} if codes is None else {"codes": list(codes)}),
+        "codes": codes,
+        "stats": stats,
     }
-    text = json.dumps(full).encode()
-    text += b" " * (-(_HEAD.size + len(text) + len(arrays)) % PAGE)
-    head = _HEAD.pack(_MAGIC, FORMAT_VERSION, len(text), zlib.crc32(text)) + text + arrays
+    each = 8 * rows.shape[1] if codes is None else _tables(codes).code_bytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    hasher = RowHasher(index[0], each) if lasting else None
+    digests = 32 * int(np.count_nonzero(index[0])) if lasting else 0
+    text += b" " * (-(_HEAD.size + len(text) + len(arrays) + digests) % PAGE)
+    begin = _HEAD.size + len(text) + len(arrays) + digests
     rows = np.ascontiguousarray(rows)
     with _reported(path, "write it"):
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         try:
             with os.fdopen(descriptor, "wb", buffering=0) as file:
-                write_span(file, np.frombuffer(head, dtype=np.uint8))
-                if codes is None:
-                    write_span(file, rows.astype("<u8", copy=False).reshape(-1).view(np.uint8))
-                else:
-                    for start in range(0, len(rows), _STEP):
-                        write_span(file, _encoded(rows[start : start + _STEP], _tables(codes)))
+                # The digests are known when the rows are.
+                write_span(file, np.zeros(begin, dtype=np.uint8))
+                for piece in _pieces(rows, codes):
+                    if hasher is not None:
+                        hasher.feed(piece.data)
+                    write_span(file, piece)
+                content = text + arrays + (b"" if hasher is None else b"".join(hasher.digests))
+                digest = hashlib.sha256(content).digest()
+                head = _HEAD.pack(_MAGIC, FORMAT_VERSION, len(text), cpu, digest, 0)
+                head = head[:-4] + struct.pack("<I", zlib.crc32(head[:-4]))
+                file.seek(0)
+                write_span(file, np.frombuffer(head + content, dtype=np.uint8))
                 if lasting:
                     os.fsync(file)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+    return Source(path, digest.hex())
+
+
+def _pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[NDArray[np.uint8]]:
+    """Yield the bytes of rows as they are stored; a piece is valid until the next."""
+    if codes is None:
+        yield rows.astype("<u8", copy=False).reshape(-1).view(np.uint8)
+        return
+    for start in range(0, len(rows), _STEP):
+        yield _encoded(rows[start : start + _STEP], _tables(codes))
+
+
+def row_digests(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> bytes:
+    """Return the SHA-256 of each leaf from ``first`` to ``last`` that has rows, from the rows as words."""
+    hasher = RowHasher(file.counts[first:last], _row_bytes(file.header))
+    for piece in _pieces(np.ascontiguousarray(rows), file.header.codes):
+        hasher.feed(piece.data)
+    return b"".join(hasher.digests)
 
 
 def _encoded(rows: NDArray[np.uint64], tables: CodeTables) -> NDArray[np.uint8]:
@@ -164,60 +271,97 @@ def _tables(codes: Sequence[int]) -> CodeTables:
     return tables
 
 
-def _row_bytes(header: dict[str, Any]) -> int:
+def _row_bytes(header: RowHeader) -> int:
     """Return how many bytes a row takes in a file."""
-    if "codes" in header:
-        return _tables(header["codes"]).code_bytes
-    return 8 * int(header["words"])
+    return 8 * header.words if header.codes is None else _tables(header.codes).code_bytes
 
 
-def _damaged(path: Path, what: str) -> InputError:
-    ply = path.parent.name
-    also = "" if path.name.startswith("children") else f", {ply}.json and the records of later plies"
+def damaged(path: Path, what: str) -> InputError:
+    """Return the error for a row file that is not what it must be, with the way out."""
+    also = "" if path.name.startswith("children") else f" and {path.parent.name}.json"
     return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
 
 
-def open_rows(path: Path) -> RowFile:
+def open_rows(path: Path, digest: str | None = None) -> RowFile:
     """Return a row file with its index.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    digest : str, optional
+        The digest that it must have; without it, it must agree with itself.
 
     Raises
     ------
     InputError
-        Naming the file, if it is of another version, damaged, or not a row file.
-    OutputError
-        If it cannot be read.
+        Naming the file, if it is missing, of another version, damaged, another than was asked for, or
+        not a row file.
+    MachineError
+        If the system cannot read it.
     """
-    with _reported(path, "read it"), path.open("rb") as file:
+    with _reported(path, "read it"):
+        try:
+            state = path.lstat()
+        except FileNotFoundError as error:
+            raise damaged(path, "it is missing") from error
+        if not stat.S_ISREG(state.st_mode):
+            raise damaged(path, "it is no ordinary file")
+        file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    if digest is not None and file.digest != digest:
+        raise damaged(path, "it is another file than the census has written there")
+    return file
+
+
+@lru_cache(maxsize=128)
+def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
+    """Read all of a file but its rows; once, as long as the system says that it is the same."""
+    with path.open("rb") as file:
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size or not head.startswith(_MAGIC):
-            raise _damaged(path, "it does not begin as a row file")
-        _, version, length, checksum = _HEAD.unpack(head)
-        if version != FORMAT_VERSION:
+            raise damaged(path, "it does not begin as a row file")
+        _, version, length, cpu, found, crc = _HEAD.unpack(head)
+        if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
             raise InputError(
                 f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
-                "count again in another store"
+                "count again into another folder"
             )
+        if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
+            raise damaged(path, "the head has another checksum")
         text = file.read(length)
-        if zlib.crc32(text) != checksum:
-            raise _damaged(path, "the header has another checksum")
-        header = json.loads(text)
-        leaves = 1 << header["leaf_bits"]
+        try:
+            header = RowHeader.model_validate_json(text)
+        except ValidationError as error:
+            raise damaged(path, "the header is not that of a row file") from error
+        leaves = 1 << header.leaf_bits
         arrays = file.read(24 * leaves)
-        if zlib.crc32(arrays) != header["index_crc"]:
-            raise _damaged(path, "the index has another checksum")
-        begin = _HEAD.size + length + 24 * leaves
+        if len(arrays) < 24 * leaves:
+            raise damaged(path, "it ends early")
+        parts = [arrays[8 * leaves * number : 8 * leaves * (number + 1)] for number in range(3)]
+        counts = np.frombuffer(parts[0], dtype="<i8").astype(np.int64)
+        filled = int(np.count_nonzero(counts)) if header.kind == "part" else 0
+        digests = file.read(32 * filled)
         size = os.fstat(file.fileno()).st_size
-    wanted = begin + _row_bytes(header) * header["rows"]
+    content = hashlib.sha256(b"".join((text, arrays, digests))).digest()
+    if content != found:
+        raise damaged(path, "header or index have another digest")
+    begin = _HEAD.size + length + 24 * leaves + 32 * filled
+    wanted = begin + _row_bytes(header) * header.rows
+    if int(counts.sum()) != header.rows or (counts < 0).any():
+        raise damaged(path, "its index does not add up")
     if size != wanted:
-        raise _damaged(path, f"it has {size} bytes instead of {wanted}")
-    parts = [arrays[8 * leaves * number : 8 * leaves * (number + 1)] for number in range(3)]
+        raise damaged(path, f"it has {size} bytes instead of {wanted}")
     return RowFile(
         path,
         header,
-        np.frombuffer(parts[0], dtype="<i8").astype(np.int64),
+        counts,
         np.frombuffer(parts[1], dtype="<u8").astype(np.uint64),
         np.frombuffer(parts[2], dtype="<i8").astype(np.int64),
+        digests,
         begin,
+        wanted,
+        content.hex(),
+        cpu,
     )
 
 
@@ -242,16 +386,16 @@ def read_rows(
     InputError
         Naming the file, if a checksum does not fit.
     """
-    width, before = file.header["words"], int(file.counts[:first].sum())
+    width, before = file.header.words, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), _row_bytes(file.header)
     place = file.begin + each * before
     with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
         try:
-            if "codes" not in file.header:
+            if file.header.codes is None:
                 rows = read_span(stream, place, each * count, name).view("<u8").astype(np.uint64, copy=False)
                 rows = rows.reshape(count, width)
             else:
-                tables, side = _tables(file.header["codes"]), file.header["codes"][3]
+                tables, side = _tables(file.header.codes), file.header.codes[3]
                 size = 8 * width * count
                 flat = aligned(size) if name is None else room(name, size)
                 rows = flat.view(np.uint64).reshape(count, width)
@@ -260,7 +404,7 @@ def read_rows(
                     codes = read_span(stream, place + each * start, each * len(some), "codes")
                     decode_rows(tables, codes.reshape(len(some), each), side, some)
         except EOFError as error:
-            raise _damaged(file.path, "it ends early") from error
+            raise damaged(file.path, "it ends early") from error
     if check:
         verify(file, rows, first, last)
     return rows
@@ -268,7 +412,7 @@ def read_rows(
 
 def verify(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
     """Compare rows with the checksums of their leaves; raise `InputError` if they do not fit."""
-    leaf_bits = file.header["leaf_bits"]
+    leaf_bits = file.header.leaf_bits
     wrong = check_rows(rows, leaf_bits, first, file.counts[first:last], file.sums[first:last])
     if wrong >= 0:
-        raise _damaged(file.path, f"the rows of leaf {wrong} have another checksum")
+        raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")

@@ -111,23 +111,24 @@ def state_graph(variant: Variant, search: Search) -> StateGraph:
     """
     if not search.complete:
         raise InputError("--graph: the census is not complete; add --all")
-    total = sum(
-        record["stats"]["counters"][name] for record in search.records for name in ("new_classes", "decided_classes")
-    )
+    total = sum(record.counters[name] for record in search.records for name in ("new_classes", "decided_classes"))
     if total > MOST_NODES:
         raise InputError(f"--graph: {total:,} classes are more than {MOST_NODES:,}; choose a smaller board")
     rows, plies = [], []
     for record in search.records:
-        for path in search.store.parts(record):
-            file = open_rows(path)
+        for source in search.store.parts(record):
+            file = open_rows(*source)
             rows.append(read_rows(file, 0, len(file.counts)))
-            plies.append(np.full(len(rows[-1]), record["ply"], dtype=np.int32))
+            plies.append(np.full(len(rows[-1]), record.ply, dtype=np.int32))
     words = np.concatenate(rows)
     flags = words[:, -1] >> np.uint64(BLACK_WON)
     winner = np.where(flags >> np.uint64(DECIDED - BLACK_WON), 1 + (flags & np.uint64(1)), 0).astype(np.uint8)
 
     tools = toolbox(variant, search.full)
-    parents = np.flatnonzero(winner == 0)
+    ply = np.concatenate(plies)
+    # Where a limit ends the game, nothing is reached from the positions of its last ply.
+    limit = variant.rules.move_limit
+    parents = np.flatnonzero((winner == 0) & (True if limit is None else ply < limit))
     counts = np.empty(len(parents), dtype=np.int64)
     due = int(count_children(tools.tables, np.ascontiguousarray(words[parents]), counts))
     children = np.empty((due + 4 * tools.tables.cells, tools.tables.words), dtype=np.uint64)
@@ -143,7 +144,7 @@ def state_graph(variant: Variant, search: Search) -> StateGraph:
     node[numbers[: len(words)]] = np.arange(len(words))
     targets = node[numbers[len(words) :]]
     pairs, moves = np.unique(np.repeat(parents, counts) * len(words) + targets, return_counts=True)
-    return StateGraph(np.concatenate(plies), winner, pairs // len(words), pairs % len(words), moves.astype(np.int32))
+    return StateGraph(ply, winner, pairs // len(words), pairs % len(words), moves.astype(np.int32))
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING
 from symmetry import stabiliser
 from tablut.notation import diagram_cells
 from tablut.rules import NaiveGame, NaivePosition
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["naive_census"]
 
 _Key = tuple[tuple[tuple[tuple[int, int], str], ...], str, str]
 
 
-def naive_census(variant: Variant, plies: int | None = None) -> list[dict[str, int]]:
+def naive_census(variant: VariantLike, plies: int | None = None) -> list[dict[str, int]]:
     """Return the numbers of every ply, found without symmetry; classes are counted afterwards.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         A small board, or few plies.
     plies : int, optional
         How many; all by default.
@@ -44,6 +45,7 @@ def naive_census(variant: Variant, plies: int | None = None) -> list[dict[str, i
     >>> [ply["new"] for ply in naive_census(load_variant("ashton-5-4v0"), 3)]
     [1, 4, 76, 80]
     """
+    variant = as_variant(variant)
     game = NaiveGame(variant)
     group = stabiliser(variant.symmetries, diagram_cells(variant.start))
     size = variant.size

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 import tempfile
+import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.search import Limits, Observer, Search, Silent
+from counting.census.search import Limits, Observer, Search, Silent, ended, size_text
 from counting.census.store import CensusStore
 from counting.census.tasks import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import ExactInt, Result
 from tablut.scheduling import open_scheduler
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from tablut.scheduling import Scheduler
-    from tablut.variants import Variant
+    from counting.census.records import PlyRecord
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["CensusReport", "FullCheck", "MaterialPair", "NextPly", "Ply", "census"]
 
@@ -53,6 +57,9 @@ class Ply(Result):
         The sums up to here.
     cpu_seconds : float
         Processor time of the tasks that made the ply.
+    digest : str or None
+        SHA-256 of the ply and of all before it: of game, counts and positions, whatever made them. None in results
+        that were stored before there were digests.
     """
 
     ply: int
@@ -74,6 +81,7 @@ class Ply(Result):
     decided_total: int
     decided_total_classes: int
     cpu_seconds: float
+    digest: str | None = None
 
 
 class MaterialPair(Result):
@@ -144,7 +152,11 @@ class CensusReport(Result):
     total, total_classes, decided_total, decided_total_classes : int
         Sums over all plies.
     complete : bool
-        Whether the last ply found nothing undecided that is new: then these are all.
+        Whether these are all: the last ply found nothing undecided that is new, or the game ends with it.
+    move_limit : int or None
+        After how many plies the rules end a game.
+    stopped_by_limit : bool
+        Whether the last ply is the last that the rules allow: further positions exist, no game reaches them.
     material : list of MaterialPair
         Pairs of which something was reached, or could be.
     bound, tightened, ratio
@@ -166,6 +178,8 @@ class CensusReport(Result):
     decided_total: int
     decided_total_classes: int
     complete: bool
+    move_limit: int | None = None
+    stopped_by_limit: bool = False
     material: list[MaterialPair]
     bound: ExactInt
     tightened: ExactInt
@@ -188,7 +202,7 @@ class CensusReport(Result):
 
 
 def census(
-    variant: Variant,
+    variant: VariantLike,
     *,
     plies: int | None = None,
     full: bool = False,
@@ -199,12 +213,13 @@ def census(
     scheduler: str | None = None,
     observer: Observer | None = None,
     graph: Path | str | None = None,
+    partial: Callable[[CensusReport], None] | None = None,
 ) -> CensusReport:
     """Count the positions that are reachable from the start, ply by ply.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         Any rule set.
     plies : int, optional
         How many plies; all by default, which small boards alone allow.
@@ -226,6 +241,8 @@ def census(
         Is told of the progress.
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
+    partial : callable, optional
+        Is handed the plies that are done, if the census ends early by an error or an interrupt.
 
     Returns
     -------
@@ -235,7 +252,9 @@ def census(
     Raises
     ------
     InputError
-        If a limit does not suffice, or the store does not fit; it names the way out.
+        If a limit does not suffice, or the store does not fit or is damaged; it names the way out.
+    MachineError
+        If the machine fails: no space, no memory. What is done is kept.
 
     Examples
     --------
@@ -244,78 +263,135 @@ def census(
     >>> [ply.new for ply in report.plies], [ply.new_classes for ply in report.plies]
     ([1, 56, 4408, 128008], [1, 7, 551, 16002])
     """
+    variant = as_variant(variant)
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
     watcher = Silent() if observer is None else observer
-    with _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
-        budget = None if store is not None else memory
-        limits = Limits.from_memory(memory, workers.sharing, toolbox(variant, False).tables.words, budget)
+    with _enough_memory(), _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
+        tools = toolbox(variant, False)
+        limits = Limits.from_memory(memory, workers.sharing, tools.tables.words, None if store is not None else memory)
+        if plies is None:
+            _refuse_hopeless(variant, folder, limits)
 
-        def search(name: str, full_search: bool) -> tuple[Search, list[dict[str, Any]]]:
-            return _search(variant, folder / name, full_search, resume, workers, limits, watcher, plies)
+        @contextmanager
+        def opened(name: str, full_search: bool) -> Iterator[Search]:
+            part = folder / name
+            if part.is_symlink():
+                raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
+            place = CensusStore(part, variant, full=full_search, resume=resume)
+            try:
+                yield Search(variant, full=full_search, store=place, scheduler=workers, limits=limits, observer=watcher)
+            finally:
+                place.close()
 
-        found, records = search("classes", False)
-        check = None
-        if full:
-            watcher.say("once more without symmetry")
-            check = _compare(records, search("full", True)[1])
-        numbers = None
-        if graph is not None:
-            watcher.say("the state graph")
-            edges = state_graph(variant, found)
-            write_graph(edges, variant, Path(graph))
-            numbers = graph_numbers(edges, Path(graph))
-        return _report(variant, found, records, check, numbers, None if store is None else str(store))
+        shown = None if store is None else str(store)
+        with opened("classes", False) as search:
+            try:
+                records, check, numbers = search.run(plies), None, None
+                if full:
+                    watcher.say("once more without symmetry")
+                    with opened("full", True) as other:
+                        check = _compare(records, other.run(plies))
+                if graph is not None:
+                    watcher.say("the state graph")
+                    edges = state_graph(variant, search)
+                    write_graph(edges, variant, Path(graph))
+                    numbers = graph_numbers(edges, Path(graph))
+            except (TablutError, KeyboardInterrupt, MemoryError):
+                if partial is not None:
+                    partial(_report(variant, search, search.records, None, None, shown))
+                raise
+            return _report(variant, search, records, check, numbers, shown)
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    """Turn a lack of memory into one line."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MachineError(
+            "census: the system has no more memory; what is done is kept: go on with less --memory or --threads"
+        ) from error
+
+
+def _refuse_hopeless(variant: Variant, folder: Path, limits: Limits) -> None:
+    """Refuse a complete census that cannot fit, before anything is computed.
+
+    Complete censuses have reached 69 to 98 % of the counted space; a tenth of it is taken as the least.
+    """
+    tools = toolbox(variant, False)
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    room = shutil.disk_usage(existing).free if limits.disk_bytes is None else limits.disk_bytes
+    classes = 2 * spaces(variant)["no_end"].value() // tools.order
+    least = classes // 10 * tools.row_bytes
+    if least > room:
+        way = "with --store DIR, " if limits.disk_bytes is not None else ""
+        raise InputError(
+            f"--all: {variant.name} has up to {classes:,} classes of positions, so a complete census takes "
+            f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}--plies N "
+            "goes as far as there is room, and says what the next ply takes"
+        )
 
 
 @contextmanager
 def _folder(store: Path | str | None) -> Iterator[Path]:
+    """Return the folder of a census, or one that goes with the context, whatever ends it but SIGKILL."""
     if store is not None:
         yield Path(store)
         return
-    with tempfile.TemporaryDirectory(prefix="tablut-census-") as temporary:
-        yield Path(temporary)
-
-
-def _search(
-    variant: Variant,
-    root: Path,
-    full: bool,
-    resume: bool,
-    scheduler: Scheduler,
-    limits: Limits,
-    observer: Observer,
-    plies: int | None,
-) -> tuple[Search, list[dict[str, Any]]]:
-    store = CensusStore(root, variant, full=full, resume=resume)
+    folder = Path(tempfile.mkdtemp(prefix="tablut-census-"))
     try:
-        search = Search(variant, full=full, store=store, scheduler=scheduler, limits=limits, observer=observer)
-        return search, search.run(plies)
+        with _ending_orderly():
+            yield folder
     finally:
-        store.close()
+        # An abandoned task may still write: under the old name it finds no folder any more.
+        doomed = folder.with_name(folder.name + "-removed")
+        folder.rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
 
 
-def _compare(records: list[dict[str, Any]], full: list[dict[str, Any]]) -> FullCheck:
-    def numbers(record: dict[str, Any]) -> dict[str, int]:
-        counters = record["stats"]["counters"]
-        return {"ply": record["ply"], **{name: counters[name] for name in ("new", "decided", "moves")}}
+@contextmanager
+def _ending_orderly() -> Iterator[None]:
+    """Let the signals that end a process raise `SystemExit`, so that what is temporary is removed."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Somebody else's handler, or none outside the main thread, stays as it is.
+    kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        kinds = []
+    for kind in kinds:
+        signal.signal(kind, leave)
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            signal.signal(kind, signal.SIG_DFL)
+
+
+def _compare(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
+    def numbers(record: PlyRecord) -> dict[str, int]:
+        return {"ply": record.ply, **{name: record.counters[name] for name in ("new", "decided", "moves")}}
 
     plies = [numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [numbers(record) for record in records])
 
 
-def _plies(records: list[dict[str, Any]]) -> list[Ply]:
+def _plies(records: list[PlyRecord]) -> list[Ply]:
     sums = dict.fromkeys(("new", "new_classes", "decided", "decided_classes"), 0)
     found = []
     for record in records:
-        counters, stats = record["stats"]["counters"], record["stats"]
-        if record["ply"] and not counters["new"] and not counters["decided"]:
+        counters = record.counters
+        if record.ply and not counters["new"] and not counters["decided"]:
             continue  # the ply that shows the census to be complete
         for name in sums:
             sums[name] += counters[name]
         found.append(
             Ply(
-                ply=record["ply"],
+                ply=record.ply,
                 **{name: counters[name] for name in sums},
                 white_wins=counters["decided"] - counters["black_wins"],
                 black_wins=counters["black_wins"],
@@ -323,28 +399,27 @@ def _plies(records: list[dict[str, Any]]) -> list[Ply]:
                 branching=round(counters["moves"] / counters["new"], 6) if counters["new"] else None,
                 immobile=counters["immobile"],
                 immobile_classes=counters["immobile_classes"],
-                captures=record["counters"][2],
-                captured=record["counters"][3],
-                children=stats["children"],
+                captures=record.expanded[2],
+                captured=record.expanded[3],
+                children=record.children,
                 total=sums["new"],
                 total_classes=sums["new_classes"],
                 decided_total=sums["decided"],
                 decided_total_classes=sums["decided_classes"],
-                cpu_seconds=round(stats["cpu"], 3),
+                cpu_seconds=round(record.cpu, 3),
+                digest=record.digest,
             )
         )
     return found
 
 
-def _material(variant: Variant, records: list[dict[str, Any]]) -> list[MaterialPair]:
+def _material(variant: Variant, records: list[PlyRecord]) -> list[MaterialPair]:
     found = spaces(variant)
     bound = found["no_end"].material()
     tightened = bound - found["excluded_no_end"].material()
     pairs = []
     for attackers, defenders, placements in bound.pairs():
-        reached, classes = (
-            sum(record["stats"]["material"][kind][attackers][defenders] for record in records) for kind in (0, 1)
-        )
+        reached, classes = (sum(record.material[kind][attackers][defenders] for record in records) for kind in (0, 1))
         if placements or reached:
             pairs.append(
                 MaterialPair(
@@ -363,28 +438,29 @@ def _material(variant: Variant, records: list[dict[str, Any]]) -> list[MaterialP
 def _report(
     variant: Variant,
     search: Search,
-    records: list[dict[str, Any]],
+    records: list[PlyRecord],
     check: FullCheck | None,
     graph: GraphNumbers | None,
     store: str | None,
 ) -> CensusReport:
     plies, material = _plies(records), _material(variant, records)
-    complete = records[-1]["stats"]["counters"]["new_classes"] == 0
+    complete = ended(variant, records)
+    limit = variant.rules.move_limit
     outside, outside_classes = (
-        sum(record["stats"]["counters"][name] for record in records) for name in ("outside", "outside_classes")
+        sum(record.counters[name] for record in records) for name in ("outside", "outside_classes")
     )
     last = plies[-1]
     if sum(pair.reached for pair in material) + outside != last.total:
         raise ArithmeticError(f"{variant.name}: the material pairs do not add up to {last.total} positions")
     bound = sum(pair.bound for pair in material)
-    children = sum(record["stats"]["children"] for record in records)
-    seconds = sum(record["stats"]["cpu"] for record in records)
+    children = sum(record.children for record in records)
+    seconds = sum(record.cpu for record in records)
     next_ply = None
     if not complete and len(records) == len(search.records):
         wanted = search.space_needed()
         next_ply = NextPly(
             ply=len(records),
-            children=records[-1]["stats"]["next_children"],
+            children=records[-1].next_children,
             children_bytes=wanted[0],
             positions_bytes=wanted[1],
         )
@@ -398,6 +474,8 @@ def _report(
         decided_total=last.decided_total,
         decided_total_classes=last.decided_total_classes,
         complete=complete,
+        move_limit=limit,
+        stopped_by_limit=complete and records[-1].counters["new_classes"] > 0,
         material=material,
         bound=bound,
         tightened=sum(pair.tightened for pair in material),

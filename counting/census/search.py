@@ -18,32 +18,39 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from counting.census.buckets import FIXING, leaf_sums
-from counting.census.files import open_rows
-from counting.census.store import LEAF_BITS
+from counting.census.files import Source, damaged, open_rows, read_rows
+from counting.census.records import LEAF_BITS, Owner
+from counting.census.store import part_sums, rows_digest
 from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
+from counting.spaces import spaces
+from tablut.compilation import thread_clock
 from tablut.errors import InputError
+from tablut.results import scientific
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from counting.census.records import PlyRecord
     from counting.census.store import CensusStore
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant
 
-__all__ = ["Limits", "Observer", "Search", "Silent"]
+__all__ = ["Limits", "Observer", "Search", "Silent", "ended", "excess", "size_text"]
 
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS = 1 << 25
 _MERGES = 32
 _INTERPRETER_BYTES = 384 << 20
+_RATE_CHILDREN = 1_000_000
+"""Fewer children take no time worth an estimate."""
 
 
 class Observer(Protocol):
@@ -143,19 +150,25 @@ class Search:
     ) -> None:
         self.variant, self.full, self.store = variant, full, store
         self.scheduler, self.limits, self.observer = scheduler, limits, observer
-        self.words = toolbox(variant, full).tables.words
+        tools = toolbox(variant, full)
+        self.words = tools.tables.words
         self.records = store.records()
+        # What was counted by an earlier run may have been changed since; what this run counts has not.
+        self._found = len(self.records)
         if self.records:
+            self._check_found()
+            store.sweep(None if self.complete else len(self.records))
             self.observer.say(f"resuming after ply {len(self.records) - 1}")
         else:
-            self._commit_start()
+            store.sweep(None)
+            self.records.append(self._start())
 
     @property
     def complete(self) -> bool:
-        """Whether the last ply found nothing new."""
-        return bool(self.records[-1]["stats"]["counters"]["new_classes"] == 0)
+        """Whether no more positions can be reached: the last ply found nothing new, or is the last of a game."""
+        return ended(self.variant, self.records)
 
-    def run(self, plies: int | None) -> list[dict[str, Any]]:
+    def run(self, plies: int | None) -> list[PlyRecord]:
         """Make plies until ``plies`` are there (None: all), and return the records from ply 0 on.
 
         A store that holds more plies gives only as many as were asked for.
@@ -164,54 +177,97 @@ class Search:
             self._next_ply()
         return self.records if plies is None else self.records[: plies + 1]
 
+    # -- what is there -----------------------------------------------------------------
+
+    def _check_found(self) -> None:
+        """Raise `InputError` unless the plies that an earlier run has made are whole, and possible."""
+        tools = toolbox(self.variant, self.full)
+        for record in self.records:
+            files = self.store.check_parts(record)
+            if np.array(record.material, dtype=object).shape != tools.material:
+                self._contradict(record.ply, "its material is that of another board")
+            for file in files:
+                codes = None if file.header.codes is None else file.header.codes[:3]
+                if (file.header.words, codes) != (self.words, tools.codes):
+                    raise damaged(file.path, "its rows are those of another board")
+            if not record.ply and not np.array_equal(
+                read_rows(files[0], 0, 1 << LEAF_BITS), start_rows(self.variant, self.full)
+            ):
+                raise damaged(files[0].path, "it does not hold the start")
+        self._check_bound(self.records)
+
+    def _check_bound(self, records: Sequence[PlyRecord]) -> None:
+        """Raise if more positions of some material and side to move were reached than the board has."""
+        if (fault := excess(self.variant, records)) is not None:
+            self._contradict(records[-1].ply, fault)
+
+    def _contradict(self, ply: int, what: str) -> NoReturn:
+        """Raise the error for counts that cannot be: a changed store if there was one before, else a defect."""
+        if self._found:
+            raise InputError(
+                f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
+                "`tablut census verify` with that folder says which; or count again into another folder"
+            )
+        raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
+
     # -- one ply -----------------------------------------------------------------------
 
-    def _commit_start(self) -> None:
+    def _start(self) -> PlyRecord:
+        """Make ply 0."""
         rows = start_rows(self.variant, self.full)
         counts, sums = np.zeros(1 << LEAF_BITS, dtype=np.int64), np.zeros(1 << LEAF_BITS, dtype=np.uint64)
         leaf_sums(rows, LEAF_BITS, np.empty(1, dtype=np.uint16), counts, sums)
         tools = toolbox(self.variant, self.full)
         # Classes are taken under the symmetries that keep the start.
         rows[0, -1] |= np.uint64((tools.order.bit_length() - 1) << FIXING)
-        stats = write_part(self.store.part(0, 0), tools, rows, (counts, sums), "start", {"children": 0}, 0.0)
-        self._commit({"ply": 0, "plan": "start", "parts": 1, "stats": {**stats, "cpu": 0.0}, "counters": [0, 0, 0, 0]})
+        owner, began = self._owner(0, 0, "start"), thread_clock()
+        answer = write_part(self.store.part(0, 0), tools, rows, (counts, sums), owner, children=0, began=began)
+        return self.store.commit(self._content(0, "start", [answer], (0, 0, 0, 0), 0.0))
 
-    def _commit(self, record: dict[str, Any]) -> None:
-        self.store.commit(record)
-        self.records.append(record)
+    def _owner(self, ply: int, number: int, plan: str) -> Owner:
+        return Owner(self.store.game, self.full, ply, number, plan)
+
+    def _content(
+        self, ply: int, plan: str, merged: Sequence[dict[str, Any]], expanded: Sequence[int], cpu: float
+    ) -> dict[str, Any]:
+        """Return what the record of a ply says, from the answers of the tasks that made its parts."""
+        paths = [self.store.part(ply, number) for number in range(len(merged))]
+        entries = [part["entry"] for part in merged]
+        files = [open_rows(path, entry["digest"]) for path, entry in zip(paths, entries, strict=True)]
+        return {
+            **part_sums(merged),
+            "ply": ply,
+            "before": self.records[-1].digest if ply else None,
+            "expanded": tuple(expanded),
+            "rows": rows_digest(files),
+            "plan": plan,
+            "parts": tuple(entries),
+            "cpu": cpu,
+        }
 
     def _next_ply(self) -> None:
         ply, before = len(self.records), self.records[-1]
         self._check_space(ply)
         tasks, plan = self._plan_expansion(ply)
-        self.observer.begin(ply, "expand", before["stats"]["next_children"])
+        self.observer.begin(ply, "expand", before.next_children)
         expanded = self._run(run_expand, tasks)
         # The expansion counts parents and moves once more, by another way.
-        counters = _sum([stats["counters"] for stats in expanded])
-        expected = before["stats"]["counters"]
-        if counters[:2].tolist() != [expected["new"], expected["moves"]]:
-            raise ArithmeticError(f"ply {ply}: {counters[:2]} parents and moves expanded where {expected} were counted")
+        counters = _sum([answer["counters"] for answer in expanded]).tolist()
+        children = sum(answer["children"] for answer in expanded)
+        due = [before.counters["new"], before.counters["moves"], before.next_children]
+        if [*counters[:2], children] != due:
+            self._contradict(ply, f"{[*counters[:2], children]} parents, moves and children where {due} are due")
 
-        merges = self._plan_merge(ply, plan, [task.target for task in tasks])
-        self.observer.begin(ply, "merge", sum(stats["children"] for stats in expanded))
+        sources = [Source(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, expanded, strict=True)]
+        merges = self._plan_merge(ply, plan, sources)
+        self.observer.begin(ply, "merge", children)
         merged = self._run(run_merge, merges)
-        self._commit(
-            {
-                "ply": ply,
-                "plan": merges[0].plan,
-                "parts": len(merges),
-                "counters": counters.tolist(),
-                "stats": {
-                    "counters": {
-                        name: sum(stats["counters"][name] for stats in merged) for name in merged[0]["counters"]
-                    },
-                    "material": _sum([stats["material"] for stats in merged]).tolist(),
-                    "children": sum(stats["children"] for stats in merged),
-                    "next_children": sum(stats["next_children"] for stats in merged),
-                    "cpu": sum(stats["cpu"] for stats in [*expanded, *merged]),
-                },
-            }
-        )
+        if (found := sum(answer["children"] for answer in merged)) != children:
+            self._contradict(ply, f"{found} children were merged where {children} were expanded")
+        cpu = sum(answer["cpu"] for answer in [*expanded, *merged])
+        content = self._content(ply, merges[0].owner.plan, merged, counters, cpu)
+        self._check_bound([*self.records, SimpleNamespace(**content)])  # type: ignore[list-item]
+        self.records.append(self.store.commit(content))
 
     def _run(self, function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any]) -> list[dict[str, Any]]:
         return self.scheduler.run(function, tasks, lambda stats: self.observer.advance(stats["children"]))
@@ -222,26 +278,30 @@ class Search:
 
     def _plan_expansion(self, ply: int) -> tuple[list[ExpandTask], str]:
         before = self.records[-1]
-        share = self._share(before["stats"]["next_children"], self.limits.expand_children)
+        share = self._share(before.next_children, self.limits.expand_children)
         sources = self.store.parts(before)
-        plan = _plan_name("expand", before, share)
+        plan = _plan_name("expand", before.digest, [source.digest for source in sources], share)
         tasks: list[ExpandTask] = []
         for source in sources:
-            moves = open_rows(source).moves
+            moves = open_rows(*source).moves
             for first, last in cut(moves, share):
                 load = int(moves[first:last].sum())
                 # One leaf too large for a task is shared out by rows; a quarter of slack for uneven rows.
                 shares = -(-load * 5 // (share * 4)) if load > share else 1
                 for number in range(shares if load else 0):
-                    target = self.store.children(ply, len(tasks))
-                    tasks.append(ExpandTask(self.variant, self.full, plan, source, first, last, number, shares, target))
+                    tasks.append(self._expansion(ply, len(tasks), plan, source, (first, last), (number, shares)))
         if not tasks:  # every position is immobile: one task that finds no children
-            target = self.store.children(ply, 0)
-            tasks.append(ExpandTask(self.variant, self.full, plan, sources[0], 0, 1 << LEAF_BITS, 0, 1, target))
+            tasks.append(self._expansion(ply, 0, plan, sources[0], (0, 1 << LEAF_BITS), (0, 1)))
         return tasks, plan
 
-    def _plan_merge(self, ply: int, plan: str, children: list[Path]) -> list[MergeTask]:
-        counts = _sum([open_rows(path).counts for path in children])
+    def _expansion(
+        self, ply: int, task: int, plan: str, source: Source, leaves: tuple[int, int], share: tuple[int, int]
+    ) -> ExpandTask:
+        owner, target = self._owner(ply, task, plan), self.store.children(ply, task)
+        return ExpandTask(self.variant, self.full, owner, source, *leaves, *share, target)
+
+    def _plan_merge(self, ply: int, plan: str, children: list[Source]) -> list[MergeTask]:
+        counts = _sum([open_rows(*source).counts for source in children])
         most = self.limits.merge_children
         if (largest := int(counts.max())) > most:
             per_child = 8 * self.words + 14
@@ -254,10 +314,20 @@ class Search:
         total = int(counts.sum())
         share = self._share(total, min(most, max(_MERGE_ROWS, -(-total // _MERGES))))
         ranges = cut(counts, share)
-        known = tuple(path for record in self.records[ply % 2 :: 2] for path in self.store.parts(record))
-        name = _plan_name("merge", plan, [path.name for path in children], ranges)
+        known = tuple(source for record in self.records[ply % 2 :: 2] for source in self.store.parts(record))
+        digests = [[source.digest for source in sources] for sources in (children, known)]
+        name = _plan_name("merge", plan, digests, ranges)
         return [
-            MergeTask(self.variant, self.full, name, tuple(children), known, first, last, self.store.part(ply, number))
+            MergeTask(
+                self.variant,
+                self.full,
+                self._owner(ply, number, name),
+                tuple(children),
+                known,
+                first,
+                last,
+                self.store.part(ply, number),
+            )
             for number, (first, last) in enumerate(ranges)
         ]
 
@@ -267,10 +337,10 @@ class Search:
         The number of children is exact. What part of them is new is taken from the last
         ply, which overestimates it where the search slows down.
         """
-        children = self.records[-1]["stats"]["next_children"]
-        last = self.records[-1]["stats"]
-        kept = last["counters"]["new_classes"] + last["counters"]["decided_classes"]
-        ratio = kept / last["children"] if last["children"] else 1.0
+        last = self.records[-1]
+        children = last.next_children
+        kept = last.counters["new_classes"] + last.counters["decided_classes"]
+        ratio = kept / last.children if last.children else 1.0
         bytes_each = toolbox(self.variant, self.full).row_bytes
         return children * 8 * self.words, int(children * ratio) * bytes_each
 
@@ -282,21 +352,61 @@ class Search:
         children, positions = self.space_needed()
         stored, limit = self.stored_bytes(), self.limits.disk_bytes
         self.observer.say(
-            f"ply {ply}: {self.records[-1]['stats']['next_children']:,} children, {_size(children)}; "
-            f"positions about {_size(positions)}; stored so far {_size(stored)}"
+            f"ply {ply}: {self.records[-1].next_children:,} children, {size_text(children)}{self._time_needed()}; "
+            f"positions about {size_text(positions)}; stored so far {size_text(stored)}"
         )
         if limit is not None and children + positions + stored > limit:
             raise InputError(
-                f"ply {ply} needs about {_size(children + positions + stored)}, more than the memory of "
-                f"{_size(limit)}; give a folder with --store, or more with --memory"
+                f"ply {ply} needs about {size_text(children + positions + stored)}, more than the memory of "
+                f"{size_text(limit)}; give a folder with --store, or more with --memory"
             )
         work = self.store.root / "work"
         there = sum(path.stat().st_size for path in work.rglob("*.rows")) if work.exists() else 0
         if limit is None and children + positions - there > (free := self.store.free_bytes()):
             raise InputError(
-                f"--store {str(self.store.root)!r}: ply {ply} needs about {_size(children + positions)}, {_size(free)} "
-                "are free; the plies so far are kept: free some space and go on with --resume"
+                f"--store {str(self.store.root)!r}: ply {ply} needs about {size_text(children + positions)}, "
+                f"{size_text(free)} are free; the plies so far are kept: free some space and go on with --resume"
             )
+
+    def _time_needed(self) -> str:
+        """Return how long the next ply takes if it goes as fast as those before; nothing if that is not known."""
+        children, cpu = sum(record.children for record in self.records), sum(record.cpu for record in self.records)
+        if children < _RATE_CHILDREN or not cpu:
+            return ""
+        seconds = self.records[-1].next_children * cpu / children / self.scheduler.workers
+        return f", about {seconds:,.0f} s" if seconds < 600 else f", about {seconds / 60:,.0f} min"
+
+
+def ended(variant: Variant, records: Sequence[PlyRecord]) -> bool:
+    """Return whether no more positions can be reached than those of the records, which begin with ply 0."""
+    limit = variant.rules.move_limit
+    return records[-1].counters["new_classes"] == 0 or (limit is not None and records[-1].ply >= limit)
+
+
+def excess(variant: Variant, records: Sequence[PlyRecord]) -> str | None:
+    """Return where more positions were reached than the board has, or None.
+
+    A ply has one side to move, so that the positions of every other ply are different
+    placements: each material has so many of them, undecided.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> excess(load_variant("ashton-5-4v0"), []) is None
+    True
+    """
+    bound = spaces(variant)["no_end"].material().rows
+    for parity in (0, 1):
+        some = records[parity::2]
+        if not some:
+            continue
+        reached = np.sum([np.array(record.material, dtype=object)[0] for record in some], axis=0)
+        for attackers, defenders in np.argwhere(reached > np.array(bound, dtype=object)).tolist():
+            return (
+                f"{reached[attackers][defenders]:,} positions with {attackers} attackers and {defenders} defenders "
+                f"in plies {parity}, {parity + 2} and so on, where the board has {bound[attackers][defenders]:,}"
+            )
+    return None
 
 
 def _sum(arrays: Sequence[Any]) -> NDArray[np.int64]:
@@ -329,14 +439,16 @@ def _plan_name(*content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
     """Return a number of bytes as people read it.
 
     Examples
     --------
-    >>> _size(999), _size(24_690_000_000)
-    ('999 bytes', '24.7 GB')
+    >>> size_text(999), size_text(24_690_000_000), size_text(10**26)
+    ('999 bytes', '24.7 GB', '1.0e26 bytes')
     """
+    if count >= 10**15:
+        return f"{scientific(count, 2)} bytes"
     for exponent, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
         if count >= 1000**exponent:
             return f"{count / 1000**exponent:.1f} {unit}"

@@ -3,32 +3,132 @@
 ``census.json`` says which game is counted. ``ply-004.json``, written last, makes ply 4
 complete; its positions are the row files in ``ply-004/``. ``work/`` holds the files of
 children of the ply that is being made, and goes when that is complete.
+
+Each record holds the digest of the one before and those of its parts, so that every file
+belongs to one place of one census. Names are made from numbers, never read from a
+file, and links are not followed out of the folder.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
+import re
 import shutil
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
 
-from counting.census.files import FORMAT_VERSION
-from tablut.errors import InputError, OutputError
-from tablut.files import sync_names, write_text
+import numpy as np
+
+from counting.census.files import RowFile, Source, damaged, open_rows
+from counting.census.records import PlyRecord, StoreAbout, dump, read_record
+from tablut.errors import InputError, OutputError, output_failure
+from tablut.files import child, lock_folder, remove_temporaries, sync_names, write_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
-    from typing import IO
 
     from tablut.variants import Variant
 
-__all__ = ["LEAF_BITS", "CensusStore"]
+__all__ = ["CensusStore", "StoredCensus", "part_sums", "read_about", "rows_digest"]
 
-LEAF_BITS: Final = 12
-"""Bits of the hash that name a leaf: 4096 leaves, so that a leaf fits into memory up to some 10^11 children."""
+_ABOUT = "census.json"
+_LEFT_OVER = re.compile(r"lock|\.census\.json\..+\.tmp")
+"""What a census may leave that was killed before it had written anything."""
 
 
-class CensusStore:
-    """The folder of one census.
+class StoredCensus:
+    """The folder of one census, to be read.
+
+    Parameters
+    ----------
+    root : Path
+        The folder.
+    game : str
+        `Variant.digest` of its game.
+    full : bool
+        Whether positions are counted without symmetry.
+    """
+
+    def __init__(self, root: Path, game: str, *, full: bool) -> None:
+        self.root, self.game, self.full = root, game, full
+
+    def records(self) -> list[PlyRecord]:
+        """Return the records of the complete plies, from ply 0 on, each found to follow from the one before.
+
+        Raises
+        ------
+        InputError
+            Naming the first that is damaged, or belongs elsewhere.
+        """
+        found: list[PlyRecord] = []
+        while (record := self.record(len(found), found[-1] if found else None)) is not None:
+            found.append(record)
+        return found
+
+    def record(self, ply: int, before: PlyRecord | None) -> PlyRecord | None:
+        """Return the record of a ply, or None if there is none.
+
+        Raises
+        ------
+        InputError
+            If it is damaged, or is not what follows after ``before``.
+        """
+        path = child(self.root, f"ply-{ply:03}.json", "census file")
+        if not path.exists():
+            return None
+        hint = "delete it, and go on with --resume"
+        record = read_record(path, PlyRecord, hint)
+        fault = None
+        if (record.game, record.full, record.ply) != (self.game, self.full, ply):
+            fault = "it belongs to another ply, or to another census"
+        elif record.before != (None if before is None else before.digest):
+            fault = "it does not follow from the record of the ply before"
+        elif before is not None and not _follows(before, record):
+            fault = "its parents and children are not those that the ply before has"
+        if fault is not None:
+            raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
+        return record
+
+    def check_parts(self, record: PlyRecord) -> list[RowFile]:
+        """Return the parts of a ply, opened and found to be those that its record names.
+
+        Their heads and indices are read, not their rows.
+
+        Raises
+        ------
+        InputError
+            Naming the file that is missing, damaged, or another.
+        """
+        files = []
+        for number, (source, entry) in enumerate(zip(self.parts(record), record.parts, strict=True)):
+            file = open_rows(*source)
+            owner = (self.game, self.full, record.ply, number, record.plan)
+            if file.header.owner != owner or (file.header.rows, file.length) != (entry.rows, entry.bytes):
+                raise damaged(source.path, "it belongs elsewhere")
+            files.append(file)
+        path = self.root / f"ply-{record.ply:03}.json"
+        try:
+            sums = part_sums([file.header.stats.model_dump() for file in files])
+        except (ValueError, KeyError, TypeError):  # statistics of another kind or shape
+            sums = {"counters": None}
+        if any(getattr(record, name) != value for name, value in sums.items()) or rows_digest(files) != record.rows:
+            raise InputError(
+                f"census file {str(path)!r} is damaged: it does not add up from its parts; "
+                "delete it and them, and go on with --resume"
+            )
+        return files
+
+    def parts(self, record: PlyRecord) -> tuple[Source, ...]:
+        """Return the parts of a complete ply and the digests that they must have."""
+        folder = child(self.root, f"ply-{record.ply:03}", "census folder")
+        return tuple(
+            Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
+        )
+
+
+class CensusStore(StoredCensus):
+    """The folder of one census, to be written by this process alone.
 
     Parameters
     ----------
@@ -44,127 +144,164 @@ class CensusStore:
     Raises
     ------
     InputError
-        If the folder holds another census, or one that was not to be resumed, or is in use.
+        If the folder holds another census, or one that was not to be resumed, or is damaged, or in use.
     OutputError
         If it cannot be written.
     """
 
     def __init__(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
-        self.root = root.resolve()
-        self._lock: IO[str] | None = None
+        super().__init__(root.resolve(), variant.digest, full=full)
+        self._stack = ExitStack()
         try:
-            self._claim(root, variant, full=full, resume=resume)
+            self._claim(root, variant, resume=resume)
         except BaseException:
             self.close()
             raise
 
-    def _claim(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
-        try:
+    def _claim(self, root: Path, variant: Variant, *, resume: bool) -> None:
+        with _writing(f"--store {str(root)!r}", "; choose another folder"):
             self.root.mkdir(parents=True, exist_ok=True)
-            self._take_lock()
-        except OSError as error:
-            if isinstance(error, OutputError):
-                raise
-            raise OutputError(f"--store {str(root)!r}: {error.strerror}; choose another folder") from error
-        about = {
-            "format": FORMAT_VERSION,
-            "variant": variant.name,
-            "terrain": list(variant.terrain),
-            "start": list(variant.start),
-            "rules": variant.rules.model_dump(mode="json", by_alias=True),
-            "full": full,
-            "leaf_bits": LEAF_BITS,
-        }
-        found = self._read("census.json")
-        if found is None:
-            if any(entry.name != "lock" for entry in self.root.iterdir()):
-                raise InputError(f"--store {str(root)!r}: is not empty and holds no census; choose another folder")
-            write_text(self.root / "census.json", json.dumps(about, indent=2) + "\n")
+            self._refuse_foreign(root)
+            child(self.root, "lock", "census file")
+            self._stack.enter_context(lock_folder(self.root, "census"))
+            self._refuse_foreign(root)
+            remove_temporaries(self.root)
+        about = read_about(self.root)
+        if about is None:
+            content = dump(StoreAbout.make(variant.name, self.game, full=self.full))
+            write_bytes(self.root / _ABOUT, content, lasting=True)
             return
-        if found.get("format") != FORMAT_VERSION:
-            raise InputError(
-                f"--store {str(root)!r}: format version {found.get('format')}, this program reads {FORMAT_VERSION}; "
-                "choose another folder"
-            )
-        # A user's file may have another name and still say the same game.
-        if {**found, "variant": ""} != {**about, "variant": ""}:
-            raise InputError(f"--store {str(root)!r}: holds a census of {found.get('variant')!r} by other rules")
+        if (about.game, about.full) != (self.game, self.full):
+            other = "in another way" if about.game == self.game else "by other rules"
+            raise InputError(f"--store {str(root)!r}: holds a census of {about.variant[:80]!r} {other}")
         if not resume:
             raise InputError(
                 f"--store {str(root)!r}: holds a census of {variant.name!r} to ply {len(self.records()) - 1}; "
                 "go on with --resume, or choose another folder"
             )
 
-    def _take_lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # not a POSIX system: two writers are not kept apart
-            return
-        self._lock = (self.root / "lock").open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"--store {str(self.root)!r}: another census is writing there; wait for it") from error
+    def _refuse_foreign(self, root: Path) -> None:
+        """Refuse a folder that holds something else, before anything is written there."""
+        names = {entry.name for entry in self.root.iterdir()}
+        if _ABOUT not in names and any(_LEFT_OVER.fullmatch(name) is None for name in names):
+            raise InputError(f"--store {str(root)!r}: is not empty and holds no census; choose another folder")
 
     def close(self) -> None:
         """Let others write."""
-        if self._lock is not None:
-            self._lock.close()
-
-    def _read(self, name: str) -> dict[str, Any] | None:
-        path = self.root / name
-        try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise InputError(f"census file {str(path)!r} cannot be read: {error}; choose another folder") from error
-        return content
-
-    # -- plies -------------------------------------------------------------------------
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return the records of the complete plies, from ply 0 on."""
-        found: list[dict[str, Any]] = []
-        while (record := self._read(f"ply-{len(found):03}.json")) is not None:
-            found.append(record)
-        return found
+        self._stack.close()
 
     def part(self, ply: int, number: int) -> Path:
         """Return where a part of a ply's positions goes; its folder is made."""
-        return self._folder(f"ply-{ply:03}") / f"part-{number:05}.rows"
+        return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
 
     def children(self, ply: int, number: int) -> Path:
         """Return where a file of children goes that a ply is merged from; its folder is made."""
-        return self._folder(f"work/ply-{ply:03}") / f"children-{number:05}.rows"
+        work = self._folder(self.root, "work")
+        return self._folder(work, f"ply-{ply:03}") / f"children-{number:05}.rows"
 
-    def _folder(self, name: str) -> Path:
-        folder = self.root / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"census folder {str(folder)!r}: {error.strerror}") from error
+    def _folder(self, parent: Path, name: str) -> Path:
+        folder = child(parent, name, "census folder")
+        with _writing(f"census folder {str(folder)!r}"):
+            folder.mkdir(exist_ok=True)
         return folder
 
-    def parts(self, record: dict[str, Any]) -> tuple[Path, ...]:
-        """Return the parts of a complete ply."""
-        return tuple(self.part(record["ply"], number) for number in range(record["parts"]))
-
-    def commit(self, record: dict[str, Any]) -> None:
-        """Make a ply complete and remove what it was merged from.
+    def commit(self, content: dict[str, Any]) -> PlyRecord:
+        """Make a ply complete and remove what it was merged from; return its record.
 
         The parts are on the disk already; their names must be there before the record, and the
         record before what it was made from goes.
         """
-        sync_names(self.root / f"ply-{record['ply']:03}")
-        write_text(self.root / f"ply-{record['ply']:03}.json", json.dumps(record) + "\n", lasting=True)
+        record = PlyRecord.make({**content, "game": self.game, "full": self.full})
+        folder = self.root / f"ply-{record.ply:03}"
+        sync_names(folder)
+        write_bytes(self.root / f"ply-{record.ply:03}.json", dump(record), lasting=True)
         sync_names(self.root)
         shutil.rmtree(self.root / "work", ignore_errors=True)
-        named = set(self.parts(record))
-        for path in (self.root / f"ply-{record['ply']:03}").iterdir():
-            if path not in named:
-                path.unlink()
+        named = {source.path for source in self.parts(record)}
+        with _writing(f"census folder {str(folder)!r}"):
+            remove_temporaries(folder)
+            for path in folder.glob("part-*.rows"):
+                if path not in named:
+                    path.unlink()
+        return record
+
+    def sweep(self, ply: int | None) -> None:
+        """Remove what killed tasks left: temporary names, and all of ``work/`` that the next ply does not need.
+
+        Parameters
+        ----------
+        ply : int or None
+            The ply that is made next; None if there is none.
+        """
+        work = child(self.root, "work", "census folder")
+        with _writing(f"census folder {str(work)!r}"):
+            for folder in (self.root, *self.root.glob("ply-*"), *work.glob("*")):
+                if not folder.is_dir() or folder.is_symlink():
+                    continue
+                if folder.parent == work and (ply is None or folder.name != f"ply-{ply:03}"):
+                    shutil.rmtree(folder, ignore_errors=True)
+                else:
+                    remove_temporaries(folder)
+            if work.is_dir() and not any(work.iterdir()):
+                work.rmdir()
 
     def free_bytes(self) -> int:
         """Return the free space of the disk."""
         return shutil.disk_usage(self.root).free
+
+
+def read_about(root: Path) -> StoreAbout | None:
+    """Return what the ``census.json`` of a folder says, or None if it has none.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or of another format version.
+    """
+    path = child(root, _ABOUT, "census file")
+    return read_record(path, StoreAbout, "choose another folder") if path.exists() else None
+
+
+def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the sums of what the parts of a ply say, as `PlyRecord` has them.
+
+    Parameters
+    ----------
+    stats : iterable of dict
+        The fields of `PartStats`, perhaps others besides; at least one.
+    """
+    found = list(stats)
+    material = np.sum([np.array(part["material"], dtype=np.int64) for part in found], axis=0)
+    return {
+        "counters": {name: sum(part["counters"][name] for part in found) for name in found[0]["counters"]},
+        "material": tuple(tuple(tuple(row) for row in kind) for kind in material.tolist()),
+        "children": sum(part["children"] for part in found),
+        "next_children": sum(part["next_children"] for part in found),
+    }
+
+
+def rows_digest(files: Iterable[RowFile]) -> str:
+    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts."""
+    found = list(files)
+    counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
+    content = hashlib.sha256(counts.astype("<i8").tobytes())
+    for file in found:
+        content.update(file.leaves)
+    return content.hexdigest()
+
+
+def _follows(before: PlyRecord, record: PlyRecord) -> bool:
+    """Return whether the parents, moves and children of a ply are those that the ply before has."""
+    due = (before.counters["new"], before.counters["moves"])
+    return record.expanded[:2] == due and record.children == before.next_children
+
+
+@contextmanager
+def _writing(what: str, hint: str = "") -> Iterator[None]:
+    """Turn an error of the system into one line."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise output_failure(f"{what}: {error.strerror or error}{hint}", error) from error

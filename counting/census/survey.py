@@ -10,8 +10,10 @@ from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.spaces import spaces
 from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
-from tablut.engine.kernels import count_moves, flat
+from tablut.engine.kernels import count_moves
+from tablut.engine.layout import board_items, count_of, king_of, side_of
 from tablut.engine.packing import board_bits, unpack
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +115,7 @@ def survey(
     """
     t = flat(tables)
     size, cells, width = t.size, t.cells, t.words
-    scratch_board = np.empty(2 * size + 4, dtype=np.uint32)
+    scratch_board = np.empty(board_items(size), dtype=np.uint32)
     board = pointer(scratch_board)
     total, index = pointer(counters), 0
     for leaf in range(len(counts)):
@@ -122,7 +124,7 @@ def survey(
             row = advance(pointer(rows), index * width)
             index += 1
             unpack(t, row, board)
-            king = I64(board[2 * size])
+            king = king_of(t, board)
             white = board_bits(row, width, cells, cells)
             black = board_bits(row, width, 0, cells)
             orbit = order >> I64((row[width - 1] >> U64(FIXING)) & U64(3))
@@ -137,13 +139,13 @@ def survey(
                 continue
             total[0] += orbit
             total[1] += 1
-            count = count_moves(t, board, I64(board[2 * size + 1]))
+            count = count_moves(t, board, side_of(t, board))
             leaf_moves += count
             total[6] += orbit * count
             if count == 0:
                 total[7] += orbit
                 total[8] += 1
-            attackers, defenders = I64(board[2 * size + 2]), I64(board[2 * size + 3])
+            attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
             stray = (black[0] & ~space.attackers[0]) | (black[1] & ~space.attackers[1])
             stray |= (white[0] & ~space.defenders[0]) | (white[1] & ~space.defenders[1])
             if (

@@ -8,7 +8,6 @@ goes on.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,9 +24,11 @@ from counting.census.buckets import (
     table_bits,
 )
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, expand_canonical
-from counting.census.files import RowFile, open_rows, read_rows, write_rows
+from counting.census.files import RowFile, Source, open_rows, read_rows, write_rows
 from counting.census.memory import room
+from counting.census.records import LEAF_BITS, Owner
 from counting.census.survey import COUNTERS, Membership, membership, survey
+from tablut.compilation import thread_clock
 from tablut.engine import engine_for
 from tablut.engine.canonical import ImageTables, image_tables
 from tablut.engine.packing import count_children
@@ -42,7 +43,17 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = ["ExpandTask", "MergeTask", "Toolbox", "run_expand", "run_merge", "start_rows", "toolbox", "write_part"]
+__all__ = [
+    "ExpandTask",
+    "MergeTask",
+    "Toolbox",
+    "run_expand",
+    "run_merge",
+    "spans",
+    "start_rows",
+    "toolbox",
+    "write_part",
+]
 
 
 READ_BYTES: Final = 8 << 20
@@ -93,9 +104,9 @@ class ExpandTask:
     ----------
     variant, full
         Which census.
-    plan : str
-        Names the plan that the task belongs to.
-    source : Path
+    owner : Owner
+        What the file of children belongs to.
+    source : Source
         The part.
     first, last : int
         Its leaves, ``last`` excluded.
@@ -107,8 +118,8 @@ class ExpandTask:
 
     variant: Variant
     full: bool
-    plan: str
-    source: Path
+    owner: Owner
+    source: Source
     first: int
     last: int
     share: int
@@ -122,43 +133,48 @@ class MergeTask:
 
     Attributes
     ----------
-    variant, full, plan, first, last, target
+    variant, full, owner, first, last, target
         As for `ExpandTask`.
-    children : tuple of Path
+    children : tuple of Source
         Files of children.
-    known : tuple of Path
+    known : tuple of Source
         Parts of the earlier plies with the same side to move.
     """
 
     variant: Variant
     full: bool
-    plan: str
-    children: tuple[Path, ...]
-    known: tuple[Path, ...]
+    owner: Owner
+    children: tuple[Source, ...]
+    known: tuple[Source, ...]
     first: int
     last: int
     target: Path
 
 
-def _done(target: Path, plan: str) -> dict[str, Any] | None:
-    """Return the statistics of a task that an earlier run has done."""
+def _done(target: Path, owner: Owner) -> dict[str, Any] | None:
+    """Return the answer of a task that an earlier run has done."""
     if not target.exists():
         return None
-    header = open_rows(target).header
-    stats: dict[str, Any] = header["stats"]
-    return stats if header["plan"] == plan else None
+    file = open_rows(target)
+    return _answer(file) if file.header.owner == owner else None
+
+
+def _answer(file: RowFile) -> dict[str, Any]:
+    """Return what a task answers: the statistics of its file, and how the file is known again."""
+    entry = {"rows": file.header.rows, "bytes": file.length, "digest": file.digest}
+    return {**file.header.stats.model_dump(), "cpu": file.cpu, "entry": entry}
 
 
 def run_expand(task: ExpandTask) -> dict[str, Any]:
     """Write the children of a share of positions in the order of their leaves; return the statistics.
 
-    Keys: ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds.
+    Keys: ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds, and the ``entry`` of the file.
     """
-    if (stats := _done(task.target, task.plan)) is not None:
-        return stats
-    began = time.thread_time()
+    if (done := _done(task.target, task.owner)) is not None:
+        return done
+    began = thread_clock()
     tools = toolbox(task.variant, task.full)
-    file = open_rows(task.source)
+    file = open_rows(*task.source)
     rows = read_rows(file, task.first, task.last, name="parents")
     bounds = [len(rows) * number // task.shares for number in (task.share, task.share + 1)]
     rows = rows[bounds[0] : bounds[1]]
@@ -171,7 +187,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     handled, found = expand_canonical(tools.tables, tools.images, tools.cells, tools.order, rows, children, counters)
     if handled != len(rows) or found != total:
         raise ArithmeticError(
-            f"{task.source}: {found} children of {handled} rows where {total} of {len(rows)} were due"
+            f"{task.source.path}: {found} children of {handled} rows where {total} of {len(rows)} were due"
         )
     leaves = len(file.counts)
     counts, sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
@@ -181,24 +197,26 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     leaf_sums(children, leaf_bits, leaf_of, counts, sums)
     ordered = _room("rows", found, tools.tables.words)
     scatter(children, leaf_of, np.cumsum(counts) - counts, ordered)
-    stats = {"children": found, "counters": counters.tolist(), "cpu": time.thread_time() - began}
-    write_rows(task.target, ordered, (counts, sums, np.zeros_like(counts)), {"plan": task.plan, "stats": stats})
+    stats = {"children": found, "counters": counters.tolist()}
+    index = (counts, sums, np.zeros_like(counts))
+    write_rows(task.target, ordered, index, task.owner, stats, cpu=thread_clock() - began)
     # What the file says of itself lacks its own writing; what is reported does not.
-    return {**stats, "cpu": time.thread_time() - began}
+    return {**_answer(open_rows(task.target)), "cpu": thread_clock() - began}
 
 
 def run_merge(task: MergeTask) -> dict[str, Any]:
     """Write the new positions of some leaves; return the statistics.
 
-    Keys: ``counters`` of `survey` by name, ``material``, ``children`` read, ``cpu`` seconds.
+    Keys: ``counters`` of `survey` by name, ``material``, ``children`` read, ``next_children``, ``cpu`` seconds,
+    and the ``entry`` of the file.
     """
-    if (stats := _done(task.target, task.plan)) is not None:
-        return stats
-    began = time.thread_time()
+    if (done := _done(task.target, task.owner)) is not None:
+        return done
+    began = thread_clock()
     tools = toolbox(task.variant, task.full)
     width, first, last = tools.tables.words, task.first, task.last
-    files = [open_rows(path) for path in task.children]
-    leaf_bits = files[0].header["leaf_bits"]
+    files = [open_rows(*source) for source in task.children]
+    leaf_bits = LEAF_BITS
     counts: NDArray[np.int64] = np.sum([file.counts[first:last] for file in files], axis=0, dtype=np.int64)
     sums: NDArray[np.uint64] = np.sum([file.sums[first:last] for file in files], axis=0, dtype=np.uint64)
     starts = np.zeros(last - first + 1, dtype=np.int64)
@@ -206,7 +224,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     rows = _room("rows", int(starts[-1]), width)
     cursors = starts[:-1].copy()
     for file in files:
-        for begin, end in _spans(file, first, last):
+        for begin, end in spans(file, first, last):
             local = slice(begin - first, end - first)
             children = read_rows(file, begin, end, check=False, name="block")
             copy_leaves(children, file.counts[begin:end], cursors[local], rows)
@@ -219,9 +237,9 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     if not np.array_equal(sums, found_sums):
         _name_the_damaged(files, first, last)
     dead = _cleared("dead", len(rows), np.dtype(np.uint8))
-    for path in task.known:
-        part = open_rows(path)
-        for begin, end in _spans(part, first, last):
+    for source in task.known:
+        part = open_rows(*source)
+        for begin, end in spans(part, first, last):
             known = read_rows(part, begin, end, check=False, name="block")
             local, known_sums = slice(begin - first, end - first), np.empty(end - begin, dtype=np.uint64)
             mark_known(
@@ -242,7 +260,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     part_counts, part_sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
     kept = compact(rows, starts, unique, dead, part_counts[first:last], part_sums[first:last])
     return write_part(
-        task.target, tools, rows[:kept], (part_counts, part_sums), task.plan, {"children": len(rows)}, began
+        task.target, tools, rows[:kept], (part_counts, part_sums), task.owner, children=len(rows), began=began
     )
 
 
@@ -251,21 +269,21 @@ def write_part(
     tools: Toolbox,
     rows: NDArray[np.uint64],
     index: tuple[NDArray[np.int64], NDArray[np.uint64]],
-    plan: str,
-    extra: dict[str, Any],
+    owner: Owner,
+    *,
+    children: int,
     began: float,
 ) -> dict[str, Any]:
-    """Survey new positions and write them; return the statistics that the file keeps too."""
+    """Survey new positions, sifted from so many children, and write them; return the answer of the task."""
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
     survey(tools.tables, tools.space, tools.order, rows, counts, moves, counters, material)
     stats = {
-        **extra,
+        "children": children,
         "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
         "material": material.tolist(),
         "next_children": int(moves.sum()),
-        "cpu": time.thread_time() - began,
     }
     codes = None
     if tools.codes is not None:
@@ -273,8 +291,9 @@ def write_part(
         at = 2 * tools.tables.cells + (tools.tables.cells - 1).bit_length()
         side = int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0
         codes = (*tools.codes, side)
-    write_rows(target, rows, (counts, sums, moves), {"plan": plan, "stats": stats}, codes, lasting=True)
-    return {**stats, "cpu": time.thread_time() - began}
+    cpu = thread_clock() - began
+    write_rows(target, rows, (counts, sums, moves), owner, stats, cpu=cpu, codes=codes, lasting=True)
+    return {**_answer(open_rows(target)), "cpu": thread_clock() - began}
 
 
 def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
@@ -295,9 +314,9 @@ def _cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
     return array
 
 
-def _spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
+def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Cut leaves into ranges that are read at once: a single leaf, or at most `READ_BYTES`; empty ones are left out."""
-    most = READ_BYTES // (8 * file.header["words"])
+    most = READ_BYTES // (8 * file.header.words)
     begin, rows = first, 0
     for leaf in range(first, last):
         count = int(file.counts[leaf])

@@ -5,19 +5,16 @@ proof games, `backward` lists whole backward trees, `drawing` draws samples, `ce
 what was found.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from counting.reachable.checker import check_file
+    from counting.reachable.estimate import estimate
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__, {"check_file": "counting.reachable.checker", "estimate": "counting.reachable.estimate"}
+    )
 
 __all__ = ["check_file", "estimate"]
-
-
-def __getattr__(name: str) -> Any:
-    # Lazy (PEP 562): the command line's help must load nothing heavy.
-    if name == "estimate":
-        from counting.reachable.estimate import estimate
-
-        return estimate
-    if name == "check_file":
-        from counting.reachable.checker import check_file
-
-        return check_file
-    raise AttributeError(f"module 'counting.reachable' has no attribute {name!r}")

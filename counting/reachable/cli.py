@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from tablut.cli.options import VariantOption
-from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.tables import Table, label, number
 from tablut.results import Result, scientific
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress
 
     from counting.reachable.estimate import Estimate
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
 
@@ -80,17 +82,19 @@ def estimate_command(
     rules = load_variant(variant)
     with progress("estimate") as display:
         shown = _Display(display, samples, lemma_samples or samples) if display.console.is_terminal else None
-        result = estimate(
-            rules,
-            samples,
-            seed,
-            lemma_samples=lemma_samples,
-            threads=threads,
-            store=store,
-            resume=resume,
-            certificates=certificates,
-            checks=checks,
-            progress=shown,
+        result = interruptible(
+            lambda: estimate(
+                rules,
+                samples,
+                seed,
+                lemma_samples=lemma_samples,
+                threads=threads,
+                store=store,
+                resume=resume,
+                certificates=certificates,
+                checks=checks,
+                progress=shown,
+            )
         )
     return Reply(result, lambda console: _show(console, result), seed=seed)
 
@@ -99,31 +103,30 @@ def _percent(interval: list[float]) -> str:
     return f"{100 * interval[0]:.4f} to {100 * interval[1]:.4f} %"
 
 
-def _show(console: Console, result: Estimate) -> None:
-    console.print(
-        f"[bold]How much of the counted space of {result.variant} can be reached[/bold]  [dim]estimated[/dim]"
-    )
+def _show(console: PeopleConsole, result: Estimate) -> None:
+    title = f"How much of the counted space of {result.variant} can be reached"
+    console.print(Text.assemble((title, "bold"), ("  estimated", "dim")))
     console.print(
         f"{result.n:,} samples (seed {result.seed}): {result.reachable:,} reached by a proof game, "
-        f"{result.unreachable:,} proved out of reach, {result.unknown:,} unknown",
-        soft_wrap=True,
+        f"{result.unreachable:,} proved out of reach, {result.unknown:,} unknown"
     )
-    stage = result.lemmas
-    for name, count in stage.excluded.items():
+    table = Table(number("samples"), label("excluded by"), header=False)
+    for name, count in result.lemmas.excluded.items():
         if count:
-            console.print(f"{count:>14,}  [dim]of {stage.n:,} excluded by the lemma[/dim] {name}", soft_wrap=True)
+            table.add(f"{count:,}", f"the lemma {name}, of {result.lemmas.n:,}")
     if result.games.exhausted:
-        console.print(f"{result.games.exhausted:>14,}  [dim]excluded by their whole backward tree[/dim]")
+        table.add(f"{result.games.exhausted:,}", f"the whole backward tree, of {result.n:,}")
+    console.print(table)
     games = result.games
     console.print(
-        f"[dim]proof games: {games.median_plies:.0f} plies in the median, {games.longest_plies} the longest; "
-        f"{games.cpu_milliseconds:.2f} ms of processor time each[/dim]",
-        soft_wrap=True,
+        f"proof games: {games.median_plies:.0f} plies in the median, {games.longest_plies} the longest; "
+        f"{games.cpu_milliseconds:.2f} ms of processor time each",
+        style="dim",
     )
     console.print(f"reachable share, 95 %: {_percent(result.interval95)}; 99 %: {_percent(result.interval99)}")
     low, high = result.positions.low, result.positions.high
     console.print(f"positions, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {result.counted} counted")
-    console.print(f"[dim]{result.checked:,} certificates re-checked by the plain rules[/dim]")
+    console.print(f"{result.checked:,} certificates re-checked by the plain rules", style="dim")
 
 
 class _Checked(Result):
@@ -174,14 +177,16 @@ def check_command(
     return Reply(result, lambda console: _show_checked(console, result), EXIT_NO if checked.failures else 0)
 
 
-def _show_checked(console: Console, result: _Checked) -> None:
-    verdict = "[green]all hold[/green]" if not result.failures else f"[bold red]{result.failures:,} fail[/bold red]"
+def _show_checked(console: PeopleConsole, result: _Checked) -> None:
+    verdict = Text(f"{result.failures:,} fail", "bold red") if result.failures else Text("all hold", "green")
     console.print(
-        f"{result.checked:,} certificates of {result.variant}: {verdict}; {result.reachable:,} reachable, "
-        f"{result.unreachable:,} not, {result.unknown:,} unknown",
-        soft_wrap=True,
+        Text.assemble(
+            f"{result.checked:,} certificates of {result.variant}: ",
+            verdict,
+            f"; {result.reachable:,} reachable, {result.unreachable:,} not, {result.unknown:,} unknown",
+        )
     )
     for line in result.failed[:_SHOWN]:
-        console.print(line, soft_wrap=True, markup=False)
+        console.print(line)
     if len(result.failed) > _SHOWN:
-        console.print(f"… and {len(result.failed) - _SHOWN:,} more (--json lists all)")
+        console.print(f"and {len(result.failed) - _SHOWN:,} more (--json lists all)")

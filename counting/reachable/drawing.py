@@ -23,6 +23,7 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
+from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.code_kernels import add_board, cell_bit, last_not_above, less, product, quotient, unrank_board
@@ -153,25 +154,6 @@ def build_drawing(variant: Variant) -> DrawTables:
 
 
 @inlined
-def flat_drawing(x: DrawTables) -> DrawTables:
-    """Return the tables with flat pointers for arrays."""
-    return DrawTables(
-        x.cells,
-        x.kings,
-        x.tiers,
-        x.bits,
-        x.king_bits,
-        pointer(x.size),
-        pointer(x.offset),
-        pointer(x.before),
-        pointer(x.material),
-        pointer(x.king_cells),
-        pointer(x.closed),
-        pointer(x.binomial),
-    )
-
-
-@inlined
 def philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return the four words of Philox-4x64-10 for the key (seed, 0) and the counter (block, index, 0, 0)."""
     first, second, third, fourth = block, index, U64(0), U64(0)
@@ -262,7 +244,7 @@ def draw_rows(
     tables: DrawTables, seed: np.uint64, first: int, rows: NDArray[np.uint64], numbers: NDArray[np.uint64]
 ) -> None:
     """Write the samples from ``first`` on: packed positions, shape (n, W), and numbers, shape (n, 2)."""
-    x = flat_drawing(tables)
+    x = flat(tables)
     width = rows.shape[1]
     scratch = np.empty(x.cells, dtype=np.int64)
     for index in range(len(rows)):
@@ -275,7 +257,7 @@ def draw_rows(
 @kernel
 def number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
     """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
-    x = flat_drawing(tables)
+    x = flat(tables)
     width = rows.shape[1]
     scratch = np.empty(x.cells, dtype=np.int64)
     for index in range(len(rows)):

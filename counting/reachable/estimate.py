@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -25,14 +24,16 @@ from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.intervals import Tally, numbers_within, share_interval
 from counting.reachable.naive import LEMMAS
 from counting.reachable.stages import count_lemmas, settle_samples
+from tablut.compilation import thread_clock
 from tablut.errors import InputError, output_failure
 from tablut.files import child, excerpt, lock_folder, read_text, remove_temporaries, write_text
 from tablut.results import ExactInt, Result
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["Estimate", "GameStage", "LemmaStage", "Progress", "estimate"]
 
@@ -232,20 +233,20 @@ def _digest(certificates: list[Certificate]) -> str:
 
 
 def _settle(variant: Variant, seed: int, first: int, count: int) -> tuple[dict[str, Any], list[Certificate] | None]:
-    began = time.thread_time()
+    began = thread_clock()
     chunk = settle_samples(variant, seed, first, count)
     result = {name: getattr(chunk, name) for name in ("lemmas", "found", "exhausted", "unknown", "plies", "digest")}
-    return {**result, "cpu": time.thread_time() - began}, chunk.certificates
+    return {**result, "cpu": thread_clock() - began}, chunk.certificates
 
 
 def _count(variant: Variant, seed: int, first: int, count: int) -> tuple[dict[str, Any], list[Certificate] | None]:
-    began = time.thread_time()
+    began = thread_clock()
     counts = count_lemmas(variant, seed, first, count)
-    return {"lemmas": counts.counts, "checksum": counts.checksum, "cpu": time.thread_time() - began}, None
+    return {"lemmas": counts.counts, "checksum": counts.checksum, "cpu": thread_clock() - began}, None
 
 
 def estimate(
-    variant: Variant,
+    variant: VariantLike,
     samples: int,
     seed: int,
     *,
@@ -261,8 +262,8 @@ def estimate(
 
     Parameters
     ----------
-    variant : Variant
-        The rule set.
+    variant : Variant, str or Path
+        The rule set, or its name or file.
     samples : int
         How many samples go through both stages.
     seed : int
@@ -291,11 +292,11 @@ def estimate(
 
     Examples
     --------
-    >>> from tablut.variants import load_variant
-    >>> found = estimate(load_variant("brandubh-5-4v0"), 60, 1)
+    >>> found = estimate("brandubh-5-4v0", 60, 1)
     >>> found.n, found.reachable + found.unreachable, found.unknown
     (60, 60, 0)
     """
+    variant = as_variant(variant)
     wanted = samples if lemma_samples is None else lemma_samples
     if wanted < samples:
         raise InputError(f"--lemma-samples {wanted}: is less than the {samples} samples that go through both stages")

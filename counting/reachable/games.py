@@ -16,10 +16,26 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.lemmas import LemmaTables, flat_lemmas, is_start, lemma, lemmas_for
+from counting.reachable.lemmas import LemmaTables, is_start, lemma, lemmas_for
+from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
-from tablut.engine.kernels import flat, key_change, neighbour, position_key, unmake
-from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, build_origins, flat_origins, unmoves
+from tablut.engine.kernels import key_change, position_key, unmake
+from tablut.engine.layout import (
+    board_items,
+    coordinates,
+    count_of,
+    king_of,
+    line_of,
+    new_board,
+    own_pieces,
+    read_undo,
+    side_of,
+    start_of,
+    target_of,
+    undo_captured,
+)
+from tablut.engine.records import flat
+from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, build_origins, unmoves
 from tablut.notation import diagram_cells
 
 if TYPE_CHECKING:
@@ -188,21 +204,6 @@ def build_homes(variant: Variant) -> HomeTables:
     )
 
 
-@inlined
-def flat_homes(h: HomeTables) -> HomeTables:
-    """Return the tables with flat pointers for arrays."""
-    return HomeTables(
-        h.attackers,
-        h.defenders,
-        pointer(h.attacker_homes),
-        pointer(h.defender_homes),
-        pointer(h.attacker_ways),
-        pointer(h.defender_ways),
-        pointer(h.king_costs),
-        h.black_stuck,
-    )
-
-
 class Room(NamedTuple):
     """Scratch arrays of a search; see `make_room`.
 
@@ -251,7 +252,7 @@ def make_room(size: int, width: int, plies: int) -> Room:
     candidates = width * min(MOST_UNMOVES * size * size, 1200)
     known = 1 << (6 * nodes).bit_length()
     return Room(
-        boards=np.empty((2 * width, 2 * size + 4), dtype=np.uint32),
+        boards=np.tile(new_board(size), (2 * width, 1)),
         keys=np.empty(2 * width, dtype=np.uint64),
         nodes=np.empty(2 * width, dtype=np.int32),
         parents=np.empty(nodes, dtype=np.int32),
@@ -271,21 +272,21 @@ def make_room(size: int, width: int, plies: int) -> Room:
 def soldier_costs(
     t: Tables,
     board: NDArray[np.uint32],
-    shift: int,
+    side: int,
     homes: NDArray[np.int32],
     count: int,
     ways: NDArray[np.int32],
     costs: NDArray[np.int32],
 ) -> int:
     """Write what a soldier on each cell costs, by its way to the nearest home that is free; return how many are."""
-    cells, king = t.cells, I64(board[2 * t.size])
+    cells, king = t.cells, king_of(t, board)
     for cell in range(cells):
         costs[cell] = np.int32(_AWAY + _STEP * 9)
     free = I64(0)
     for number in range(count):
         home = I64(homes[number])
-        taken = (I64(board[I64(t.rank[home])]) >> (shift + I64(t.file[home]))) & 1
-        if taken != 0 and not (shift != 0 and home == king):
+        rank, file = coordinates(t, home)
+        if (own_pieces(line_of(board, rank), side) >> file) & 1 != 0 and not (side == 0 and home == king):
             continue
         free += 1
         way = advance(ways, number * cells)
@@ -309,41 +310,29 @@ def known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
     return False
 
 
-@inlined
-def away(t: Tables, board: NDArray[np.uint32], start: NDArray[np.uint32], shift: int) -> int:
-    """Return how many cells of a side's start do not hold what they held."""
-    count = I64(0)
-    for rank in range(t.size):
-        missing = ((I64(start[rank]) & ~I64(board[rank])) >> shift) & 0xFFFF
-        while missing:
-            missing &= missing - 1
-            count += 1
-    return count
-
-
 @called
 def add_candidates(
     t: Tables, r: OriginTables, h: HomeTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
     """Write the predecessors of one position as candidates; return the new count, and the luck that is left."""
     size, cells = t.size, t.cells
-    board = advance(room.boards, place * (2 * size + 4))
-    side, king = I64(board[2 * size + 1]) ^ 1, I64(board[2 * size])
+    board = advance(room.boards, place * board_items(size))
+    side, king = side_of(t, board) ^ 1, king_of(t, board)
     # What is away from home now is a constant of all these candidates; among plies it is not, so it is counted.
-    black_away = soldier_costs(t, board, 0, h.attacker_homes, h.attackers, h.attacker_ways, room.costs)
+    black_away = soldier_costs(t, board, 1, h.attacker_homes, h.attackers, h.attacker_ways, room.costs)
     white = advance(room.costs, cells)
-    white_away = soldier_costs(t, board, 16, h.defender_homes, h.defenders, h.defender_ways, white)
-    base = _MISSING * (h.attackers + h.defenders - I64(board[2 * size + 2]) - I64(board[2 * size + 3]))
+    white_away = soldier_costs(t, board, 0, h.defender_homes, h.defenders, h.defender_ways, white)
+    base = _MISSING * (h.attackers + h.defenders - count_of(t, board, 1) - count_of(t, board, 0))
     strays = I64(0)
     for rank in range(size):
         for file in range(size):
             cell = rank * size + file
-            if (I64(board[rank]) >> file) & 1:
+            if (own_pieces(line_of(board, rank), 1) >> file) & 1:
                 base += I64(room.costs[cell])
                 if side == 1 and room.costs[cell] != 0:
                     room.strays[strays] = np.int32(cell)
                     strays += 1
-            elif (I64(board[rank]) >> (16 + file)) & 1 and cell != king:
+            elif (own_pieces(line_of(board, rank), 0) >> file) & 1 and cell != king:
                 base += I64(white[cell])
                 if side == 0 and white[cell] != 0:
                     room.strays[strays] = np.int32(cell)
@@ -359,7 +348,7 @@ def add_candidates(
     kept = count
     for number in range(count, count + found):
         record = I64(room.moves[number])
-        start, target, directions = record & 127, (record >> 7) & 127, record >> 14
+        start, target, directions = start_of(record), target_of(record), undo_captured(record)
         if side == 0 and target == king:
             score, royal = base, I64(h.king_costs[start])
         else:
@@ -382,7 +371,7 @@ def add_candidates(
                 and black_away == 1
                 and own[start] == 0
                 and own[target] != 0
-                and white_away != 1 - I64(r.start[2 * size + 1])
+                and white_away != 1 - side_of(t, r.start)
             ):
                 continue
         while directions:
@@ -434,7 +423,7 @@ def search(
     game: NDArray[np.int32],
 ) -> int:
     """Search from the position in the first board of the room; write the game and return its plies, or say why not."""
-    size, stride = t.size, 2 * t.size + 4
+    stride = board_items(t.size)
     for place in range(mask + 1):
         room.known[place] = U64(0)
     if is_start(t, r, room.boards):
@@ -457,8 +446,8 @@ def search(
             number = I64(room.order[rank])
             source, record = I64(room.origins[number]), I64(room.moves[number])
             board = advance(room.boards, source * stride)
-            side, target = I64(board[2 * size + 1]) ^ 1, (record >> 7) & 127
-            key = room.keys[source] ^ key_change(t, side, side == 0 and target == I64(board[2 * size]), record)
+            side, target = side_of(t, board) ^ 1, target_of(record)
+            key = room.keys[source] ^ key_change(t, side, side == 0 and target == king_of(t, board), record)
             if known_before(room.known, mask, key):
                 continue
             if kept == width:
@@ -487,26 +476,6 @@ def search(
     return GAVE_UP
 
 
-@inlined
-def flat_room(room: Room) -> Room:
-    """Return the room with flat pointers for arrays."""
-    return Room(
-        pointer(room.boards),
-        pointer(room.keys),
-        pointer(room.nodes),
-        pointer(room.parents),
-        pointer(room.records),
-        pointer(room.known),
-        pointer(room.scores),
-        pointer(room.origins),
-        pointer(room.moves),
-        pointer(room.order),
-        pointer(room.bins),
-        pointer(room.costs),
-        pointer(room.strays),
-    )
-
-
 @kernel
 def find_games(
     tables: Tables,
@@ -525,9 +494,9 @@ def find_games(
     ``games``, shape (n, most plies), receives the plies as undo records, ``plies``, shape (n,), their number,
     or `GAVE_UP` or `EXHAUSTED`.
     """
-    t, r, m, h = flat(tables), flat_origins(origins), flat_lemmas(more), flat_homes(homes)
-    room = flat_room(arrays)
-    stride = 2 * t.size + 4
+    t, r, m, h = flat(tables), flat(origins), flat(more), flat(homes)
+    room = flat(arrays)
+    stride = board_items(t.size)
     scratch = np.empty(stride, dtype=np.uint32)
     width, most_plies = len(arrays.keys) >> 1, games.shape[1]
     for index in range(len(boards)):
@@ -619,9 +588,7 @@ class GameFinder:
                 if length == EXHAUSTED:
                     found[row] = ProofGame("exhausted")
                 elif length != GAVE_UP:
-                    found[row] = ProofGame(
-                        "game", tuple((move & 127, move >> 7 & 127) for move in game[:length].tolist())
-                    )
+                    found[row] = ProofGame("game", tuple(read_undo(move)[:2] for move in game[:length].tolist()))
             open_rows = open_rows[lengths == GAVE_UP]
         return found
 

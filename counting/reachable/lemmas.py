@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine import engine_for
+from tablut.engine.attacks import captures_at
 from tablut.engine.jit import I64, advance, called, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import can_move, capture_directions, flat, toggle
+from tablut.engine.kernels import can_move, toggle
+from tablut.engine.layout import board_items, coordinates, count_of, king_of, line_of, occupied, own_pieces, side_of
+from tablut.engine.records import flat
 from tablut.engine.unmoves import (
     OriginTables,
     build_origins,
-    flat_origins,
     has_unmove,
     line_origins,
     would_capture,
@@ -87,12 +89,6 @@ def build_lemmas(variant: Variant) -> LemmaTables:
 
 
 @inlined
-def flat_lemmas(m: LemmaTables) -> LemmaTables:
-    """Return the tables with flat pointers for arrays."""
-    return LemmaTables(m.anvil_to_white, m.anvil_to_black, m.camps, pointer(m.camp_rows), pointer(m.garrisons))
-
-
-@inlined
 def without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: int, defenders: int) -> bool:
     """Return whether soldiers are missing that neither side can have captured last."""
     if attackers == r.attackers and defenders == r.defenders:
@@ -109,7 +105,7 @@ def overfull_camp(t: Tables, m: LemmaTables, board: NDArray[np.uint32]) -> bool:
     for camp in range(m.camps):
         held = I64(0)
         for rank in range(t.size):
-            held += popcount(I64(board[rank]) & I64(m.camp_rows[camp * t.size + rank]) & 0xFFFF)
+            held += popcount(own_pieces(line_of(board, rank), 1) & I64(m.camp_rows[camp * t.size + rank]))
         if held > m.garrisons[camp]:
             return True
     return False
@@ -123,21 +119,20 @@ def captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, king
     # The king may have stood on the castle, or not. Against white the castle is then an anvil as
     # where a king stands on it; against black, an armed king on it does what the empty castle does.
     if kind == 0:
-        return capture_directions(t, left, 1, cell, t.castle) != 0
-    return capture_directions(t, left, 0, cell, cell if t.king_armed != 0 else t.castle) != 0
+        return captures_at(t, left, 1, cell, t.castle) != 0
+    return captures_at(t, left, 0, cell, cell if t.king_armed != 0 else t.castle) != 0
 
 
 @inlined
 def peel(t: Tables, r: OriginTables, left: NDArray[np.uint32]) -> int:
     """Take pieces away that could have arrived last among those left; return the king's cell, or -1 if it went."""
     size = t.size
-    king = I64(left[2 * size])
+    king = king_of(t, left)
     changed = True
     while changed:
         changed = False
         for rank in range(size):
-            white = I64(left[rank]) >> 16
-            pieces = (I64(left[rank]) & 0xFFFF) | white
+            white, pieces = own_pieces(line_of(left, rank), 0), occupied(line_of(left, rank))
             while pieces:
                 file = trailing_zeros(pieces)
                 pieces &= pieces - 1
@@ -158,15 +153,16 @@ def peel(t: Tables, r: OriginTables, left: NDArray[np.uint32]) -> int:
 @inlined
 def stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
     """Return whether every piece of a set stands where a piece of its kind starts."""
-    home = I64(r.start[2 * t.size])
+    home = king_of(t, r.start)
+    home_rank, home_file = coordinates(t, home)
     if king >= 0 and king != home:
         return False
     for rank in range(t.size):
-        start = I64(r.start[rank])
-        if king < 0 and rank == I64(t.rank[home]):
+        start = line_of(r.start, rank)
+        if king < 0 and rank == home_rank:
             # A defender on the king's cell is not at home.
-            start &= ~(1 << (16 + I64(t.file[home])))
-        if I64(left[rank]) & ~start:
+            start &= ~(1 << (16 + home_file))
+        if line_of(left, rank) & ~start:
             return False
     return True
 
@@ -174,7 +170,7 @@ def stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], kin
 @inlined
 def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> bool:
     """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left."""
-    for place in range(2 * t.size + 1):
+    for place in range(board_items(t.size)):
         left[place] = board[place]
     king = peel(t, r, left)
     return not stands_as_at_start(t, r, left, king)
@@ -186,13 +182,13 @@ def is_start(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
     for place in range(t.size):
         if board[place] != r.start[place]:
             return False
-    return bool(board[2 * t.size] == r.start[2 * t.size] and board[2 * t.size + 1] == r.start[2 * t.size + 1])
+    return king_of(t, board) == king_of(t, r.start) and side_of(t, board) == side_of(t, r.start)
 
 
 @inlined
 def cheap_lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a placement other than the start, the last move's left out; or 0."""
-    if without_last_capture(t, r, m, I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3])):
+    if without_last_capture(t, r, m, count_of(t, board, 1), count_of(t, board, 0)):
         return MATERIAL
     if overfull_camp(t, m, board):
         return CAMP
@@ -217,8 +213,8 @@ def lemmas_of_boards(
     tables: Tables, origins: OriginTables, more: LemmaTables, boards: NDArray[np.uint32], found: NDArray[np.uint8]
 ) -> None:
     """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,)."""
-    t, r, m = flat(tables), flat_origins(origins), flat_lemmas(more)
-    stride = 2 * t.size + 4
+    t, r, m = flat(tables), flat(origins), flat(more)
+    stride = board_items(t.size)
     scratch = np.empty(stride, dtype=np.uint32)
     for index in range(len(boards)):
         board = advance(pointer(boards), index * stride)

@@ -9,21 +9,22 @@ import numpy as np
 
 from counting.reachable.backward import backward_tree
 from counting.reachable.certificates import Certificate, encode_moves
-from counting.reachable.drawing import DrawTables, drawer_for, drawn, flat_drawing, write_numbered
+from counting.reachable.drawing import DrawTables, drawer_for, drawn, write_numbered
 from counting.reachable.games import finder_for
-from counting.reachable.lemmas import LOCKED, LemmaTables, flat_lemmas, is_locked, lemma, lemmas_for
+from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemma, lemmas_for
 from counting.reachable.naive import LEMMAS
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, keep, kernel, pointer
-from tablut.engine.kernels import flat
+from tablut.engine.layout import board_items
 from tablut.engine.packing import unpack
-from tablut.engine.unmoves import OriginTables, flat_origins
+from tablut.engine.records import flat
 from tablut.notation import square_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
 
 __all__ = ["LemmaCounts", "SampleChunk", "count_lemmas", "settle_samples"]
@@ -56,8 +57,8 @@ def tally_lemmas(
     counts: NDArray[np.int64],
 ) -> np.uint64:
     """Count the lemmas of samples on top of ``counts``, shape (6,), and return their checksum."""
-    x, t, r, m = flat_drawing(drawing), flat(tables), flat_origins(origins), flat_lemmas(more)
-    stride = 2 * t.size + 4
+    x, t, r, m = flat(drawing), flat(tables), flat(origins), flat(more)
+    stride = board_items(t.size)
     boards, row, gaps = np.empty(2 * stride, np.uint32), np.empty(t.words, np.uint64), np.empty(t.cells, np.int64)
     board, left = pointer(boards), advance(pointer(boards), stride)
     checksum = U64(0)
@@ -94,8 +95,8 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
 @kernel
 def locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uint32], left: NDArray[np.uint32]) -> None:
     """Write what is left of boards, shape (n, 2N + 4), when all that could have arrived last is taken away."""
-    t, r = flat(tables), flat_origins(origins)
-    stride = 2 * t.size + 4
+    t, r = flat(tables), flat(origins)
+    stride = board_items(t.size)
     for index in range(len(boards)):
         is_locked(t, r, advance(pointer(boards), index * stride), advance(pointer(left), index * stride))
 

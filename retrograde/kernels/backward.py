@@ -27,22 +27,15 @@ from retrograde.kernels.workspace import (
     ROOM,
     Workspace,
     close_column,
-    flat_workspace,
     open_column,
     open_later_row,
 )
+from tablut.engine.attacks import captures_at, king_falls_to
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import (
-    can_move,
-    capture_directions,
-    flat,
-    generate,
-    judge,
-    make,
-    neighbouring_attackers,
-    unmake,
-)
-from tablut.indexing.tier_kernels import TierTables, entry_of, flat_tiers, men_of, men_of_board, set_board
+from tablut.engine.kernels import can_move, generate, judge, make, unmake
+from tablut.engine.layout import coordinates, king_of, occupied, start_of, target_of, undo_captured
+from tablut.engine.records import flat
+from tablut.indexing.tier_kernels import TierTables, entry_of, men_of, men_of_board, set_board
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -123,9 +116,9 @@ def count_moves_to(t: Tables, x: TierTables, w: Workspace, tier: int, parent: in
     count = I64(0)
     for number in range(found):
         undo, outcome = make(t, board, I64(moves[number]))
-        if outcome == UNDECIDED and undo >> 14 == 0:
+        if outcome == UNDECIDED and undo_captured(undo) == 0:
             men_of_board(t, board, w.spare_black, w.spare_white)
-            if entry_of(x, tier, I64(board[2 * t.size]), w.spare_black, w.spare_white, w.scratch) == child:
+            if entry_of(x, tier, king_of(t, board), w.spare_black, w.spare_white, w.scratch) == child:
                 count += 1
         unmake(t, board, undo)
     keep(scratch_moves)
@@ -156,7 +149,6 @@ def longest_capture(
         w.hop_stamp,
         w.hop_base,
         w.hop_number,
-        w.escapes,
         w.seen,
         w.traits,
         w.sharp,
@@ -176,8 +168,8 @@ def longest_capture(
     for number in range(found):
         move = I64(moves[number])
         undo, outcome = make(t, board, move)
-        if outcome == UNDECIDED and undo >> 14 != 0:
-            item = capture_code(t, x, other, side, move & 127, move >> 7, lower)
+        if outcome == UNDECIDED and undo_captured(undo) != 0:
+            item = capture_code(t, x, other, side, start_of(move), target_of(move), lower)
             if item < 0 or item & DECIDED == 0 or item & 1 != 0:
                 w.head[ERRORS] += 1
             else:
@@ -272,19 +264,19 @@ def tell_parents(
         else:
             target, slides = I64(w.white[man]), t.defender_slides
         # Had it just arrived here, what it captures would be gone, and a decided game over.
-        if capture_directions(t, board, side, target, king) != 0:
+        if captures_at(t, board, side, target, king) != 0:
             continue
         if t.either_after_ply == 0 and judge(t, board, side, target, king, attackers) != UNDECIDED:
             continue
-        if t.either_after_ply != 0 and judge_arrival(t, board, side, target, king):
+        if t.either_after_ply != 0 and side == 1 and king_falls_to(t, board, king, target):
             continue
         if side == 1:
             prepare_attacker(x, w, man, men)
-        rank, file = I64(t.rank[target]), I64(t.file[target])
+        rank, file = coordinates(t, target)
         for axis in range(2):
             line = rank if axis == 0 else t.size + file
             content = I64(board[line])
-            content = (content | (content >> 16)) & 0xFFFF
+            content = occupied(content)
             starts = I64(reverse[I64(slides[line]) + ((file if axis == 0 else rank) << t.size) + content])
             while starts:
                 place = trailing_zeros(starts)
@@ -301,15 +293,6 @@ def tell_parents(
                 else:
                     counted = symmetric
                 seen = tell(t, x, w, tier, side, distance, lost, child, parent, counted, parents, lower, report, seen)
-
-
-@inlined
-def judge_arrival(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
-    """Return whether an attacker that had just arrived would have captured the king."""
-    if side != 1:
-        return False
-    facing = I64(t.facing[king * t.cells + target])
-    return facing != 0 and (I64(t.king_falls[king * 16 + neighbouring_attackers(t, board, king)]) & facing) != 0
 
 
 @inlined
@@ -361,7 +344,7 @@ def backward_pass(
     report : ndarray of int64, shape (CODES,)
         Receives how many parents were given each code, on top of what it has.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     back = pointer(reverse)
     own, others, addresses, told = pointer(items), pointer(parents), pointer(lower), pointer(report)
     trail_men = x.trail_men[tier]

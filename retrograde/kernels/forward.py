@@ -13,26 +13,28 @@ import numpy as np
 
 from retrograde.kernels.codes import ALIAS, CAPTURES, DECIDED, SAFE
 from retrograde.kernels.entries import attacker_entry, prepare_attacker, white_entry
-from retrograde.kernels.moves import beside, capture_code, may_capture, may_return, only_way, winner
+from retrograde.kernels.moves import capture_code, may_return
 from retrograde.kernels.rows import ASK, judge_row
 from retrograde.kernels.workspace import (
     ERRORS,
     KING,
     MARKED_TRAILS,
     Workspace,
-    flat_workspace,
     open_later_row,
     step_to,
 )
+from tablut.engine.attacks import beside, blocking_places, may_capture, slides_along, winner_of
 from tablut.engine.jit import I64, inlined, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import flat, make, unmake
-from tablut.indexing.tier_kernels import TierTables, flat_tiers
+from tablut.engine.kernels import make, unmake
+from tablut.engine.layout import coordinates, move_of, occupied, undo_captured
+from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.indexing.tier_kernels import TierTables
 
 __all__ = ["FULL", "LOSSES", "WINS", "forward_pass"]
 
@@ -55,12 +57,12 @@ def sort_targets(t: Tables, x: TierTables, w: Workspace, tier: int, side: int, e
     """
     board = w.board
     king = w.head[KING]
-    king_rank, king_file = I64(t.rank[king]), I64(t.file[king])
+    king_rank, king_file = coordinates(t, king)
     men = x.attackers[tier] if side == 1 else x.defenders[tier] + 1
     moves, lets_escape = I64(0), False
     threatened, row_way, column_way = False, I64(0), I64(0)
     if evading:
-        threatened, row_way, column_way = only_way(t, w, king)
+        threatened, row_way, column_way = blocking_places(t, board, king)
     for man in range(men):
         royal = side == 0 and man == men - 1
         if side == 1:
@@ -69,16 +71,16 @@ def sort_targets(t: Tables, x: TierTables, w: Workspace, tier: int, side: int, e
             start, slides = king, t.king_slides
         else:
             start, slides = I64(w.white[man]), t.defender_slides
-        rank, file = I64(t.rank[start]), I64(t.file[start])
+        rank, file = coordinates(t, start)
         for axis in range(2):
             line = rank if axis == 0 else t.size + file
             content = I64(board[line])
-            content = (content | (content >> 16)) & 0xFFFF
-            targets = I64(t.slides[I64(slides[line]) + ((file if axis == 0 else rank) << t.size) + content])
+            content = occupied(content)
+            targets = slides_along(t, slides, line, file if axis == 0 else rank, content)
             moves |= targets
-            near = beside(t, board, line, side << 4)
+            near = beside(t, board, line, side ^ 1)
             if royal:
-                near |= w.escapes[line]
+                near |= I64(t.escapes_on[line])
             if t.either_after_ply != 0:
                 near = targets
             if threatened:
@@ -134,7 +136,7 @@ def evaluate(
                 start, slides = king, t.king_slides
             else:
                 start, slides = I64(w.white[man]), t.defender_slides
-            rank, file = I64(t.rank[start]), I64(t.file[start])
+            rank, file = coordinates(t, start)
             prepared = False
             for axis in range(2):
                 if phase == 1:
@@ -153,14 +155,14 @@ def evaluate(
                             or may_capture(t, board, side, target, target if royal else king)
                             or (t.either_after_ply != 0 and not may_return(t, board, slides, start, target))
                         ):
-                            undo, outcome = make(t, board, start | (target << 7))
-                            directions = undo >> 14
+                            undo, outcome = make(t, board, move_of(start, target))
+                            directions = undo_captured(undo)
                             item = I64(0)
                             if outcome == UNDECIDED and directions != 0:
                                 item = capture_code(t, x, w, side, start, target, lower)
                             unmake(t, board, undo)
                             if outcome != UNDECIDED:
-                                if winner(outcome) == side:
+                                if winner_of(outcome) == side:
                                     return I64(DECIDED | 2)
                                 worst = max(worst, I64(1))
                                 continue
@@ -257,7 +259,7 @@ def forward_pass(
     int
         Number of moves that led out of the index; anything but 0 is a defect.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     items, children, addresses, found = pointer(mine), pointer(theirs), pointer(lower), pointer(report)
     trail_men = x.trail_men[tier]
     final = DECIDED | ((limit + 2) << 1)

@@ -12,43 +12,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.kernels.codes import ALIAS, DECIDED
-from retrograde.kernels.moves import beside, capture_code, escape_ways, may_capture, winner
+from retrograde.kernels.moves import capture_code
 from retrograde.kernels.workspace import (
     ERRORS,
     KING,
     RESIDUAL,
     Workspace,
     close_column,
-    flat_workspace,
     is_alias,
     next_run,
     open_column,
     open_later_row,
     step_to,
 )
+from tablut.engine.attacks import beside, escape_targets, escape_ways, may_capture, slides_along, slides_from, winner_of
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import can_move, flat, king_slide, make, unmake
-from tablut.indexing.tier_kernels import TierTables, flat_tiers
+from tablut.engine.kernels import can_move, make, unmake
+from tablut.engine.layout import coordinates, move_of, occupied, undo_captured
+from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.indexing.tier_kernels import TierTables
 
 __all__ = ["immediate_pass"]
-
-
-@inlined
-def attacker_targets(t: Tables, w: Workspace, cell: int) -> tuple[int, int]:
-    """Return where an attacker on a cell may go, as masks of its row and of its column."""
-    rank, file = I64(t.rank[cell]), I64(t.file[cell])
-    row, column = I64(w.board[rank]), I64(w.board[t.size + file])
-    row, column = (row | (row >> 16)) & 0xFFFF, (column | (column >> 16)) & 0xFFFF
-    return (
-        I64(t.slides[I64(t.attacker_slides[rank]) + (file << t.size) + row]),
-        I64(t.slides[I64(t.attacker_slides[t.size + file]) + (rank << t.size) + column]),
-    )
 
 
 @inlined
@@ -57,7 +47,7 @@ def has_move(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -> bo
     if side == 0:
         return can_move(t, w.board, 0)
     for k in range(x.attackers[tier]):
-        row, column = attacker_targets(t, w, I64(w.black[k]))
+        row, column = slides_from(t, w.board, t.attacker_slides, I64(w.black[k]))
         if (row | column) != 0:
             return True
     return False
@@ -69,8 +59,8 @@ def mark_escapes(
 ) -> int:
     """Mark the columns of the open row in which the king escapes; return how many there are."""
     king = w.head[KING]
-    rank, file = I64(t.rank[king]), I64(t.file[king])
-    west, east, south, north = escape_ways(t, w, king)
+    rank, file = coordinates(t, king)
+    west, east, south, north = escape_ways(t, w.board, king)
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
@@ -117,8 +107,8 @@ def mark_stuck(
     for cell in range(x.cells):
         number = I64(w.number[cell])
         if number >= 0:
-            row, column = attacker_targets(t, w, cell)
-            rank, file = I64(t.rank[cell]), I64(t.file[cell])
+            row, column = slides_from(t, w.board, t.attacker_slides, cell)
+            rank, file = coordinates(t, cell)
             ways = I64(row >> file != 0) + I64(row & ((1 << file) - 1) != 0)
             ways += I64(column >> rank != 0) + I64(column & ((1 << rank) - 1) != 0)
             free[number] = ways >= trail_men
@@ -139,7 +129,7 @@ def mark_stuck(
                 open_column(t, x, w, trail_men, column + low)
                 moves = False
                 for k in range(trail_men):
-                    along_row, along_column = attacker_targets(t, w, I64(w.black[k]))
+                    along_row, along_column = slides_from(t, w.board, t.attacker_slides, I64(w.black[k]))
                     moves |= (along_row | along_column) != 0
                 close_column(t, w, trail_men)
                 if not moves:
@@ -159,33 +149,33 @@ def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, lower: NDArr
     """
     board, king = w.board, w.head[KING]
     if t.either_after_ply == 0:
-        row, column = king_slide(t, board, king)
-        if (row & w.escapes[I64(t.rank[king])]) | (column & w.escapes[t.size + I64(t.file[king])]) != 0:
+        row, column = escape_targets(t, board, king)
+        if (row | column) != 0:
             return True
     men = x.defenders[tier] + 1
     for man in range(men):
         royal = man == men - 1
         start, slides = (king, t.king_slides) if royal else (I64(w.white[man]), t.defender_slides)
-        rank, file = I64(t.rank[start]), I64(t.file[start])
+        rank, file = coordinates(t, start)
         for axis in range(2):
             line = rank if axis == 0 else t.size + file
             content = I64(board[line])
-            content = (content | (content >> 16)) & 0xFFFF
-            near = beside(t, board, line, 0)
+            content = occupied(content)
+            near = beside(t, board, line, 1)
             if royal:
-                near |= w.escapes[line]
-            targets = near & I64(t.slides[I64(slides[line]) + ((file if axis == 0 else rank) << t.size) + content])
+                near |= I64(t.escapes_on[line])
+            targets = near & slides_along(t, slides, line, file if axis == 0 else rank, content)
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
                 target = rank * t.size + place if axis == 0 else place * t.size + file
                 if (royal and t.escapes[target] != 0) or may_capture(t, board, 0, target, target if royal else king):
-                    undo, outcome = make(t, board, start | (target << 7))
+                    undo, outcome = make(t, board, move_of(start, target))
                     stuck = False
-                    if outcome == UNDECIDED and undo >> 14 != 0:
+                    if outcome == UNDECIDED and undo_captured(undo) != 0:
                         stuck = capture_code(t, x, w, 0, start, target, lower) == DECIDED | 1
                     unmake(t, board, undo)
-                    if stuck or (outcome != UNDECIDED and winner(outcome) == 0):
+                    if stuck or (outcome != UNDECIDED and winner_of(outcome) == 0):
                         return True
     return False
 
@@ -229,7 +219,7 @@ def immediate_pass(
     int
         Number of moves that led out of the index; anything but 0 is a defect.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     own, addresses, found = pointer(items), pointer(lower), pointer(report)
     trail_men = x.trail_men[tier]
     w.head[ERRORS] = 0

@@ -18,13 +18,14 @@ from retrograde.kernels.workspace import (
     KING,
     Workspace,
     close_column,
-    flat_workspace,
     open_column,
     open_row,
 )
 from tablut.engine.jit import I64, address_of, advance, called, keep, kernel, pointer
-from tablut.engine.kernels import flat, generate, make, unmake
-from tablut.indexing.tier_kernels import TierTables, entry_of, flat_tiers, men_of_board
+from tablut.engine.kernels import generate, make, unmake
+from tablut.engine.layout import count_of, king_of, start_of, target_of, undo_captured
+from tablut.engine.records import flat
+from tablut.indexing.tier_kernels import TierTables, entry_of, men_of_board
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -73,14 +74,14 @@ def mark_one(
     men = x.attackers[tier]
     for number in range(count):
         move = I64(moves[number])
-        start, target = move & 127, move >> 7
+        start, target = start_of(move), target_of(move)
         undo, outcome = make(t, board, move)
-        captured = undo >> 14 != 0
+        captured = undo_captured(undo) != 0
         if outcome == UNDECIDED and captured:
             men_of_board(t, board, w.spare_black, w.spare_white)
-            attackers, defenders = I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3])
+            attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
             below = I64(x.tier[attackers * (x.most_defenders + 1) + defenders])
-            entry = entry_of(x, below, I64(board[2 * t.size]), w.spare_black, w.spare_white, w.scratch)
+            entry = entry_of(x, below, king_of(t, board), w.spare_black, w.spare_white, w.scratch)
             if entry < 0:
                 w.head[ERRORS] += 1
             else:
@@ -144,7 +145,7 @@ def mark_children(
     int
         The number, or -1 if a move led out of the index.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     own, others, addresses = pointer(mine), pointer(theirs), pointer(lower)
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
     trail_men = x.trail_men[tier]
@@ -194,7 +195,7 @@ def count_values(
         Receive the numbers by code, on top of what they have; every class counts
         once, or as often as its orbit has positions.
     """
-    t, x, w = flat(tables), flat_tiers(index), flat_workspace(workspace)
+    t, x, w = flat(tables), flat(index), flat(workspace)
     own, marked = pointer(items), pointer(marks)
     trail_men = x.trail_men[tier]
     by_king = tier * x.kings

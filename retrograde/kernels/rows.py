@@ -15,8 +15,10 @@ import numpy as np
 
 from retrograde.kernels.codes import DECIDED
 from retrograde.kernels.workspace import CELLS, KING, Workspace, next_run
+from tablut.engine.attacks import captures_at, slides_along
 from tablut.engine.jit import I64, advance, called, inlined
-from tablut.engine.kernels import capture_directions, judge, toggle
+from tablut.engine.kernels import judge, toggle
+from tablut.engine.layout import coordinates, occupied
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ _TO_OPEN, _TO_SLOW, _TO_SOLDIER, _TO_KING = 1, 2, 4, 8
 @inlined
 def add_cell(t: Tables, masks: NDArray[np.uint16], cell: int) -> None:
     """Add a cell to the masks of its lines."""
-    rank, file = I64(t.rank[cell]), I64(t.file[cell])
+    rank, file = coordinates(t, cell)
     masks[rank] |= np.uint16(1 << file)
     masks[t.size + file] |= np.uint16(1 << rank)
 
@@ -113,7 +115,7 @@ def find_marks(t: Tables, x: TierTables, w: Workspace, trail_men: int) -> None:
     beside = I64(0)
     for number in range(cells):
         cell = I64(w.spot[number])
-        rank, file = I64(t.rank[cell]), I64(t.file[cell])
+        rank, file = coordinates(t, cell)
         row, column = (I64(board[rank]) >> 16) << 1, (I64(board[size + file]) >> 16) << 1
         if ((row >> file) | (column >> rank)) & 5 != 0:
             w.traits[beside] = cell
@@ -130,7 +132,7 @@ def find_marks(t: Tables, x: TierTables, w: Workspace, trail_men: int) -> None:
             if (I64(board[I64(t.rank[cell])]) >> I64(t.file[cell])) & 1 != 0:
                 continue
             kind = I64(0)
-            if capture_directions(t, board, 1, cell, king) != 0:
+            if captures_at(t, board, 1, cell, king) != 0:
                 kind = I64(SOLDIER)
             if t.facing[king * t.cells + cell] != 0:
                 toggle(t, board, cell, 0)
@@ -149,9 +151,9 @@ def find_marks(t: Tables, x: TierTables, w: Workspace, trail_men: int) -> None:
             cell = I64(w.spot[number])
             rank, file = I64(t.rank[cell]), size + I64(t.file[cell])
             row, column = I64(board[rank]), I64(board[file])
-            row, column = (row | (row >> 16)) & 0xFFFF, (column | (column >> 16)) & 0xFFFF
-            row = I64(t.slides[I64(t.attacker_slides[rank]) + ((file - size) << size) + row])
-            column = I64(t.slides[I64(t.attacker_slides[file]) + (rank << size) + column])
+            row, column = occupied(row), occupied(column)
+            row = slides_along(t, t.attacker_slides, rank, file - size, row)
+            column = slides_along(t, t.attacker_slides, file, rank, column)
             found = I64(0)
             for mask in range(4):
                 hits = (row & I64(w.lines[mask * lines + rank])) | (column & I64(w.lines[mask * lines + file]))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, advance, called, inlined, pointer
+from tablut.engine.jit import I64, advance, called, inlined
 from tablut.engine.kernels import toggle
+from tablut.engine.layout import new_board, put_count, put_king, put_side
 from tablut.indexing.tier_kernels import (
     SCRATCH,
     TierTables,
@@ -39,7 +40,6 @@ __all__ = [
     "STAMP",
     "Workspace",
     "close_column",
-    "flat_workspace",
     "is_alias",
     "new_workspace",
     "next_run",
@@ -85,8 +85,6 @@ class Workspace(NamedTuple):
         row that the move leads to.
     hop_number : ndarray of uint8
         At ``(man * C + target) * 128 + number`` the number there.
-    escapes : ndarray of int64, shape (2N,)
-        By line, the places on which the king has won.
     seen : ndarray of int64
         Entries already treated.
     traits : ndarray of uint8
@@ -119,7 +117,6 @@ class Workspace(NamedTuple):
     hop_stamp: NDArray[np.int64]
     hop_base: NDArray[np.int64]
     hop_number: NDArray[np.uint8]
-    escapes: NDArray[np.int64]
     seen: NDArray[np.int64]
     traits: NDArray[np.uint8]
     sharp: NDArray[np.int64]
@@ -134,11 +131,6 @@ class Workspace(NamedTuple):
 def new_workspace(variant: Variant, defenders: int, trails: int = 0) -> Workspace:
     """Return memory for one thread that works on tiers of at most so many defenders and so many trails."""
     size, cells = variant.size, variant.size**2
-    escapes = np.zeros(2 * size, dtype=np.int64)
-    for cell in variant.regions.escapes:
-        rank, file = divmod(cell, size)
-        escapes[rank] |= 1 << file
-        escapes[size + file] |= 1 << rank
     choices = comb(cells, max(min(trails, MARKED_TRAILS) - 1, 0))
     hops = (defenders + 1) * cells
     return Workspace(
@@ -153,12 +145,11 @@ def new_workspace(variant: Variant, defenders: int, trails: int = 0) -> Workspac
         white=np.zeros(ROOM, dtype=np.uint8),
         spare_black=np.zeros(2 * ROOM, dtype=np.uint8),
         spare_white=np.zeros(2 * ROOM, dtype=np.uint8),
-        board=np.zeros(2 * size + 4, dtype=np.uint32),
-        spare_board=np.zeros(2 * size + 4, dtype=np.uint32),
+        board=new_board(size),
+        spare_board=new_board(size),
         hop_stamp=np.zeros(hops, dtype=np.int64),
         hop_base=np.zeros(hops, dtype=np.int64),
         hop_number=np.zeros(hops * ROOM, dtype=np.uint8),
-        escapes=escapes,
         seen=np.zeros(4 * cells, dtype=np.int64),
         traits=np.zeros(ROOM, dtype=np.uint8),
         sharp=np.zeros(2 * ROOM, dtype=np.int64),
@@ -168,39 +159,6 @@ def new_workspace(variant: Variant, defenders: int, trails: int = 0) -> Workspac
         masks=np.zeros(4 * size * choices, dtype=np.uint16),
         marks=np.zeros(cells * choices, dtype=np.uint8),
         sample=np.zeros(1, dtype=np.uint16),
-    )
-
-
-@inlined
-def flat_workspace(w: Workspace) -> Workspace:
-    """Return the workspace with flat pointers for arrays, as every function here takes it."""
-    return Workspace(
-        pointer(w.head),
-        pointer(w.leads),
-        pointer(w.numbers),
-        pointer(w.others),
-        pointer(w.scratch),
-        pointer(w.spot),
-        pointer(w.number),
-        pointer(w.black),
-        pointer(w.white),
-        pointer(w.spare_black),
-        pointer(w.spare_white),
-        pointer(w.board),
-        pointer(w.spare_board),
-        pointer(w.hop_stamp),
-        pointer(w.hop_base),
-        pointer(w.hop_number),
-        pointer(w.escapes),
-        pointer(w.seen),
-        pointer(w.traits),
-        pointer(w.sharp),
-        pointer(w.quiet),
-        pointer(w.run),
-        pointer(w.lines),
-        pointer(w.masks),
-        pointer(w.marks),
-        pointer(w.sample),
     )
 
 
@@ -222,10 +180,10 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
     board = w.board
     for line in range(2 * t.size):
         board[line] = np.uint32(0)
-    board[2 * t.size] = np.uint32(king)
-    board[2 * t.size + 1] = np.uint32(side)
-    board[2 * t.size + 2] = np.uint32(x.attackers[tier])
-    board[2 * t.size + 3] = np.uint32(x.defenders[tier])
+    put_king(t, board, king)
+    put_side(t, board, side)
+    put_count(t, board, 1, x.attackers[tier])
+    put_count(t, board, 0, x.defenders[tier])
     toggle(t, board, king, 16)
     unrank_places(x.binomial, x.most, I64(x.combination[x.meta_at[tier] + row]), lead_men, x.cells, w.numbers)
     men = w.white if kind == 1 else w.black

@@ -5,23 +5,24 @@
 rules alone.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from retrograde.puzzles.puzzle_file import Puzzle
+    from retrograde.puzzles.solution import Limits, Solution
+    from retrograde.puzzles.solver import Solver, solve
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "Limits": "retrograde.puzzles.solution",
+            "Puzzle": "retrograde.puzzles.puzzle_file",
+            "Solution": "retrograde.puzzles.solution",
+            "Solver": "retrograde.puzzles.solver",
+            "solve": "retrograde.puzzles.solver",
+        },
+    )
 
 __all__ = ["Limits", "Puzzle", "Solution", "Solver", "solve"]
-
-_HOMES = {
-    "Limits": "retrograde.puzzles.solution",
-    "Puzzle": "retrograde.puzzles.puzzle_file",
-    "Solution": "retrograde.puzzles.solution",
-    "Solver": "retrograde.puzzles.solver",
-    "solve": "retrograde.puzzles.solver",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Lazy (PEP 562): naming the package must not load numba.
-    if name in _HOMES:
-        from importlib import import_module
-
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'retrograde.puzzles' has no attribute {name!r}")

@@ -7,7 +7,12 @@ within which it wins. That is the whole tree, because what the loser may do foll
 the rules; the checker (`retrograde.puzzles.checker`) regenerates it from them.
 
 The file is JSON lines: a header, then one array ``[position, plies, move]`` for each
-position, in ascending order of plies.
+position, in ascending order of plies. The header is the claim: under which game, from
+which position, with how many plies left, who wins within how many. docs/puzzles.md says
+what each of its fields means.
+
+A file names its game by a shipped name and `Variant.digest`, or under rules of one's own
+by the digest alone. It never names a path.
 """
 
 from __future__ import annotations
@@ -15,10 +20,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError
-from tablut.files import write_text
+from tablut.files import excerpt, write_text
+from tablut.variants import load_variant, shipped_name, variant_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,10 +38,71 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.variants import Variant
 
-__all__ = ["FORMAT", "VERSION", "Certificate", "build_certificate", "read_certificate", "rules_digest"]
+__all__ = [
+    "FORMAT",
+    "MOST_BYTES",
+    "MOST_PLIES",
+    "MOST_POSITIONS",
+    "VERSION",
+    "Certificate",
+    "build_certificate",
+    "game_of",
+    "read_certificate",
+    "rules_digest",
+]
 
 FORMAT: Final = "tablut-proof"
-VERSION: Final = 1
+VERSION: Final = 2
+MOST_POSITIONS: Final = 4_000_000
+"""Most positions of a strategy, written or read."""
+MOST_BYTES: Final = 512 << 20
+"""Most bytes of a file that is read."""
+MOST_PLIES: Final = 1000
+"""Most plies of a claim; no proof search looks further."""
+_LINE: Final = 512
+_AGAIN = "make it again with `tablut puzzle solve --save-proof`"
+
+_Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
+_Text = Annotated[str, Field(max_length=300)]
+
+
+class _Kind(BaseModel):
+    """What the first line of every version says."""
+
+    model_config = ConfigDict(strict=True)
+
+    format: Literal["tablut-proof"]
+    version: int
+
+
+class _Claim(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    format: Literal["tablut-proof"]
+    version: int
+    position: _Text
+    winner: Literal["white", "black"]
+    plies: _Plies
+    positions: Annotated[int, Field(ge=0, le=MOST_POSITIONS)]
+
+
+class _Claim1(_Claim):
+    """The header of version 1, which did not say how many plies are left."""
+
+    variant: _Text
+    rules: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Claim2(_Claim):
+    variant: _Text | None
+    game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    plies_left: Annotated[int, Field(ge=0, le=10**9)] | None
+
+
+_ENTRY: TypeAdapter[tuple[str, int, str]] = TypeAdapter(
+    tuple[_Text, Annotated[int, Field(ge=1, le=MOST_PLIES)], Annotated[str, Field(max_length=7)]],
+    config=ConfigDict(strict=True),
+)
 
 
 @dataclass(frozen=True)
@@ -41,46 +111,61 @@ class Certificate:
 
     Attributes
     ----------
-    variant : str
-        Name of the rule set.
-    rules : str
-        Its `rules_digest`.
+    variant : str or None
+        Name of the rule set if it ships; None under rules of one's own.
+    game : str
+        `Variant.digest` of the rule set; in version 1 its `rules_digest`.
     position : str
         One-line text of the root, the side to move included.
     winner : {'white', 'black'}
         Who wins.
     plies : int
         Within how many plies.
+    plies_left : int or None
+        Plies before the game is drawn; None if there is no such limit.
     strategy : dict
         By the text of a position with the winner to move: plies and move.
+    version : int
+        Format version of the file that it was read from.
     """
 
-    variant: str
-    rules: str
+    variant: str | None
+    game: str
     position: str
     winner: Literal["white", "black"]
     plies: int
+    plies_left: int | None
     strategy: dict[str, tuple[int, str]]
+    version: int = VERSION
 
-    def write(self, target: Path) -> None:
-        """Write the file, all of it or nothing."""
+    def text(self) -> str:
+        """Return the content of the file, in the newest format version."""
         header = {
             "format": FORMAT,
             "version": VERSION,
             "variant": self.variant,
-            "rules": self.rules,
+            "game": self.game,
             "position": self.position,
             "winner": self.winner,
             "plies": self.plies,
+            "plies_left": self.plies_left,
             "positions": len(self.strategy),
         }
         entries = sorted((plies, position, move) for position, (plies, move) in self.strategy.items())
         lines = [json.dumps(header), *(json.dumps([position, plies, move]) for plies, position, move in entries)]
-        write_text(target, "\n".join(lines) + "\n", hint="; choose another file with --save-proof")
+        return "\n".join(lines) + "\n"
+
+    def write(self, target: Path) -> None:
+        """Write the file, all of it or nothing."""
+        write_text(target, self.text(), hint="; choose another file with --save-proof")
+
+    def is_under(self, variant: Variant) -> bool:
+        """Return whether a rule set is the one that the proof was made under."""
+        return self.game == (variant.digest if self.version > 1 else rules_digest(variant))
 
 
 def rules_digest(variant: Variant) -> str:
-    """Return a digest of everything that a proof depends on: terrain and rule fields.
+    """Return the digest by which version 1 named its game: of terrain and rule fields, not of the start.
 
     Examples
     --------
@@ -92,7 +177,9 @@ def rules_digest(variant: Variant) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def build_certificate(engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int) -> Certificate:
+def build_certificate(
+    engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
+) -> Certificate:
     """Return the strategy behind a proof.
 
     Parameters
@@ -107,54 +194,83 @@ def build_certificate(engine: Engine, search: WinSearch, board: NDArray[Any], pl
         Within which the winner wins.
     most : int
         Most positions of a strategy.
+    plies_left : int, optional
+        Plies before the game is drawn; by default the variant's move limit.
 
     Raises
     ------
     TablutError
         If the strategy is larger, or the limits of the search run out.
     """
-    from tablut.notation import square_name
+    from tablut.position import Move, Position
     from tablut.rules.outcome import OUTCOMES
 
-    size = engine.variant.size
+    variant, size = engine.variant, engine.variant.size
     winner: Literal["white", "black"] = "white" if search.prover == 0 else "black"
-    strategy: dict[str, tuple[int, str]] = {}
-
-    def prove(position: NDArray[Any], within: int) -> None:
-        if not search.within(position, within):
-            raise TablutError(f"proof of '{text(position)}': the limits ran out; raise --nodes or --seconds")
+    # By the text of a position: plies and move, as the engine writes it.
+    found: dict[str, tuple[int, int]] = {}
 
     def text(position: NDArray[Any]) -> str:
-        from tablut.position import Position
-
         cells, side = engine.cells(position)
         return str(Position(cells, side))  # type: ignore[arg-type]
+
+    def is_winners(position: NDArray[Any]) -> bool:
+        return int(head(position)[SIDE_AT]) == search.prover
+
+    def after(position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
+        """Return the positions that the loser's moves lead to, after the winner's move if it is the winner's turn."""
+        if code is not None:
+            position = position.copy()
+            _, outcome = engine.make(position, code)
+            if outcome:
+                return []
+        children = engine.expand(engine.words(position))
+        decided = [OUTCOMES[number] for number in children.outcomes.tolist()]
+        assert all(outcome is None or outcome.winner == winner for outcome in decided), text(position)
+        return [child for child, end in zip(engine.boards(children.words), decided, strict=True) if end is None]
 
     # Positions to be covered, each with the plies that are left.
     waiting = [(board, plies)]
     while waiting:
         position, left = waiting.pop()
-        if int(position[2 * size + 1]) == search.prover:
+        code = None
+        if is_winners(position):
             name = text(position)
-            if name in strategy and strategy[name][0] <= left:
+            if name in found and found[name][0] <= left:
                 continue
-            prove(position, left)
-            left, code = search.distance, search.move
-            if len(strategy) >= most:
+            if not search.within(position, left):
+                raise TablutError(f"proof of '{name}': the limits ran out; raise --nodes or --seconds")
+            if len(found) >= most and name not in found:
                 raise TablutError(f"proof of '{text(board)}': has over {most:,} positions; raise --proof-positions")
-            strategy[name] = left, f"{square_name(code & 127, size)}-{square_name(code >> 7, size)}"
-            position = position.copy()
-            _, outcome = engine.make(position, code)
-            if outcome:
-                continue
+            left, code = search.distance, search.move
+            found[name] = left, code
             left -= 1
-        children = engine.expand(engine.words(position))
-        decided = [OUTCOMES[number] for number in children.outcomes.tolist()]
-        assert all(outcome is None or outcome.winner == winner for outcome in decided), text(position)
-        for child, outcome in zip(engine.boards(children.words), decided, strict=True):
-            if outcome is None:
-                waiting.append((child, left - 1))
-    return Certificate(engine.variant.name, rules_digest(engine.variant), text(board), winner, plies, strategy)
+        waiting += [(child, left - 1) for child in after(position, code)]
+
+    # Where a faster move was found for a position, what only the slower one led to is not needed any more.
+    strategy: dict[str, tuple[int, str]] = {}
+    uncovered = [board]
+    while uncovered:
+        position, code = uncovered.pop(), None
+        if is_winners(position):
+            name = text(position)
+            if name in strategy:
+                continue
+            left, code = found[name]
+            strategy[name] = left, str(Move.from_code(code, size))
+        uncovered += after(position, code)
+    return Certificate(
+        variant=shipped_name(variant),
+        game=variant.digest,
+        position=text(board),
+        winner=winner,
+        plies=plies,
+        plies_left=variant.rules.move_limit if plies_left is None else plies_left,
+        strategy=strategy,
+    )
+
+
+# -- reading ---------------------------------------------------------------------------
 
 
 def read_certificate(name: str, content: str) -> Certificate:
@@ -172,35 +288,114 @@ def read_certificate(name: str, content: str) -> Certificate:
     InputError
         Naming file and line, if it is no proof, damaged or of another format version.
     """
-    lines = content.splitlines()
-    header = _parsed(name, 1, lines[0] if lines else "")
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise InputError(f"proof {name!r}: is no file that --save-proof wrote")
-    if header.get("version") != VERSION:
-        raise InputError(f"proof {name!r}: has format version {header.get('version')}; this program reads {VERSION}")
-    expected = {"variant": str, "rules": str, "position": str, "winner": str, "plies": int, "positions": int}
-    for key, kind in expected.items():
-        if not isinstance(header.get(key), kind):
-            raise InputError(f"proof {name!r}, line 1: lacks {key!r}")
-    if header["winner"] not in ("white", "black"):
-        raise InputError(f"proof {name!r}, line 1: the winner is white or black, not {header['winner']!r}")
-    if len(lines) - 1 != header["positions"]:
-        raise InputError(f"proof {name!r}: has {len(lines) - 1} positions, its header says {header['positions']}")
-    strategy = {}
-    for number, line in enumerate(lines[1:], 2):
-        entry = _parsed(name, number, line)
-        match entry:
-            case [str(position), int(plies), str(move)] if plies > 0:
-                strategy[position] = plies, move
-            case _:
-                raise InputError(f"proof {name!r}, line {number}: expected [position, plies, move]")
+    what = f"proof {excerpt(name)}"
+    if not content.strip():
+        raise InputError(f"{what}: is empty; there is nothing to check")
+    count = content.count("\n")
+    if count > MOST_POSITIONS + 1:
+        raise InputError(f"{what}: has {count:,} lines; a proof has {MOST_POSITIONS + 1:,} at most")
+    first, *lines = content.removesuffix("\n").split("\n")
+    claim = _claim(what, first)
+    if len(lines) != claim.positions:
+        raise InputError(f"{what}: has {len(lines):,} positions, its header says {claim.positions:,}")
+    strategy: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(lines, 2):
+        try:
+            position, plies, move = _ENTRY.validate_json(_bounded(line))
+        except ValueError as error:
+            raise InputError(f"{what}, line {number}: expected [position, plies, move]; {_problem(error)}") from error
+        if position in strategy:
+            raise InputError(f"{what}, line {number}: the position {excerpt(position)} occurs twice")
+        strategy[position] = plies, move
+    old = isinstance(claim, _Claim1)
     return Certificate(
-        header["variant"], header["rules"], header["position"], header["winner"], header["plies"], strategy
+        variant=claim.variant,
+        game=claim.rules if isinstance(claim, _Claim1) else claim.game,
+        position=claim.position,
+        winner=claim.winner,
+        plies=claim.plies,
+        plies_left=None if isinstance(claim, _Claim1) else claim.plies_left,
+        strategy=strategy,
+        version=1 if old else VERSION,
     )
 
 
-def _parsed(name: str, number: int, line: str) -> Any:
+def game_of(name: str, proof: Certificate, given: Variant | None = None) -> Variant:
+    """Return the rule set of a certificate: the one that ships under its name, or the one that is given.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for messages.
+    proof : Certificate
+        What the file holds.
+    given : Variant, optional
+        What ``--variant`` names.
+
+    Raises
+    ------
+    InputError
+        If the file names no rule set that ships and none is given, if its digest is that of
+        other rules, or if it does not say how many plies are left under a move limit.
+    """
+    what = f"proof {excerpt(name)}"
+    ships = proof.variant in variant_names()
+    if proof.variant is not None and not ships and proof.version > 1:
+        raise InputError(f"{what}: names the rule set {excerpt(proof.variant)}, which does not ship")
+    if given is None and not ships:
+        raise InputError(f"{what}: was made under rules that do not ship; name their file with --variant")
+    named = load_variant(proof.variant) if ships and proof.variant is not None else None
+    # A file of version 1 may have been made under a user's file that had the name of a shipped rule set.
+    if named is not None and not proof.is_under(named) and (proof.version > 1 or given is None):
+        raise InputError(f"{what}: was made under other rules than {named.name}, which it names; {_AGAIN}")
+    rules = given or named
+    assert rules is not None
+    if not proof.is_under(rules):
+        says = f"it names {named.name}" if named is not None else "name them with --variant"
+        raise InputError(f"{what}: was made under other rules than {excerpt(rules.name)}; {says}")
+    limit = rules.rules.move_limit
+    if limit is not None and proof.plies_left is None:
+        version = f"has format version {proof.version}, and " if proof.version < VERSION else ""
+        raise InputError(
+            f"{what}: {version}does not say how many plies are left of the {limit} of a game of {rules.name}; {_AGAIN}"
+        )
+    if limit is not None and proof.plies_left is not None and proof.plies_left > limit:
+        raise InputError(f"{what}: {proof.plies_left} plies are left, but a game of {rules.name} has {limit} at most")
+    return rules
+
+
+def _claim(what: str, line: str) -> _Claim1 | _Claim2:
+    """Return the header of a file."""
     try:
-        return json.loads(line)
+        version = _Kind.model_validate_json(_bounded(line)).version
     except ValueError as error:
-        raise InputError(f"proof {name!r}, line {number}: is damaged, not JSON") from error
+        raise InputError(f"{what}: is no file that --save-proof wrote; line 1: {_problem(error)}") from error
+    if version not in (1, VERSION):
+        raise InputError(f"{what}: has format version {version}; this program reads 1 and {VERSION}")
+    try:
+        return _Claim1.model_validate_json(line) if version == 1 else _Claim2.model_validate_json(line)
+    except ValidationError as error:
+        raise InputError(f"{what}, line 1: {_problem(error)}; {_AGAIN}") from error
+
+
+def _bounded(line: str) -> str:
+    if len(line) > _LINE:
+        raise ValueError(f"it has {len(line):,} characters, and {_LINE} are the most")
+    return line
+
+
+def _problem(error: ValueError) -> str:
+    """Return the first thing that is wrong, in a few words."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    match first["type"]:
+        case "missing":
+            return f"lacks {field!r}"
+        case "extra_forbidden":
+            return f"{excerpt(field)} is no field of a proof"
+        case "json_invalid":
+            return "is damaged, not JSON"
+    message = first["msg"][:1].lower() + first["msg"][1:]
+    return f"{field!r}: {message}" if field else message

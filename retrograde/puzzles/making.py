@@ -7,6 +7,7 @@ from one seed, and limits count nodes, so the same call makes the same puzzles.
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +25,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.variants import as_variant, shipped_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from retrograde.puzzles.solution import Solution
     from tablut.indexing import Tier
     from tablut.position import Position, Side
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
-__all__ = ["Made", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of"]
+__all__ = ["Made", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of", "stem"]
 
 _OPENING = 8
 """Plies of a game of which no puzzle is made."""
@@ -59,7 +61,7 @@ class Made(NamedTuple):
 
 
 def from_self_play(
-    variant: Variant,
+    variant: VariantLike,
     *,
     count: int,
     seed: int,
@@ -68,13 +70,13 @@ def from_self_play(
     games: int,
     winner: str | None = None,
     deepen: int = 0,
-    tell: Callable[[int], None] | None = None,
+    tell: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return puzzles from self-play, at most one a game: the one that takes longest.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     count : int
         How many to make.
@@ -91,8 +93,9 @@ def from_self_play(
     deepen : int
         How often to try to put two plies in front of a puzzle (`retrograde.puzzles.backwards`).
     tell : callable, optional
-        Is told after each game how many puzzles there are.
+        Is told after each game what there is so far.
     """
+    variant = as_variant(variant)
     solver = Solver(variant, limits)
     engine = engine_for(variant)
     known: set[Board] = set()
@@ -130,16 +133,15 @@ def from_self_play(
             canonical = Board(variant, best.position).canonical()
             if canonical not in known:
                 known.add(canonical)
-                puzzles.append(puzzle_of(variant, best, f"{variant.name}-{seed}-{number}", source))
-        if tell is not None:
-            tell(len(puzzles))
+                puzzles.append(puzzle_of(variant, best, f"{stem(variant)}-{seed}-{number}", source))
+        tell(Made(puzzles.copy(), examined))
         if len(puzzles) == count:
             break
     return Made(puzzles, examined)
 
 
 def from_placements(
-    variant: Variant,
+    variant: VariantLike,
     *,
     count: int,
     seed: int,
@@ -148,12 +150,14 @@ def from_placements(
     samples: int,
     men: int,
     winner: str | None = None,
+    tell: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return puzzles among random placements of few men, in the order in which they are found.
 
     Parameters are those of `from_self_play`; ``samples`` placements are looked at, with at
     most ``men`` pieces, the king counted, and at least one attacker more than defenders.
     """
+    variant = as_variant(variant)
     engine = engine_for(variant)
     solver = Solver(variant, limits)
     tiers = [
@@ -180,8 +184,9 @@ def from_placements(
             canonical = Board(variant, position).canonical()
             if is_puzzle(solution, plies) and canonical not in known:
                 known.add(canonical)
-                name = f"{variant.name}-{seed}-p{len(puzzles)}"
+                name = f"{stem(variant)}-{seed}-p{len(puzzles)}"
                 puzzles.append(puzzle_of(variant, solution, name, f"placements of {men} men, seed {seed}"))
+        tell(Made(puzzles.copy(), examined))
     return Made(puzzles, examined)
 
 
@@ -232,15 +237,31 @@ def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
     )
 
 
+def stem(variant: Variant) -> str:
+    """Return what ids of a variant's puzzles begin with: its name, if that fits into a line of tags.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from tablut.variants import load_variant
+    >>> ashton = load_variant("ashton")
+    >>> stem(ashton), stem(replace(ashton, name="mine; x=[/b]"))
+    ('ashton', 'own')
+    """
+    return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
+
+
 def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
     """Return the puzzle of a solved position, graded."""
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
+    shipped = shipped_name(variant)
     return Puzzle(
         position=solution.position,
-        variant=variant.name,
+        variant=shipped or variant.name,
         stipulation=Stipulation(solution.winner, solution.dtm),
         id=name,
         first=solution.winning_moves,
         tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source},
+        game="" if shipped else variant.digest,
     )

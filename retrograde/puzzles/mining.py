@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.puzzles.making import Made, fit, is_puzzle, puzzle_of
+from retrograde.puzzles.making import Made, fit, is_puzzle, puzzle_of, stem
 from retrograde.puzzles.solver import Solver
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -23,6 +23,7 @@ from tablut.indexing.tier_kernels import TierTables, tier_tables, unrank_entries
 from tablut.position import Position
 from tablut.prober import MISSING
 from tablut.rules.outcome import OUTCOMES
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from retrograde.puzzles.solution import Limits
     from tablut.engine import Engine
     from tablut.prober import Prober
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["from_tablebase"]
 
@@ -140,7 +141,7 @@ def _best(one: _Found, other: _Found, most: int) -> _Found:
 
 
 def from_tablebase(
-    variant: Variant,
+    variant: VariantLike,
     prober: Prober,
     *,
     count: int,
@@ -151,12 +152,13 @@ def from_tablebase(
     winner: str | None = None,
     begin: Callable[[int], None] = lambda _: None,
     tell: Callable[[int], None] = lambda _: None,
+    keep: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return the deepest puzzles of the material that a tablebase covers.
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     prober : Prober
         The tablebase.
@@ -174,12 +176,15 @@ def from_tablebase(
         Only puzzles that this side wins.
     begin, tell : callable
         Told how many positions will be looked at, and then again and again how many more have been.
+    keep : callable
+        Is told after each puzzle what there is so far.
 
     Raises
     ------
     InputError
         If the tablebase covers nothing of the variant.
     """
+    variant = as_variant(variant)
     engine = engine_for(variant)
     materials = [
         (tier.attackers, tier.defenders)
@@ -195,7 +200,10 @@ def from_tablebase(
     while True:
         begin(mine.size())
         found = mine.dig(pool, tell)
-        puzzles = list(_puzzles(variant, solver, found, count, seed, plies))
+        puzzles: list[Puzzle] = []
+        for puzzle in _puzzles(variant, solver, found, count, seed, plies):
+            puzzles.append(puzzle)
+            keep(Made(puzzles.copy(), mine.size()))
         # A full pool may have crowded out what would have been fit.
         if len(puzzles) == count or len(found.values) < pool:
             return Made(puzzles, mine.size())
@@ -219,5 +227,5 @@ def _puzzles(
             continue
         solution = solver.solve(position)
         if is_puzzle(solution, plies):
-            yield make(solution, name=f"{variant.name}-{seed}-t{len(known)}")
+            yield make(solution, name=f"{stem(variant)}-{seed}-t{len(known)}")
             known.add(canonical)

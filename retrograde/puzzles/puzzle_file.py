@@ -4,49 +4,48 @@ A line is the one-line text of a position, then tags, each after a semicolon::
 
     7/7/2bb3/b2Kw1w/6w/7/1b1b3 w; id=b-07; variant=brandubh; stipulation=white wins in 7; first=e4-e1
 
-A value may contain spaces, not semicolons. Tags that the program does not know are
-kept. Empty lines and lines that begin with ``#`` are comments.
+A value may contain spaces, not semicolons. Empty lines and lines that begin with ``#``
+are comments.
 
-Known tags: ``id``, ``variant`` (a name or a path), ``stipulation``, ``first`` (all first
-moves that attain the distance, separated by spaces), ``grade`` (1 to 5), ``source``.
+Tags: ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, under rules of one's
+own), ``stipulation``, ``first`` (all first moves that attain the distance, separated by
+spaces), ``grade`` (1 to 5), ``tempting``, ``source``, ``pattern``, and any that begins with ``x-``,
+which is kept. Another one is refused: a slip of the pen must not pass for a puzzle that
+claims nothing.
 Stipulations: ``white wins in N``, ``black wins in N`` (N plies, the shortest),
 ``white wins``, ``black wins``, ``draw``.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, field
-from importlib import resources
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.position import Move, Position
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from retrograde.puzzles.solution import Solution
 
-__all__ = [
-    "COLLECTION",
-    "Puzzle",
-    "Stipulation",
-    "collection_names",
-    "format_puzzles",
-    "judge",
-    "parse_puzzles",
-    "read_puzzle_text",
-]
+__all__ = ["MOST_BYTES", "Puzzle", "Stipulation", "format_puzzles", "judge", "parse_puzzles", "rules_of"]
 
-COLLECTION = "collection"
-"""The name of all puzzles that ship, taken together."""
-
-_STIPULATION = re.compile(r"(?:(white|black) wins(?: in ([1-9]\d*))?|draw)")
+MOST_BYTES: Final = 16 << 20
+"""Most bytes of a puzzle file that is read."""
+_LINE: Final = 4096
+_POSITION: Final = 500
+_STIPULATION = re.compile(r"(?:(white|black) wins(?: in ([1-9][0-9]{0,3}))?|draw)")
 _TAG = re.compile(r"([a-z][a-z0-9_-]*)=(.*)")
-_OWN = ("id", "variant", "stipulation", "first")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DEFAULT = "ashton"
+_OWN = ("id", "variant", "game", "stipulation", "first")
+_KNOWN = (*_OWN, "grade", "tempting", "source", "pattern")
+_USERS = "x-"
 
 
 class Stipulation(NamedTuple):
@@ -79,7 +78,7 @@ class Stipulation(NamedTuple):
         """
         found = _STIPULATION.fullmatch(text)
         if found is None:
-            raise InputError(f"stipulation {text!r}: expected 'white wins in 5', 'black wins' or 'draw'")
+            raise InputError(f"stipulation {excerpt(text)}: expected 'white wins in 5', 'black wins' or 'draw'")
         if found[1] is None:
             return cls(None)
         return cls("white" if found[1] == "white" else "black", int(found[2]) if found[2] else None)
@@ -99,7 +98,7 @@ class Puzzle:
     position : Position
         The position.
     variant : str
-        Name or path of its rule set.
+        Name of its rule set, or the path that the reader was given.
     stipulation : Stipulation or None
         None if the puzzle only asks.
     id : str
@@ -108,6 +107,8 @@ class Puzzle:
         All first moves that attain the distance, as claimed; None if nothing is claimed.
     tags : mapping of str to str
         All other tags.
+    game : str
+        Under rules that do not ship, their `Variant.digest`; else empty.
     """
 
     position: Position
@@ -116,9 +117,11 @@ class Puzzle:
     id: str = ""
     first: tuple[Move, ...] | None = None
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    game: str = ""
 
     def __str__(self) -> str:
-        parts = {"id": self.id, "variant": self.variant}
+        # A path would mean nothing to others, so a line never holds one.
+        parts = {"id": self.id} | ({"game": self.game} if self.game else {"variant": self.variant})
         if self.stipulation is not None:
             parts["stipulation"] = str(self.stipulation)
         if self.first is not None:
@@ -127,7 +130,7 @@ class Puzzle:
         return str(self.position) + "".join(f"; {name}={value}" for name, value in parts.items() if value)
 
 
-def parse_puzzles(name: str, text: str, variant: str = "ashton") -> list[Puzzle]:
+def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzzle]:
     """Return the puzzles of a file's content.
 
     Parameters
@@ -136,18 +139,19 @@ def parse_puzzles(name: str, text: str, variant: str = "ashton") -> list[Puzzle]
         Of the file, for messages.
     text : str
         Its content.
-    variant : str
-        Rule set of the lines that name none.
+    variant : str, optional
+        Name or path of a rule set: that of the lines that name none. Lines that name
+        another are refused. Without it, lines that name none are of ``ashton``.
 
     Returns
     -------
     list of Puzzle
-        In order; a puzzle without an id gets its line number.
+        In order; a puzzle without an id gets its line number. At least one.
 
     Raises
     ------
     InputError
-        Naming file and line, if a line is no puzzle or an id occurs twice.
+        Naming file and line, if a line is no puzzle, an id occurs twice, or there is no line.
 
     Examples
     --------
@@ -155,42 +159,92 @@ def parse_puzzles(name: str, text: str, variant: str = "ashton") -> list[Puzzle]
     >>> puzzle.stipulation, puzzle.id
     (Stipulation(winner='white', plies=3), '1')
     """
+    given = None if variant is None else load_variant(variant)
     found: dict[str, Puzzle] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        where = f"puzzle file {excerpt(name)}, line {number}"
         try:
-            puzzle = _parse(line, str(number), variant)
+            puzzle = _parse(line, str(number), variant, given)
         except InputError as error:
-            raise InputError(f"puzzle file {name!r}, line {number}: {error}") from error
+            raise InputError(f"{where}: {error}") from error
         if puzzle.id in found:
-            raise InputError(f"puzzle file {name!r}, line {number}: the id {puzzle.id!r} occurs twice")
+            raise InputError(f"{where}: the id {excerpt(puzzle.id)} occurs twice")
         found[puzzle.id] = puzzle
+    if not found:
+        raise InputError(f"puzzle file {excerpt(name)}: holds no puzzle; there is nothing to check")
     return list(found.values())
 
 
-def _parse(line: str, number: str, variant: str) -> Puzzle:
+def rules_of(puzzle: Puzzle) -> Variant:
+    """Return the rule set of a puzzle."""
+    return load_variant(puzzle.variant)
+
+
+def _parse(line: str, number: str, variant: str | None, given: Variant | None) -> Puzzle:
+    if len(line) > _LINE:
+        raise InputError(f"has {len(line):,} characters; a puzzle has {_LINE:,} at most")
     text, *entries = (part.strip() for part in line.split(";"))
     tags: dict[str, str] = {}
     for entry in entries:
         tag = _TAG.fullmatch(entry)
         if tag is None:
-            raise InputError(f"tag {entry!r}: expected name=value, such as id=7 or stipulation=white wins in 5")
+            raise InputError(f"tag {excerpt(entry)}: expected name=value, such as id=7 or stipulation=white wins in 5")
+        if not tag[2].strip():
+            raise InputError(f"tag {excerpt(tag[1])}: has no value; leave it out")
         if tag[1] in tags:
-            raise InputError(f"tag {tag[1]!r}: occurs twice")
+            raise InputError(f"tag {excerpt(tag[1])}: occurs twice")
+        if tag[1] not in _KNOWN and not tag[1].startswith(_USERS):
+            close = difflib.get_close_matches(tag[1], _KNOWN, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise InputError(
+                f"tag {excerpt(tag[1])}: is none of puzzle files; {hint}(tags of your own begin with {_USERS!r})"
+            )
         tags[tag[1]] = tag[2].strip()
-    rules = load_variant(tags.get("variant", variant))
+    if len(text) > _POSITION:
+        raise InputError(f"position {excerpt(text)}: has more than {_POSITION} characters")
+    named, rules = _rules(tags, variant, given)
     first = None
     if "first" in tags:
-        first = tuple(Move.parse(move, rules.size) for move in tags["first"].split())
+        moves = tags["first"].split()
+        if any(len(move) > len("k10-k11") for move in moves):
+            raise InputError(f"tag 'first': expected moves such as e4-e7, not {excerpt(tags['first'])}")
+        first = tuple(Move.parse(move, rules.size) for move in moves)
     return Puzzle(
         position=Position.parse(text, rules.size),
-        variant=tags.get("variant", variant),
+        variant=named,
         stipulation=Stipulation.parse(tags["stipulation"]) if "stipulation" in tags else None,
         id=tags.get("id", number),
         first=first,
         tags={name: value for name, value in tags.items() if name not in _OWN},
+        game=tags.get("game", ""),
     )
+
+
+def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) -> tuple[str, Variant]:
+    """Return name and rule set of a line: what it says, held against what the reader was given."""
+    if "variant" in tags and "game" in tags:
+        raise InputError("has both 'variant' and 'game'; a shipped rule set has a name, rules of one's own a digest")
+    if "game" in tags:
+        if _DIGEST.fullmatch(tags["game"]) is None:
+            raise InputError(f"tag 'game': expected 64 hexadecimal digits, not {excerpt(tags['game'])}")
+        if variant is None or given is None:
+            raise InputError("is under rules that do not ship; name their file with --variant")
+        if given.digest != tags["game"]:
+            raise InputError(f"is under other rules than {excerpt(given.name)}; name their file with --variant")
+        return variant, given
+    if "variant" not in tags and variant is not None and given is not None:
+        return variant, given
+    name = tags.get("variant", _DEFAULT).lower()
+    if name not in variant_names():
+        close = difflib.get_close_matches(name, variant_names(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "`tablut variants` lists them"
+        raise InputError(f"tag 'variant': {excerpt(tags['variant'])} is no rule set that ships; {hint}")
+    rules = load_variant(name)
+    if given is not None and not given.same_game(rules):
+        raise InputError(f"is under the rules of {name}, --variant names {excerpt(given.name)}; leave it out")
+    return name, rules
 
 
 def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
@@ -256,46 +310,3 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
     within = bounds.win_within
     sooner = within is not None and within < stipulation.plies
     return "refuted" if sooner or bounds.no_win_within >= stipulation.plies else "unknown"
-
-
-def collection_names() -> list[str]:
-    """Return the names of the puzzle files that ship.
-
-    Examples
-    --------
-    >>> collection_names()
-    ['ashton', 'brandubh', 'endings', 'mcgill', 'patterns']
-    """
-    folder = resources.files("retrograde.puzzles") / "data"
-    return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
-
-
-def read_puzzle_text(source: str) -> str:
-    """Return the content of a puzzle file.
-
-    Parameters
-    ----------
-    source : str
-        A file; else the name of one that ships, or ``collection`` for all of them.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it cannot be read as text.
-    """
-    folder = resources.files("retrograde.puzzles") / "data"
-    if not Path(source).is_file():
-        names = collection_names()
-        if source == COLLECTION:
-            return "".join((folder / f"{name}.txt").read_text(encoding="utf-8") for name in names)
-        if source in names:
-            return (folder / f"{source}.txt").read_text(encoding="utf-8")
-        if not Path(source).exists():
-            shipped = ", ".join([COLLECTION, *names])
-            raise InputError(f"puzzle file {source!r}: no such file; these ship: {shipped}")
-    try:
-        return Path(source).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"puzzle file {source!r}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"puzzle file {source!r}: not a UTF-8 text file") from error

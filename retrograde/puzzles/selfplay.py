@@ -15,6 +15,7 @@ import numpy as np
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.engine import engine_for
+from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, head
 from tablut.position import Position
 from tablut.rules.outcome import OUTCOMES
 
@@ -102,8 +103,7 @@ def _choose(
     rng: np.random.Generator,
 ) -> NDArray[np.uint32] | None:
     """Return the position after a player's move; None if the game ends."""
-    size = engine.variant.size
-    mover = int(board[2 * size + 1])
+    mover = int(head(board)[SIDE_AT])
     children = engine.expand(engine.words(board))
     if not len(children.words) or any(
         outcome is not None and outcome.winner == ("white", "black")[mover]
@@ -113,10 +113,11 @@ def _choose(
     boards = engine.boards(children.words[children.outcomes == 0])
     if not len(boards):
         return None
-    captures = boards[:, 2 * size + 2 : 2 * size + 4].sum(axis=1) < board[2 * size + 2 : 2 * size + 4].sum()
+    soldiers = [ATTACKERS_AT, DEFENDERS_AT]
+    captures = head(boards)[:, soldiers].sum(axis=1) < head(board)[soldiers].sum()
     order = rng.permutation(len(boards))
     if mover == 0 and rng.random() < style.roam:
-        king = boards[:, 2 * size] != board[2 * size]
+        king = head(boards)[:, KING_AT] != head(board)[KING_AT]
         order = np.concatenate([order[king[order]], order[~king[order]]])
     if rng.random() < style.greed:
         order = np.concatenate([order[captures[order]], order[~captures[order]]])

@@ -87,7 +87,7 @@ class Solution:
     nodes : int
         Moves made on the board by the search.
     seconds : float
-        Wall time.
+        Wall time, compiling left out.
     source : {'search', 'tablebase', 'exhaustion', 'rules'}
         What proved it; ``rules``: the side to move has no move.
     reason : str

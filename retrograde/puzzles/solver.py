@@ -8,7 +8,7 @@ ends the search for the other side.
 
 A draw is proved by a tablebase, by a list of everything reachable
 (`retrograde.puzzles.exhaustion`), or by the move limit of the variant: when neither
-side wins within the plies that are left.
+side wins within the plies that are left. (It is ``unresolved`` where repetition loses.)
 
 Values are those of a position without history, as the first of its game. Where
 repetition is a draw or no rule, that is the value. Where it loses for the mover,
@@ -24,28 +24,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from retrograde.puzzles.exhaustion import may_be_listed, reachable_values
+from retrograde.puzzles.exhaustion import may_be_listed, reachable_values, unforced
 from retrograde.puzzles.search.proof_numbers import MOST_PLIES
 from retrograde.puzzles.solution import Bounds, Limits, Solution, Source
 from retrograde.puzzles.values import first_moves, known_line, known_value
 from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
+from tablut.formats.reading import as_position
 from tablut.position import Move
 from tablut.prober import Verdict
 from tablut.rules.outcome import OUTCOMES
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine import Engine
+    from tablut.formats.reading import PositionLike
     from tablut.position import Position
     from tablut.prober import Prober
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
-__all__ = ["Solver", "solve"]
+__all__ = ["Solver", "is_lost_at_once", "solve"]
 
 _LIST_AFTER = 100_000
 """Moves after which, without an answer, everything reachable is listed."""
@@ -98,18 +102,24 @@ class Solver:
     ('proved', 'loss', 6, 'white')
     """
 
-    def __init__(self, variant: Variant, limits: Limits | None = None, prober: Prober | None = None) -> None:
+    def __init__(self, variant: VariantLike, limits: Limits | None = None, prober: Prober | None = None) -> None:
+        variant = as_variant(variant)
         self.variant = variant
         self.limits = limits or Limits()
         self.prober = prober
         self._engine: Engine = engine_for(variant)
+        self._question: _Question | None = None
 
-    def solve(self, position: Position, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
+    def so_far(self, reason: str = "interrupted") -> Solution | None:
+        """Return what is proved of the position that another thread is solving; None if it has not begun."""
+        return None if self._question is None else self._question.unknown(reason)
+
+    def solve(self, position: PositionLike, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
         """Return the solution of a position.
 
         Parameters
         ----------
-        position : Position
+        position : Position, Board or str
             On a board of the variant's size.
         plies_left : int, optional
             Plies before the game is drawn; by default the variant's move limit.
@@ -119,16 +129,41 @@ class Solver:
         Raises
         ------
         InputError
-            If the position cannot be played on, or the game is over.
+            If the position cannot be played on, the game is over, or more plies are left than a game has.
         """
-        board = Board(self.variant, position)
-        outcome = board.outcome()
-        if outcome is not None and not (
-            outcome.termination == "no_moves" and self.variant.rules.no_moves == "side_to_move_loses"
-        ):
-            raise InputError(f"position '{position}': the game is over, {outcome.winner or 'nobody'} has won")
-        limit = self.variant.rules.move_limit if plies_left is None else plies_left
-        return _Question(self, position, limit, all_wins, stuck=outcome is not None).answer()
+        self._question = None
+        asked = as_position(position, self.variant)
+        stuck = is_lost_at_once(self.variant, asked)
+        most = self.variant.rules.move_limit
+        if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
+            raise InputError(f"{plies_left} plies left: a game of {self.variant.name} has {most} at most")
+        limit = most if plies_left is None else plies_left
+        self._question = _Question(self, asked, limit, all_wins, stuck)
+        return self._question.answer()
+
+
+def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
+    """Return whether the side to move has no move, and thereby lost.
+
+    Raises
+    ------
+    InputError
+        If the position cannot be played on, or the game is over.
+
+    Examples
+    --------
+    >>> from tablut.position import Position
+    >>> from tablut.variants import load_variant
+    >>> is_lost_at_once(load_variant("ashton-5-4v0"), Position.parse("5/2b2/1bKb1/2b2/5 w", 5))
+    True
+    """
+    board = Board(variant, position)
+    outcome = board.outcome()
+    if outcome is None:
+        return False
+    if outcome.termination == "no_moves" and board.variant.rules.no_moves == "side_to_move_loses":
+        return True
+    raise InputError(f"position '{board.position}': the game is over, {outcome.winner or 'nobody'} has won")
 
 
 class _Question:
@@ -170,7 +205,7 @@ class _Question:
         if verdict is None or moves is None:
             return None
         if verdict.dtm is not None and self.limit is not None and verdict.dtm > self.limit:
-            verdict = Verdict("draw", None)
+            verdict = Verdict(unforced(self.variant), None)
         attaining = [known.move for known in moves if verdict.dtm is not None and known.verdict == verdict]
         later = [
             known.move
@@ -191,20 +226,23 @@ class _Question:
                 return self._won(winner)
             if all(side.exhausted for side in self.sides.values()):
                 if self.limit is not None and self.limit <= MOST_PLIES:
-                    return self._solution("proved", Verdict("draw", None))
-                return self._unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
-            if not listed and self.budget.nodes > _LIST_AFTER:
+                    return self._solution("proved", Verdict(unforced(self.variant), None))
+                if listed:
+                    return self.unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
+            if not listed and (self.budget.nodes > _LIST_AFTER or all(side.exhausted for side in self.sides.values())):
                 listed = True
                 values = reachable_values(self.variant, self.words, self.limits.positions)
                 known = None if values is None else self._from_values(values, "exhaustion")
                 if known is not None:
                     return known
+                continue
             if not self._step():
-                return self._unknown("the limits ran out")
+                return self.unknown("the limits ran out")
 
-    def _unknown(self, reason: str) -> Solution:
+    def unknown(self, reason: str) -> Solution:
         """Return what is proved when the distance is not: perhaps who wins, and both sides' bounds."""
-        winner = next((number for number, side in self.sides.items() if side.win_within is not None), None)
+        sides = list(self.sides.items())
+        winner = next((number for number, side in sides if side.win_within is not None), None)
         verdict = None if winner is None else Verdict("win" if winner == self.mover else "loss", None)
         return self._solution("unknown", verdict, reason=reason)
 
@@ -267,10 +305,10 @@ class _Question:
         for code, child, number in zip(children.moves.tolist(), boards, children.outcomes.tolist(), strict=True):
             outcome = OUTCOMES[number]
             winner = None if outcome is None else int(outcome.winner == "black")
-            mover = int(child[2 * self.variant.size + 1])
+            mover = int(head(child)[SIDE_AT])
             if winner is None and self.engine.count_moves(child, mover) == 0:
                 winner = mover ^ 1
-            found.append((Move(code & 127, code >> 7, self.variant.size), child, winner))
+            found.append((Move.from_code(code, self.variant.size), child, winner))
         return found
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
@@ -361,8 +399,8 @@ class _Question:
             elif dtm is not None:
                 bounds[name] = Bounds(dtm, dtm - 1)
             else:
-                assert side is not None, "only a search ends without an answer"
-                bounds[name] = Bounds(side.win_within, side.no_win_within)
+                # Interrupted before the search began, nothing is known.
+                bounds[name] = Bounds() if side is None else Bounds(side.win_within, side.no_win_within)
         return Solution(
             variant=self.variant,
             position=self.position,
@@ -382,8 +420,8 @@ class _Question:
 
 
 def solve(
-    variant: Variant,
-    position: Position,
+    variant: VariantLike,
+    position: PositionLike,
     *,
     limits: Limits | None = None,
     prober: Prober | None = None,
@@ -394,10 +432,9 @@ def solve(
 
     Examples
     --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> found = solve(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b1K1b/5/2b2 w", 5))
+    >>> found = solve("ashton-5-4v0", "2b2/5/b1K1b/5/2b2 w")
     >>> found.status, found.wdl, found.dtm, [str(move) for move in found.winning_moves]
     ('proved', 'win', 3, ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4'])
     """
+    variant = as_variant(variant)
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from tablut import svg
 from tablut.board import Board
+from tablut.formats.reading import as_move
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tablut.position import Move, Position
-    from tablut.variants import Variant
+    from tablut.formats.reading import PositionLike
+    from tablut.position import Move
+    from tablut.variants import VariantLike
 
 __all__ = ["draw_sheet", "draw_strip"]
 
@@ -20,9 +23,9 @@ _GAP = 14
 
 
 def draw_strip(
-    variant: Variant,
-    position: Position,
-    line: Sequence[Move],
+    variant: VariantLike,
+    position: PositionLike,
+    line: Sequence[Move | str],
     *,
     title: str = "",
     columns: int = 4,
@@ -32,11 +35,11 @@ def draw_strip(
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
-    position : Position
+    position : Position, Board or str
         The first board.
-    line : sequence of Move
+    line : sequence of Move or str
         The moves; each is shown by an arrow on the board before it and by tinted squares
         on the one after it.
     title : str
@@ -58,33 +61,32 @@ def draw_strip(
 
     Examples
     --------
-    >>> from tablut.position import Move, Position
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> drawing = draw_strip(variant, Position.parse("5/5/b1K1b/5/2b2 w", 5), [Move.parse("c3-c5", 5)])
+    >>> drawing = draw_strip("ashton-5-4v0", "5/5/b1K1b/5/2b2 w", ["c3-c5"])
     Traceback (most recent call last):
     ...
     tablut.errors.IllegalMoveError: move c3-c5: is not legal in '5/5/b1K1b/5/2b2 w' (ashton-5-4v0): ...
-    >>> drawing = draw_strip(variant, Position.parse("5/5/b1K1b/5/2b2 w", 5), [Move.parse("c3-c4", 5)])
+    >>> drawing = draw_strip("ashton-5-4v0", "5/5/b1K1b/5/2b2 w", ["c3-c4"])
     >>> drawing.count('class="king"'), drawing.count('class="arrow"')
     (2, 1)
     """
+    variant = as_variant(variant)
     board = Board(variant, position)
+    moves = [as_move(move, variant.size).said.move for move in line]
     boards = []
-    for number in range(len(line) + 1):
+    for number in range(len(moves) + 1):
         caption = title
         if number:
-            move = line[number - 1]
+            move = moves[number - 1]
             mover = "white" if board.turn == "white" else "black"
             board.push(move)
             captured = "" if not board.captured() else " x" + str(len(board.captured()))
             caption = f"{number}. {mover} {move}{captured}"
-        arrows = [(line[number].start, line[number].target)] if number < len(line) else []
+        arrows = moves[number : number + 1]
         boards.append(
             svg.board(
                 variant,
                 board.position,
-                last_move=line[number - 1] if number else None,
+                last_move=moves[number - 1] if number else None,
                 arrows=arrows,
                 caption=caption,
                 pixels=pixels,

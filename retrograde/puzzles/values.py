@@ -66,7 +66,7 @@ def first_moves(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> li
             if value == MISSING:
                 return None
             verdict = _a_ply_earlier(verdict_of(value, unforced=unforced(engine.variant)))
-        move = Move(code & 127, code >> 7, engine.variant.size)
+        move = Move.from_code(code, engine.variant.size)
         found.append(KnownMove(move, verdict, children.words[row : row + 1], outcome is not None))
     return found
 

@@ -7,14 +7,14 @@ question about any position.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from retrograde.puzzles.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
 from retrograde.puzzles.search.table import LONGEST, keep_values, new_table
-from tablut.errors import InputError
+from tablut.compilation import wall_clock
+from tablut.errors import InputError, MachineError
 from tablut.prober import MISSING
 
 if TYPE_CHECKING:
@@ -42,18 +42,18 @@ class Budget:
     def __init__(self, limits: Limits) -> None:
         self.nodes = 0
         self._most = limits.nodes
-        self._started = time.monotonic()
+        self._started = wall_clock()
         self._deadline = None if limits.seconds is None else self._started + limits.seconds
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start."""
-        return time.monotonic() - self._started
+        """Wall time since the start, compiling left out."""
+        return wall_clock() - self._started
 
     @property
     def left(self) -> int:
         """Moves that may still be made; 0 when the time is up."""
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._deadline is not None and wall_clock() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)
 
@@ -73,6 +73,11 @@ class WinSearch:
         Is spent.
     prober : Prober, optional
         Asked for the values of positions that it covers.
+
+    Raises
+    ------
+    MachineError
+        If there is no memory for the table.
 
     Attributes
     ----------
@@ -102,7 +107,11 @@ class WinSearch:
         self.move = 0
         self._prober = prober
         variant = engine.variant
-        self._table = new_table(memory_bytes, engine.tables.words)
+        try:
+            self._table = new_table(memory_bytes, engine.tables.words)
+        except MemoryError as error:
+            size = f"{memory_bytes / 2**20:,.0f} MiB"
+            raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error
         self._pending = np.zeros((4 * engine.tables.cells, engine.tables.words), dtype=np.uint64)
         # A position may be given with more soldiers than the start has.
         cells = variant.size**2

@@ -36,7 +36,7 @@ class BatchProber:
         self._variant = store.variant
         self._tables = build_tables(store.variant)
         self._tiers = UnpackedTiers(store, store.tiers()) if store.tiers() else None
-        self._values = value_table(ALIAS_CODE + 1)
+        self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
         """Return the values of positions, shape (n, W) to (n,); ``missing`` where there is none.

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from retrograde.build_cli import build_command
 from retrograde.tablebase.encoding import unforced
+from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, read_position
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
+from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.schema import TierRecord
     from retrograde.tablebase.verification import Verification
+    from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
 __all__ = ["TablebaseInfo", "TierResult", "app", "info_of", "probe_command", "show_info", "tier_result"]
@@ -79,6 +83,7 @@ class _Verified(Result):
     files_checked: int
     positions_checked: int
     samples: _Samples
+    published: dict[str, list[str]]
     failures: int
     failed: list[_Failure]
 
@@ -99,14 +104,15 @@ class _Probed(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return a tier of a variant as commands answer it."""
+    """Return a tier of a variant as commands answer it: each position the first of its game."""
+    rules = variant.rules
     return TierResult(
         attackers=record.attackers,
         defenders=record.defenders,
         positions=2 * record.placements,
         classes=2 * record.classes,
-        **record.tally(unforced(variant.rules.repetition)),
-        max_dtm=record.max_dtm,
+        **record.tally(unforced(rules.repetition), rules.move_limit),
+        max_dtm=record.longest(rules.move_limit),
         bytes=record.bytes,
     )
 
@@ -145,32 +151,24 @@ def info_of(store: Path) -> TablebaseInfo:
     )
 
 
-def show_info(console: Console, info: TablebaseInfo) -> None:
+def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
     """Print what a tablebase holds, as a table."""
-    from rich.table import Table
-
-    console.print(f"[bold]{info.variant}[/bold]  tablebase, every position of at most {info.max_men} men")
-    table = Table(box=None, pad_edge=False)
+    console.print(Text.assemble((info.variant, "bold"), f"  tablebase, every position of at most {info.max_men} men"))
     neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
-    for name in ("tier", "positions", "classes", "win", neither, "loss", "longest", "bytes"):
-        table.add_column(name, justify="left" if name == "tier" else "right")
+    numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
+    table = Table(label("tier"), *map(number, numbers))
     for tier in info.tiers:
-        table.add_row(
+        counts = (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
+        table.add(
             f"{tier.attackers}v{tier.defenders}",
-            *(
-                f"{number:,}"
-                for number in (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
-            ),
+            *(f"{count:,}" for count in counts),
             str(tier.max_dtm),
             f"{tier.bytes:,}",
         )
-    table.add_section()
-    table.add_row("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
-    # Numbers are shown whole, however narrow the terminal is.
-    console.width = max(console.width, console.measure(table, options=console.options.update(width=999)).maximum)
+    table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
     console.print(table)
     note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
-    console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+    console.print(note, style="dim")
     if info.classes:
         console.print(f"{info.bytes_per_class:.4f} bytes a class")
     if info.missing:
@@ -200,57 +198,85 @@ def verify_command(
 ) -> Reply:
     """Prove every stored value anew from its moves, by code that shares nothing with the solver.
 
-    Also compares every file with its digest, proves that the index has each position
-    exactly once, and plays out a sample of wins by the naive rules.
+    Also compares every file with its digest and the values with those published, proves
+    that the index has each position exactly once, and plays out a sample of wins by the naive rules.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.tablebase.verification import verify
 
     if quick and sample:
         raise InputError("--quick and --sample: --quick looks at the files alone; choose one of them")
-    variant = open_store(store).variant
-    with progress("verify") as display:
-        task = display.add_task("", total=None)
-        report = interruptible(
-            lambda: verify(
-                store,
-                quick=quick,
-                sample=20 if sample is None else sample,
-                seed=seed,
-                threads=threads,
-                memory=memory << 20,
-                advanced=lambda tier, entries: display.update(task, description=tier, advance=entries),
-            )
+    files = open_store(store)
+    variant = files.variant
+    if files.missing():
+        raise TablebaseError(
+            f"tablebase {str(store)!r}: is not complete, without {', '.join(files.missing())}; finish it by the "
+            "command that began it"
         )
+    proved: dict[str, int] = {}
+    try:
+        with progress("verify") as display:
+            task = display.add_task("", total=None)
+
+            def advanced(tier: str, entries: int) -> None:
+                proved[tier] = proved.get(tier, 0) + entries
+                display.update(task, description=tier, advance=entries)
+
+            report = interruptible(
+                lambda: verify(
+                    store,
+                    quick=quick,
+                    sample=20 if sample is None else sample,
+                    seed=seed,
+                    threads=threads,
+                    memory=memory << 20,
+                    advanced=advanced,
+                )
+            )
+    except KeyboardInterrupt:
+        # The last tier told of is the one in which it was interrupted.
+        done = ", ".join(list(proved)[:-1]) or "none"
+        words = shlex.join(["tablut", "tablebase", "verify", str(store)])
+        typer.echo(f"tablut: interrupted; tiers gone through: {done}; a verification starts anew: {words}", err=True)
+        raise
     verified = _Verified(
         variant=variant.name,
         quick=quick,
         files_checked=report.files_checked,
         positions_checked=report.positions_checked,
         samples=_Samples(**report.samples),
+        published={str(standing): tiers for standing, tiers in report.published.items()},
         failures=report.failures,
         failed=[_Failure(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
     )
     return Reply(
         verified,
-        lambda console: _show_verified(console, report, quick=quick),
+        lambda console: _show_verified(console, variant.name, report, quick=quick),
         EXIT_NO if report.failures else 0,
         seed=None if quick else seed,
     )
 
 
-def _show_verified(console: Console, report: Verification, *, quick: bool) -> None:
-    console.print(f"{report.files_checked:,} files compared with their digests")
+def _show_verified(console: PeopleConsole, variant: str, report: Verification, *, quick: bool) -> None:
+    console.print(f"{variant}: {report.files_checked:,} files compared with their digests")
     if not quick:
         console.print(f"{report.positions_checked:,} values proved from their moves")
         searched, followed = report.samples["searched"], report.samples["followed"]
         console.print(f"{searched} wins searched and {followed} played to their end by the naive rules")
+    names = report.published
+    if names["same"]:
+        console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)
+    if names["unknown"]:
+        console.print(f"not among the published: {', '.join(names['unknown'])}", soft_wrap=True)
     for wrong in report.wrong:
         place = f"  {wrong.position}" if wrong.position else ""
-        console.print(f"[bold red]{wrong.where}[/bold red]  {wrong.what}{place}", soft_wrap=True)
+        console.print(Text.assemble((wrong.where, "bold red"), f"  {wrong.what}{place}"), soft_wrap=True)
     if report.failures > len(report.wrong):
         console.print(f"and {report.failures - len(report.wrong):,} more")
-    console.print("[bold red]wrong[/bold red]" if report.failures else "[bold green]as it should be[/bold green]")
+    if report.failures:
+        console.print("wrong", style="bold red")
+    else:
+        console.print("as it should be", style="bold green")
 
 
 # -- probe ---------------------------------------------------------------------------------
@@ -274,14 +300,17 @@ def probe_command(
 
     The position is taken for the first of its game, so that a move limit leaves all its plies.
     """
-    tablebase = _tablebase(store, None if variant is None else load_variant(variant))
+    tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         how = outcome.termination.replace("_", " ")
         raise InputError(f"position '{board.position}': is decided ({how}: {outcome.winner} has won); nothing to probe")
-    verdict = tablebase.probe(board)
-    moves = tablebase.best_moves(board)
+    try:
+        verdict = tablebase.probe(board)
+        moves = tablebase.best_moves(board)
+    except MissingTableError as error:
+        raise _missing(error, board, tablebase, store, variant) from None
     probed = _Probed(
         variant=tablebase.variant.name,
         position=str(board.position),
@@ -293,32 +322,46 @@ def probe_command(
     return Reply(probed, lambda console: _show_probed(console, board, probed))
 
 
-def _tablebase(store: Path | None, variant: Variant | None) -> Tablebase:
+def _missing(
+    error: MissingTableError, board: Board, tablebase: Tablebase, store: Path | None, name: str | None
+) -> InputError:
+    """Return what to say of a material that is not there: how to build it, or that no game comes to it."""
+    game, (attackers, defenders) = tablebase.variant, board.position.material
+    if attackers > game.attackers or defenders > game.defenders:
+        return InputError(
+            f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
+            f"{game.name} has a tier {attackers}v{defenders}"
+        )
+    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
+    words += ["--store", f"tablebase-{game.name}" if store is None else str(store)]
+    return InputError(f"{error}; build it: {shlex.join(words)}")
+
+
+def _tablebase(store: Path | None, name: str | None) -> Tablebase:
     from retrograde.tablebase.probing import open_tablebase, prober_for
 
-    if store is not None and variant is None:
+    if store is not None and name is None:
         return open_tablebase(store)
-    game = variant if variant is not None else load_variant("ashton")
+    game = load_variant(name or "ashton")
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            f"variant {game.name!r}: no tablebase of it ships; name one, as tablut tablebase build makes them"
+            f"variant {game.name!r}: no tablebase of it ships; build one and name it: "
+            f"{shlex.join(['tablut', 'tablebase', 'build', '-v', name or game.name, '--men', '4'])}"
         )
     return tablebase
 
 
-def _show_probed(console: Console, board: Board, probed: _Probed) -> None:
-    from rich.table import Table
-
+def _show_probed(console: PeopleConsole, board: Board, probed: _Probed) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
-    console.print(probed.position, soft_wrap=True)
-    console.print(f"{board.turn} to move: [bold]{_words(probed.wdl, probed.dtm)}[/bold]")
+    console.print(f"{probed.variant}  {probed.position}", soft_wrap=True)
+    console.print(Text.assemble(f"{board.turn} to move: ", (_words(probed.wdl, probed.dtm), "bold")))
     if not probed.moves:
         console.print(f"{board.turn} has no legal move")
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = Table(label("move"), label("value"), header=False)
     for rated in probed.moves:
-        table.add_row(rated.move, _words(rated.wdl, rated.dtm))
+        table.add(rated.move, _words(rated.wdl, rated.dtm))
     console.print(table)
 
 

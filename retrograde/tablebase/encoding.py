@@ -112,16 +112,26 @@ def unpack_bits(packed: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
     return np.unpackbits(packed, axis=1, bitorder="little", count=length).astype(np.bool_)
 
 
-def value_table(codes: int) -> NDArray[np.int16]:
+def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
     """Return the value of each code below ``codes``, as `tablut.prober.verdict_of` reads it.
+
+    Parameters
+    ----------
+    codes : int
+        How many.
+    move_limit : int, optional
+        Plies of a game; what takes longer is not forced.
 
     Examples
     --------
-    >>> value_table(6).tolist()
-    [0, -1, 1, -2, 2, -3]
+    >>> value_table(6).tolist(), value_table(6, 1).tolist()
+    ([0, -1, 1, -2, 2, -3], [0, -1, 1, -2, 0, 0])
     """
     code = np.arange(codes)
-    return np.where(code & 1, -(code >> 1) - 1, code >> 1).astype(np.int16)
+    values = np.where(code & 1, -(code >> 1) - 1, code >> 1)
+    if move_limit is not None:
+        values[code >> 1 > move_limit] = 0
+    return values.astype(np.int16)
 
 
 def unforced(repetition: str) -> Wdl:

@@ -128,10 +128,10 @@ _FAR: Final = 1 << 20
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
     """Return what a child is worth to the side that moved there."""
-    verdict = tablebase.probe(position)
-    if verdict.dtm is None:
+    value = tablebase.stored_value(position)
+    if value == 0:
         return 0
-    return _FAR - 1 - verdict.dtm if verdict.wdl == "loss" else verdict.dtm - _FAR + 1
+    return _FAR + value if value < 0 else value - _FAR + 1
 
 
 def _side(position: NaivePosition) -> Literal["white", "black"]:

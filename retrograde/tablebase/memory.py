@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from retrograde.scratch import mapped_array
 from retrograde.tablebase.encoding import ALIAS_CODE, value_table
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.store import SIDES
@@ -71,6 +72,8 @@ class UnpackedTiers:
         ------
         MissingTableError, TablebaseError
             As `retrograde.tablebase.store.Store.tier` and `retrograde.tablebase.store.Tier.codes`.
+        MachineError
+            If the disk has no room for it.
         """
         if material in self.arrays:
             return
@@ -87,8 +90,7 @@ class UnpackedTiers:
             dtype = np.dtype(getattr(tier.record, side).dtype)
             out = None
             if self.scratch is not None:
-                path = self.scratch / f"{tier.record.name}-{side}.codes"
-                out = np.memmap(path, dtype=dtype, mode="w+", shape=(tier.entries,))
+                out = mapped_array(self.scratch / f"{tier.record.name}-{side}.codes", tier.entries, dtype)
             found.append(tier.codes(side, out))
         for side_number, codes in enumerate(found):
             at = 2 * (2 * self.number(material) + side_number)
@@ -133,7 +135,8 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
     for material in chosen:
         unpacked.load(material)
     arrays = tuple(codes for both in unpacked.arrays.values() for codes in both)
-    return TierValues(unpacked.tables, unpacked.places, value_table(ALIAS_CODE + 1), arrays)
+    values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
+    return TierValues(unpacked.tables, unpacked.places, values, arrays)
 
 
 def _bytes_of(store: Store, material: tuple[int, int]) -> int:

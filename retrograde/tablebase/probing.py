@@ -13,9 +13,10 @@
 
 Values are exact and without history: those of a position that is the first of its game.
 What is neither won nor lost is a draw, or unresolved where a repetition loses the
-game for the mover. A move limit needs the number of plies made: a `Board` knows it, and
-a win or loss that it leaves no room for is a draw; a `Position`, and an array of positions,
-is answered as if there was no limit. Likewise only a board knows which of its moves repeat.
+game for the mover; so is a win or loss that a move limit leaves no room for. A `Board` knows how
+many plies were made; a `Position`, and each of an array, is the first of its game, with all
+plies left. Likewise only a board knows which of its moves repeat. The tables themselves hold
+distances without the limit: it is applied here.
 
 A position in which the side to move cannot move is lost in 0 plies. Under
 ``no_moves = either_after_ply`` a position whose other side cannot move counts as undecided too
@@ -36,16 +37,20 @@ from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.store import SideName, Store, Tier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of
+from tablut.formats.reading import as_position
+from tablut.position import Position
+from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of, within_limit
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
+    from tablut.formats.reading import PositionLike
     from tablut.indexing.values import TierValues
-    from tablut.position import Move, Position
-    from tablut.variants import Variant
+    from tablut.position import Move
+    from tablut.variants import VariantLike
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
@@ -122,8 +127,13 @@ class Tablebase:
 
     # -- one position ------------------------------------------------------------------
 
-    def probe(self, position: Position | Board) -> Verdict:
+    def probe(self, position: PositionLike) -> Verdict:
         """Return the verdict on an undecided position.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The history of a board counts for a move limit.
 
         Raises
         ------
@@ -136,40 +146,50 @@ class Tablebase:
         """
         return verdict_of(self._value(position), unforced=self._unforced)
 
-    def probe_wdl(self, position: Position | Board) -> Wdl:
+    def probe_wdl(self, position: PositionLike) -> Wdl:
         """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`."""
         value = self._value(position)
         return "win" if value > 0 else "loss" if value < 0 else self._unforced
 
-    def probe_dtm(self, position: Position | Board) -> int | None:
+    def probe_dtm(self, position: PositionLike) -> int | None:
         """Return the plies to the end under best play; None unless a side can force a win; raises as `probe`."""
         return self.probe(position).dtm
 
-    def get_wdl(self, position: Position | Board, default: Default | None = None) -> Wdl | Default | None:
+    def get_wdl(self, position: PositionLike, default: Default | None = None) -> Wdl | Default | None:
         """Return what `probe_wdl` does, or the default where the material is not covered."""
         try:
             return self.probe_wdl(position)
         except MissingTableError:
             return default
 
-    def get_dtm(self, position: Position | Board, default: Default | None = None) -> int | Default | None:
+    def get_dtm(self, position: PositionLike, default: Default | None = None) -> int | Default | None:
         """Return what `probe_dtm` does, or the default where the material is not covered."""
         try:
             return self.probe_dtm(position)
         except MissingTableError:
             return default
 
-    def _value(self, position: Position | Board) -> int:
+    def _value(self, position: PositionLike) -> int:
         if isinstance(position, Board):
             if position.variant != self.variant and not position.variant.same_game(self.variant):
                 raise InputError(
                     f"position '{position.position}': is of {position.variant.name}, the tablebase of another game, "
                     f"{self.variant.name}"
                 )
-            value, limit = self._value(position.position), self.variant.rules.move_limit
-            if limit is None or value == 0:
-                return value
-            return value if (value if value > 0 else -value - 1) <= limit - position.ply else 0
+            place, plies = position.position, position.ply
+        else:
+            place, plies = position if isinstance(position, Position) else as_position(position, self.variant), 0
+        limit = self.variant.rules.move_limit
+        return within_limit(self.stored_value(place), None if limit is None else limit - plies)
+
+    def stored_value(self, position: Position) -> int:
+        """Return the value of an undecided position as the table has it, as if there was no move limit.
+
+        Returns
+        -------
+        int
+            See `tablut.prober.verdict_of`; raises as `probe`.
+        """
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
             raise InputError(f"position '{position}': is no position of {self.variant.name} with one king")
@@ -319,8 +339,9 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     return Tablebase(open_store(path), cache_bytes)
 
 
-def shipped_store(variant: Variant) -> Path | None:
+def shipped_store(variant: VariantLike) -> Path | None:
     """Return the folder of the tablebase that ships for a variant's game, or None."""
+    variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
     for folder in sorted(data.glob("*/zarr.json")):
         if open_store(folder.parent).variant.same_game(variant):
@@ -328,7 +349,7 @@ def shipped_store(variant: Variant) -> Path | None:
     return None
 
 
-def prober_for(variant: Variant, store: Path | None = None) -> Tablebase | None:
+def prober_for(variant: VariantLike, store: Path | None = None) -> Tablebase | None:
     """Return the tablebase of a variant: a store, or what ships; None if nothing does.
 
     Raises
@@ -336,6 +357,7 @@ def prober_for(variant: Variant, store: Path | None = None) -> Tablebase | None:
     TablebaseError
         If the store cannot be read or is of another game.
     """
+    variant = as_variant(variant)
     found = store if store is not None else shipped_store(variant)
     if found is None:
         return None

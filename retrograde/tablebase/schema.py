@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError, TooNewError, TooOldError
-from tablut.files import write_text
+from tablut.errors import InputError
+from tablut.files import read_bytes, write_text
 from tablut.variants import Variant
+from tablut.variants.regions import CAMP_LETTERS
 from tablut.variants.rules import Rules
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tablut.prober import Wdl
@@ -25,21 +29,37 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMAT_NAME",
     "FORMAT_VERSION",
+    "PARTS",
     "FileRecord",
     "GameRecord",
+    "Part",
     "RootRecord",
     "SideRecord",
     "TierRecord",
+    "digest_of",
     "read_record",
     "write_record",
 ]
 
 FORMAT_NAME: Final = "tablut-tablebase"
-FORMAT_VERSION: Final = 1
-"""Version of the layout; goes up whenever an older program would misread a newer store."""
+FORMAT_VERSION: Final = 2
+"""Version of the layout; goes up whenever an older program would misread a newer store.
+
+1: without the digests of decoded values. 2: with them, required.
+"""
+
+PARTS: Final = ("white", "black", "representatives")
+"""The arrays of a tier."""
 
 _OLDEST: Final = 1
+_SIZES: Final = range(3, 12, 2)
+_TEXT_BYTES: Final = 64 << 20
 _ATTRIBUTE: Final = "tablut"
+
+
+Part = Literal["white", "black", "representatives"]
+Count = Annotated[int, Field(ge=0)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class _Record(BaseModel):
@@ -55,6 +75,18 @@ class GameRecord(_Record):
     terrain: tuple[str, ...]
     start: tuple[str, ...]
     rules: Rules
+
+    @model_validator(mode="after")
+    def _is_a_board(self) -> GameRecord:
+        for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
+            size = len(self.terrain)
+            if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
+                raise ValueError("a diagram is not square, or not of an odd side from 3 to 11")
+            if unknown := {letter for row in rows for letter in row} - set(letters):
+                raise ValueError(f"a diagram has the unknown letter {min(unknown)!r}")
+        if "".join(self.start).count("K") != 1:
+            raise ValueError("the start has not one king")
+        return self
 
     @classmethod
     def of(cls, variant: Variant) -> GameRecord:
@@ -82,7 +114,17 @@ class RootRecord(_Record):
     format: str = FORMAT_NAME
     version: int = FORMAT_VERSION
     variant: GameRecord
-    tiers: tuple[tuple[int, int], ...]
+    tiers: tuple[tuple[Annotated[int, Field(ge=1)], Count], ...]
+
+    @model_validator(mode="after")
+    def _tiers_of_the_game(self) -> RootRecord:
+        if list(self.tiers) != sorted(set(self.tiers)):
+            raise ValueError("the tiers are not ascending, each once")
+        soldiers = ["".join(self.variant.start).count(letter) for letter in "bw"]
+        for attackers, defenders in self.tiers:
+            if attackers > soldiers[0] or defenders > soldiers[1]:
+                raise ValueError(f"tier {attackers}v{defenders} is none of the game")
+        return self
 
 
 class SideRecord(_Record):
@@ -96,15 +138,15 @@ class SideRecord(_Record):
         By code, the number of classes that have it.
     """
 
-    dtype: str
-    classes: dict[int, int]
+    dtype: Literal["uint8", "uint16"]
+    classes: dict[Annotated[int, Field(ge=0, lt=ALIAS_CODE)], Count]
 
 
 class FileRecord(_Record):
     """A file of a tier: its length in bytes and the SHA-256 digest of its content."""
 
-    bytes: int
-    sha256: str
+    bytes: Count
+    sha256: Digest
 
 
 class TierRecord(_Record):
@@ -128,23 +170,42 @@ class TierRecord(_Record):
         Entries of a chunk and of a shard.
     white, black : SideRecord
         The values with white and with black to move.
+    values : dict of str to str, or None
+        By array, the SHA-256 digest of its decoded items (little-endian, in the stored dtype): unlike those
+        of the files they do not change with a library that packs. None in version 1.
     files : dict of str to FileRecord
         Every other file of the tier, by its path inside the tier's folder.
     """
 
     format: str = FORMAT_NAME
     version: int = FORMAT_VERSION
-    game: str
+    game: Digest
     attackers: int
     defenders: int
-    placements: int
-    entries: int
-    classes: int
-    chunk: int
-    shard: int
+    placements: Count
+    entries: Annotated[int, Field(gt=0)]
+    classes: Count
+    chunk: Annotated[int, Field(gt=0)]
+    shard: Annotated[int, Field(gt=0)]
     white: SideRecord
     black: SideRecord
+    values: dict[Part, Digest] | None = None
     files: dict[str, FileRecord]
+
+    @model_validator(mode="after")
+    def _of_its_version(self) -> TierRecord:
+        if (self.version == 1) != (self.values is None):
+            raise ValueError("the digests of its values are not those of its format version")
+        if self.values is not None and set(self.values) != set(PARTS):
+            raise ValueError("not every array has a digest of its values")
+        if self.shard % self.chunk:
+            raise ValueError("a shard is not a number of chunks")
+        return self
+
+    @property
+    def digest(self) -> str | None:
+        """One digest of all decoded values; None in version 1."""
+        return None if self.values is None else digest_of(self.values)
 
     @property
     def name(self) -> str:
@@ -156,24 +217,38 @@ class TierRecord(_Record):
         """Bytes of all files, without the record itself."""
         return sum(file.bytes for file in self.files.values())
 
-    @property
-    def max_dtm(self) -> int:
-        """The longest distance of a forced win, in plies."""
-        return max((code >> 1 for side in (self.white, self.black) for code in side.classes), default=0)
+    def longest(self, move_limit: int | None = None) -> int:
+        """Return the longest distance of a forced win, in plies, of those that fit into a move limit."""
+        plies = (code >> 1 for side in (self.white, self.black) for code in side.classes)
+        return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
-    def tally(self, unforced: Wdl = "draw") -> dict[Wdl, int]:
+    def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
         """Return how many classes, of both sides to move, are worth what to the side to move.
 
         Parameters
         ----------
         unforced : {'draw', 'unresolved'}
             What a position is from which neither side can force a win.
+        move_limit : int, optional
+            Plies of a game; what takes longer is not forced.
         """
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
-                tally[unforced if code == 0 else "loss" if code & 1 else "win"] += count
+                forced = code != 0 and (move_limit is None or code >> 1 <= move_limit)
+                tally["loss" if forced and code & 1 else "win" if forced else unforced] += count
         return tally
+
+
+def digest_of(values: Mapping[Part, str]) -> str:
+    """Return one digest of those of a tier's arrays.
+
+    Examples
+    --------
+    >>> digest_of(dict.fromkeys(PARTS, "0"))[:8]
+    'cffb57f2'
+    """
+    return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 
 
 Model = TypeVar("Model", RootRecord, TierRecord)
@@ -199,7 +274,8 @@ def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
     OutputError
         If the file cannot be written.
     """
-    write_text(folder / "zarr.json", _group_text(record.model_dump(mode="json", by_alias=True)))
+    body = record.model_dump(mode="json", by_alias=True, exclude_none=False)
+    write_text(folder / "zarr.json", _group_text(body), lasting=True)
 
 
 def read_record(folder: Path, model: type[Model]) -> Model:
@@ -213,14 +289,16 @@ def read_record(folder: Path, model: type[Model]) -> Model:
     """
     path = folder / "zarr.json"
     shown = repr(str(path))
+    if path.is_symlink():
+        raise TablebaseError(f"tablebase file {shown}: is a link; a tablebase holds its files itself")
+    if not path.exists():
+        raise TablebaseError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path, "tablebase file", _TEXT_BYTES).decode()
         group = json.loads(text)
-    except FileNotFoundError:
-        raise TablebaseError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?") from None
-    except OSError as error:
-        raise TablebaseError(f"tablebase file {shown}: {error.strerror}") from error
-    except ValueError as error:
+    except InputError as error:
+        raise DamagedTableError(f"{error}; build it again") from error
+    except (ValueError, RecursionError) as error:
         raise DamagedTableError(f"tablebase file {shown}: damaged: {error}; build it again") from error
     attributes = group.get("attributes") if isinstance(group, dict) else None
     body = attributes.get(_ATTRIBUTE) if isinstance(attributes, dict) else None
@@ -242,4 +320,9 @@ def read_record(folder: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        raise TablebaseError(f"tablebase file {shown}: {error.errors()[0]['msg']}; build it again") from error
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise DamagedTableError(
+            f"tablebase file {shown}: damaged: {where + ': ' if where else ''}"
+            f"{first['msg'].removeprefix('Value error, ')}; build it again"
+        ) from error

@@ -13,13 +13,16 @@ shards, of which each is written once, by one writer. A tier is written under a 
 name and renamed: it is there whole or not at all. Equal input gives equal bytes.
 
 Zarr takes a file that is not there for an array of zeros, which here would be an answer;
-so every file is looked for by its name and length in the tier's record before it is read,
-and compared with its digest there before it is read for the first time. `retrograde.tablebase.writer` writes them.
+so which files a tier has follows from its length, never from a list; each is looked for with its
+length in the tier's record before it is read, and compared with its digest there before it is
+read for the first time. Links are not followed. `retrograde.tablebase.writer` writes them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import stat
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -29,11 +32,8 @@ import numpy as np
 from retrograde.tablebase.encoding import slices, unpack_bits
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError
 from retrograde.tablebase.ranking import Ranker
-from retrograde.tablebase.schema import (
-    RootRecord,
-    TierRecord,
-    read_record,
-)
+from retrograde.tablebase.schema import PARTS, RootRecord, TierRecord, read_record
+from tablut.files import excerpt
 from tablut.indexing.tiers import TierIndex
 from tablut.prober import MissingTableError
 
@@ -42,13 +42,27 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.tablebase.schema import Part
     from tablut.variants import Variant
 
-__all__ = ["SIDES", "SideName", "Store", "Tier", "open_store", "sha256_of"]
+__all__ = ["SIDES", "SideName", "Store", "Tier", "little_endian", "open_store", "sha256_of", "tier_name"]
 
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
-Part = Literal["white", "black", "representatives"]
+
+
+_TIER_NAME: Final = re.compile(r"\d+v\d+")
+
+
+def tier_name(material: tuple[int, int]) -> str:
+    """Return what a tier and its folder are called.
+
+    Examples
+    --------
+    >>> tier_name((3, 1))
+    '3v1'
+    """
+    return f"{material[0]}v{material[1]}"
 
 
 class Store:
@@ -83,7 +97,7 @@ class Store:
         return (attackers, defenders) in self.planned and self._folder(attackers, defenders).is_dir()
 
     def tier(self, attackers: int, defenders: int) -> Tier:
-        """Return a tier, its record and the presence of its files checked.
+        """Return a tier, its record and the presence of its files checked; what is no folder of the store is refused.
 
         Raises
         ------
@@ -101,8 +115,18 @@ class Store:
             self._tiers[attackers, defenders] = found
         return found
 
+    def missing(self) -> list[str]:
+        """Return the names of the tiers that are planned and not there."""
+        return [tier_name(material) for material in self.planned if not self.has(*material)]
+
+    def strangers(self) -> list[str]:
+        """Return the names of tiers that are there and not planned: they were written under another record."""
+        planned = {tier_name(material) for material in self.planned}
+        found = (path.name for path in self.root.iterdir() if _TIER_NAME.fullmatch(path.name))
+        return sorted(set(found) - planned)
+
     def _folder(self, attackers: int, defenders: int) -> Path:
-        return self.root / f"{attackers}v{defenders}"
+        return self.root / tier_name((attackers, defenders))
 
 
 class Tier:
@@ -125,6 +149,8 @@ class Tier:
 
     def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
+        if folder.is_symlink():
+            raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
         self.record = read_record(folder, TierRecord)
         if self.record.game != variant.digest:
             raise TablebaseError(
@@ -140,7 +166,35 @@ class Tier:
         self._arrays: dict[str, Any] = {}
         self._compared: set[str] = set()
 
+    def _lengths(self) -> dict[Part, int]:
+        """Return how many items each array has: the record's entries, and a bit for each combination of leads."""
+        plain = self._plain_index
+        words = -(-plain.lead_space // 64)
+        entries = self.record.entries
+        return {
+            "white": entries,
+            "black": entries,
+            "representatives": 8 * words * len(plain.kings.representatives),
+        }
+
     def _check_files(self) -> None:
+        if self.record.entries > self._plain_index.positions:
+            raise DamagedTableError(
+                f"tablebase file {str(self.folder / 'zarr.json')!r}: damaged: {self.record.entries:,} entries, more "
+                "than the tier has placements; build the tier again"
+            )
+        needed = {f"{part}/zarr.json" for part in PARTS}
+        named = self.record.files.keys()
+        for part, length in self._lengths().items():
+            # One more than are named says enough, however small a shard claims to be.
+            shards = min(-(-length // self.record.shard), len(named) + 1)
+            needed |= {f"{part}/c/{number}" for number in range(shards)}
+        for wrong, what in ((needed - named, "does not name"), (named - needed, "names a file that is none of it:")):
+            if wrong:
+                raise DamagedTableError(
+                    f"tablebase file {str(self.folder / 'zarr.json')!r}: damaged: {what} "
+                    f"{excerpt(min(wrong))}; build the tier again"
+                )
         for name in self.record.files:
             self._check_length(name)
             # What says how the data are to be read is small, and is checked at once.
@@ -148,13 +202,21 @@ class Tier:
                 self._check_content(name)
 
     def _check_length(self, name: str) -> None:
-        path, expected = self.folder / name, self.record.files[name].bytes
+        path, expected = self.folder, self.record.files[name].bytes
         try:
-            length = path.stat().st_size
+            for step in name.split("/"):
+                path /= step
+                found = path.lstat()
+                if stat.S_ISLNK(found.st_mode):
+                    raise TablebaseError(f"tablebase file {str(path)!r}: is a link; a tablebase holds its files itself")
         except FileNotFoundError:
+            path = self.folder / name
             raise DamagedTableError(f"tablebase file {str(path)!r}: is missing; build the tier again") from None
         except OSError as error:
             raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
+        if not stat.S_ISREG(found.st_mode):
+            raise DamagedTableError(f"tablebase file {str(path)!r}: is no ordinary file; build the tier again")
+        length = found.st_size
         if length != expected:
             raise DamagedTableError(
                 f"tablebase file {str(path)!r}: has {length} bytes, not {expected}; build the tier again"
@@ -176,6 +238,27 @@ class Tier:
                 self._check_content(name)
             except DamagedTableError as error:
                 yield error
+
+    def values(self) -> dict[Part, str]:
+        """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`.
+
+        Raises
+        ------
+        TablebaseError
+            If a file cannot be read, or the digests are not those of the record.
+        """
+        found: dict[Part, str] = {}
+        for part, length in self._lengths().items():
+            digest = hashlib.sha256()
+            for start, stop in slices(length, self.record.shard):
+                digest.update(little_endian(self.read(part, start, stop)))
+            found[part] = digest.hexdigest()
+            if self.record.values is not None and found[part] != self.record.values[part]:
+                raise DamagedTableError(
+                    f"tablebase folder {str(self.folder / part)!r}: damaged: its values are not those of their digest; "
+                    "build the tier again"
+                )
+        return found
 
     # -- reading -----------------------------------------------------------------------
 
@@ -229,8 +312,22 @@ class Tier:
                     f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: {_first_line(error)}; "
                     "build the tier again"
                 ) from error
+            self._check_shape(part, array)
             self._arrays[part] = array
         return array
+
+    def _check_shape(self, part: Part, array: Any) -> None:
+        """Refuse an array that is not laid out as its tier's record says."""
+        length = self._lengths()[part]
+        chunk = min(self.record.chunk, length)
+        shard = min(self.record.shard, -(-length // chunk) * chunk)
+        dtype = "uint8" if part == "representatives" else getattr(self.record, part).dtype
+        expected = ((length,), (chunk,), (shard,), np.dtype(dtype))
+        if (array.shape, array.chunks, array.shards, array.dtype) != expected:
+            raise DamagedTableError(
+                f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: not the array of its tier's "
+                "record; build the tier again"
+            )
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
@@ -290,6 +387,11 @@ def open_store(root: Path | str) -> Store:
     if not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: no such folder")
     return Store(root, read_record(root, RootRecord))
+
+
+def little_endian(items: NDArray[Any]) -> bytes:
+    """Return the bytes of items, the lowest first, on any machine."""
+    return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
 
 
 def sha256_of(path: Path) -> str:

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.published import Standing, standing_of
+from retrograde.tablebase.schema import digest_of
 from retrograde.tablebase.store import Store, Tier, open_store
 from tablut.prober import MissingTableError, verdict_of
 
@@ -74,6 +76,9 @@ class Verification:
         Values proved, classes with a side to move.
     files_checked : int
         Files of which the content was compared with its digest.
+    published : dict of str to list of str
+        Tiers by how their values stand to the published ones (`retrograde.tablebase.published`): the ``same``,
+        ``unknown`` there, or ``different``, which is a failure.
     samples : dict of str to int
         Wins played out: how many were ``searched`` and how many ``followed``.
     failures : int
@@ -84,6 +89,7 @@ class Verification:
 
     positions_checked: int = 0
     files_checked: int = 0
+    published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
     samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})
     failures: int = 0
     wrong: list[Wrong] = field(default_factory=list)
@@ -112,7 +118,7 @@ def verify(
     path : Path or str
         Its folder.
     quick : bool
-        Only compare every file with its digest.
+        Only compare every file, and its values, with their digests.
     sample : int
         Number of wins to be played out by the naive rules as well.
     seed : int
@@ -132,10 +138,16 @@ def verify(
     Raises
     ------
     TablebaseError
-        If the store as such cannot be opened.
+        If the store as such cannot be opened, or holds nothing.
+    MachineError
+        If the disk has no room for unpacked tiers.
     """
     store = open_store(path)
+    if not store.planned:
+        raise TablebaseError(f"tablebase {str(store.root)!r}: has no tiers; build it")
     report = Verification()
+    for name in store.strangers():
+        report.add(Wrong(name, f"tablebase folder {str(store.root / name)!r}: is none of the tiers of the record"))
     sound = list(_sound_tiers(store, report))
     if quick:
         return report
@@ -166,6 +178,14 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[Tier]:
             report.add(Wrong(name, str(damage)))
         report.files_checked += len(tier.record.files)
         if report.failures == before:
+            try:
+                standing = standing_of(store.variant, material, digest_of(tier.values()))
+            except TablebaseError as error:
+                report.add(Wrong(name, str(error)))
+                continue
+            report.published[standing].append(name)
+            if standing == "different":
+                report.add(Wrong(name, f"its values are not those published for {store.variant.name}"))
             yield tier
 
 

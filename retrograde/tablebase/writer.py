@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -21,24 +24,30 @@ from retrograde.tablebase.schema import (
     TierRecord,
     write_record,
 )
-from retrograde.tablebase.store import Store, open_store, sha256_of
-from tablut.errors import InputError, OutputError
-from tablut.files import write_text
+from retrograde.tablebase.store import Store, little_endian, open_store, sha256_of
+from tablut.errors import OutputError, output_failure
+from tablut.files import lock_folder, remove_temporaries, sync_names, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from retrograde.tablebase.schema import Part
+    from retrograde.tablebase.store import SideName
     from tablut.indexing.tiers import TierIndex
     from tablut.variants import Variant
 
-__all__ = ["CHUNK", "SHARD", "create", "write_tier", "writing"]
+__all__ = ["CHUNK", "SHARD", "create", "sweep", "write_tier", "writing"]
 
 CHUNK: Final = 1 << 20
 """Entries of a chunk: what is unpacked to read one of them."""
 SHARD: Final = 32 * CHUNK
 """Entries of a shard: what is written at once."""
+_UNFINISHED: Final = re.compile(r"\.\d+v\d+\.(tmp|scratch)")
+"""Folders of a tier in the making."""
+_LEFT_OVER: Final = re.compile(r"lock|\.zarr\.json\..*\.tmp")
+"""What is in a folder in which a writer was killed before it wrote anything."""
 _LEVEL: Final = 15
 """Of Zstandard: 19 would take four times as long and save a fifth."""
 
@@ -63,56 +72,78 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
         If it cannot be written.
     """
     root = Path(root)
-    planned = set(tiers)
-    if (root / "zarr.json").exists():
-        store = open_store(root)
-        if not store.variant.same_game(variant):
-            raise TablebaseError(
-                f"tablebase {str(root)!r}: is of {store.variant.name!r}, another game than {variant.name!r}; "
-                "choose another folder"
-            )
-        planned |= set(store.planned)
-        if planned == set(store.planned):
-            return store
-        game = store.record.variant
-    else:
+    if root.exists() and not root.is_dir():
+        raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
+    if not (root / "zarr.json").exists():
         try:
-            occupied = root.exists() and any(root.iterdir())
+            root.mkdir(parents=True, exist_ok=True)
+            occupied = [path.name for path in root.iterdir() if not _LEFT_OVER.fullmatch(path.name)]
         except OSError as error:
-            raise TablebaseError(f"tablebase {str(root)!r}: {error.strerror}; choose another folder") from error
+            raise output_failure(f"tablebase {str(root)!r}: {error.strerror}; choose another folder", error) from error
         if occupied:
             raise TablebaseError(f"tablebase {str(root)!r}: holds other files; choose another folder")
+    planned = set(tiers)
+    if (root / "zarr.json").exists():
+        store = _of_game(root, variant)
+        if planned <= set(store.planned):
+            return store
+    with writing(root):
         game = GameRecord.of(variant)
-    record = RootRecord(variant=game, tiers=tuple(sorted(planned)))
-    write_record(root, record)
+        if (root / "zarr.json").exists():
+            # Once more, now that nobody else writes.
+            store = _of_game(root, variant)
+            planned |= set(store.planned)
+            game = store.record.variant
+        record = RootRecord(variant=game, tiers=tuple(sorted(planned)))
+        write_record(root, record)
+        sync_names(root)
     return Store(root, record)
+
+
+def _of_game(root: Path, variant: Variant) -> Store:
+    store = open_store(root)
+    if not store.variant.same_game(variant):
+        raise TablebaseError(
+            f"tablebase {str(root)!r}: is of {store.variant.name!r}, another game than {variant.name!r}; "
+            "choose another folder"
+        )
+    return store
 
 
 @contextmanager
 def writing(root: Path | str) -> Iterator[None]:
-    """Keep other writers away from a store for as long as the context lasts.
+    """Keep other writers away from a store for as long as the context lasts; what a killed one left is removed.
 
     Raises
     ------
     InputError
         If another one is writing.
+    OutputError
+        If the folder cannot be written.
+    """
+    root = Path(root)
+    with lock_folder(root, "tablebase"):
+        sweep(root)
+        yield
+
+
+def sweep(root: Path) -> None:
+    """Remove what a writer that did not end left in a store; whoever calls keeps the others away.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be removed.
     """
     try:
-        import fcntl
-    except ImportError:  # not a POSIX system: two writers are not kept apart
-        yield
-        return
-    path = Path(root) / "lock"
-    try:
-        file = path.open("w")
+        remove_temporaries(root)
+        if (root / "provenance").is_dir():
+            remove_temporaries(root / "provenance")
+        for path in root.iterdir():
+            if _UNFINISHED.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
     except OSError as error:
-        raise OutputError(f"tablebase file {str(path)!r}: {error.strerror}") from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"tablebase {str(root)!r}: another program is writing there; wait for it") from error
-        yield
+        raise output_failure(f"tablebase {str(root)!r}: {error.strerror}", error) from error
 
 
 def write_tier(
@@ -159,7 +190,7 @@ def write_tier(
     name = f"{index.attackers}v{index.defenders}"
     if material not in store.planned:
         raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
-    sides = {"white": white, "black": black}
+    sides: dict[SideName, NDArray[np.uint16]] = {"white": white, "black": black}
     for codes in sides.values():
         if codes.shape != (index.size,) or codes.dtype != np.uint16:
             raise ValueError(f"tier {name}: codes are uint16 of shape ({index.size},), not {codes.dtype} {codes.shape}")
@@ -175,12 +206,15 @@ def write_tier(
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
-            dtypes = {
+            dtypes: dict[SideName, Literal["uint8", "uint16"]] = {
                 side: "uint8" if max(found, default=0) <= 0xFF else "uint16" for side, found in histograms.items()
             }
+            values: dict[Part, str] = {}
             with ThreadPoolExecutor(max_workers=min(threads, 2)) as pool:
-                list(pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides))
-            _write_array(folder / "representatives", pack_bits(index.representatives).ravel(), "uint8")
+                digests = pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides)
+                values.update(zip(sides, digests, strict=True))
+            bits = pack_bits(index.representatives).ravel()
+            values["representatives"] = _write_array(folder / "representatives", bits, "uint8")
             record = TierRecord(
                 game=index.variant.digest,
                 attackers=index.attackers,
@@ -192,6 +226,7 @@ def write_tier(
                 shard=SHARD,
                 white=SideRecord(dtype=dtypes["white"], classes=histograms["white"]),
                 black=SideRecord(dtype=dtypes["black"], classes=histograms["black"]),
+                values=values,
                 files={
                     path.relative_to(folder).as_posix(): FileRecord(bytes=path.stat().st_size, sha256=sha256_of(path))
                     for path in sorted(folder.rglob("*"))
@@ -199,22 +234,41 @@ def write_tier(
                 },
             )
             write_record(folder, record)
+            _sync(folder)
             if target.exists():
                 shutil.rmtree(target)
             folder.rename(target)
+            sync_names(store.root)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     except OSError as error:
         if isinstance(error, OutputError):
             raise
-        raise OutputError(f"tablebase folder {str(target)!r}: {error.strerror}; choose another folder") from error
+        raise output_failure(
+            f"tablebase folder {str(target)!r}: {error.strerror}; tiers that are finished are kept", error
+        ) from error
     if statistics is not None:
         write_text(store.root / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
     return record
 
 
-def _write_array(folder: Path, content: NDArray[Any], dtype: str) -> None:
+def _sync(folder: Path) -> None:
+    """Have a folder's files on the disk, then their names: a loss of power leaves them whole or without the folder."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir():
+            sync_names(path)
+            continue
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    sync_names(folder)
+
+
+def _write_array(folder: Path, content: NDArray[Any], dtype: str) -> str:
+    """Write an array and return the digest of its items; see `retrograde.tablebase.schema.TierRecord`."""
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -231,9 +285,12 @@ def _write_array(folder: Path, content: NDArray[Any], dtype: str) -> None:
         fill_value=0,
         config={"write_empty_chunks": True},
     )
+    digest = hashlib.sha256()
     for start, stop in slices(length, SHARD):
         part = np.empty(stop - start, dtype=dtype)
         for first, last in slices(stop - start, CHUNK):
             codes = content[start + first : start + last]
             part[first:last] = fill_aliases(codes) if codes.dtype == np.uint16 else codes
         array[start:stop] = part
+        digest.update(little_endian(part))
+    return digest.hexdigest()

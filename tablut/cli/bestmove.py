@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut.board import Board
+from tablut.cli.completion import player_names_from
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Reply, command, interruptible
+from tablut.machine import check_memory
 from tablut.players import PlayerOptions, make_player
 from tablut.results import Result
 from tablut.search.limits import Limits
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["bestmove_command"]
 
@@ -40,9 +42,12 @@ class _BestMove(Result):
 def bestmove_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    player: Annotated[str, typer.Option("--player", metavar="NAME", help="Who chooses: alphabeta or random.")] = (
-        "alphabeta"
-    ),
+    player: Annotated[
+        str,
+        typer.Option(
+            "--player", metavar="NAME", help="Who chooses: alphabeta or random.", autocompletion=player_names_from
+        ),
+    ] = "alphabeta",
     movetime: Annotated[
         float | None,
         typer.Option("--movetime", metavar="SECONDS", help="Time for the move; 2 if nothing else limits it."),
@@ -68,6 +73,7 @@ def bestmove_command(
     The score is for the side to move, in centi-logits: 100 more mean that the odds of
     winning are e times as high. A proven end is told in plies instead.
     """
+    check_memory("--hash", hash_mib)
     rules = load_variant(variant)
     board = Board(rules, read_position(position, rules))
     for text in moves or ():
@@ -93,10 +99,10 @@ def bestmove_command(
     return Reply(result, lambda console: _show(console, board, result), seed=seed)
 
 
-def _show(console: Console, board: Board, result: _BestMove) -> None:
+def _show(console: PeopleConsole, board: Board, result: _BestMove) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
-    console.print(f"move   [bold]{result.move}[/bold]")
+    console.print(f"move   {result.move}", style="bold")
     if result.mate is not None:
         plies = abs(result.mate)
         console.print(f"score  {'wins' if result.mate > 0 else 'loses'} in {plies} {'ply' if plies == 1 else 'plies'}")

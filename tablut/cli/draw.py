@@ -9,9 +9,13 @@ from rich.text import Text
 from tablut.notation import FILES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.columns import Columns
+
     from tablut.variants import Variant
 
-__all__ = ["draw_board", "legend"]
+__all__ = ["draw_board", "legend", "side_by_side"]
 
 # Each kind of cell: what stands for it when empty, how it is coloured, what it is called.
 _GROUND = {
@@ -80,3 +84,18 @@ def legend(variant: Variant) -> Text:
     for sign, style, meaning in [*pieces, *sorted(grounds, key=order.index)]:
         text.append("  " if text else "").append(sign, style=style).append(f" {meaning}")
     return text
+
+
+def side_by_side(boards: Mapping[str, Text]) -> Columns:
+    """Return drawn boards in frames with titles, as many in a row as fit.
+
+    Parameters
+    ----------
+    boards : mapping of str to Text
+        Drawings by title.
+    """
+    from rich.columns import Columns
+    from rich.panel import Panel
+
+    # A title that is a string would be read as markup.
+    return Columns([Panel.fit(board, title=Text(title), border_style="dim") for title, board in boards.items()])

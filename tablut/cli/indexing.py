@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Reply, command
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.indexing import PlacementIndex
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tablut.cli.people import PeopleConsole
     from tablut.position import Position
 
 __all__ = ["rank_command", "unrank_command"]
@@ -59,9 +60,9 @@ def unrank_command(
     """Return the undecided placement of a rank."""
     rules = load_variant(variant)
     if side not in (None, "w", "b"):
-        raise InputError(f"side {side!r}: expected w or b")
-    if not (rank.isascii() and rank.isdigit()):
-        raise InputError(f"rank {rank!r}: expected a decimal number")
+        raise InputError(f"side {excerpt(side or '')}: expected w or b")
+    if not (rank.isascii() and rank.isdecimal()):
+        raise InputError(f"rank {excerpt(rank)}: expected a decimal number")
     # Longer than any rank: not worth the conversion, which Python refuses for thousands of digits.
     number = int(rank) if len(rank) < 100 else 10**100
     to_move = side or rules.rules.first[0]
@@ -81,10 +82,10 @@ def _reply(variant: Variant, position: Position) -> Reply:
         ),
     )
 
-    def show(console: Console) -> None:
+    def show(console: PeopleConsole) -> None:
         console.print(draw_board(variant, position.rows()))
-        console.print(result.position, soft_wrap=True)
-        console.print(f"rank [bold]{result.rank}[/bold] of {result.size} undecided placements", soft_wrap=True)
-        console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}", soft_wrap=True)
+        console.print(f"{result.variant}  {result.position}", soft_wrap=True)
+        console.print(Text.assemble("rank ", (str(result.rank), "bold"), f" of {result.size} undecided placements"))
+        console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}")
 
     return Reply(result, show)

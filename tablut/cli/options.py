@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from tablut.errors import InputError
-from tablut.position import Position
-from tablut.variants import Variant, load_variant
+from tablut import files
+from tablut.cli.completion import variant_names_from
+from tablut.errors import InputError, input_failure
+from tablut.files import excerpt
+from tablut.formats import reading
+from tablut.status import check_playable, position_status, reasons
+from tablut.variants import as_variant
 
-__all__ = ["PositionOption", "VariantOption", "position_text", "read_position", "read_text"]
+if TYPE_CHECKING:
+    from tablut.position import Position, Side
+    from tablut.variants import Variant
+
+__all__ = [
+    "PositionOption",
+    "VariantOption",
+    "position_text",
+    "read_bytes",
+    "read_position",
+    "read_text",
+    "warn",
+    "warn_if_impossible",
+]
 
 VariantOption = Annotated[
-    str, typer.Option("--variant", "-v", metavar="NAME|FILE", help="A shipped rule set, or a TOML file.")
+    str,
+    typer.Option(
+        "--variant",
+        "-v",
+        metavar="NAME|FILE",
+        help="A shipped rule set, or a TOML file.",
+        autocompletion=variant_names_from,
+    ),
 ]
 PositionOption = Annotated[
     str | None,
@@ -23,27 +47,65 @@ PositionOption = Annotated[
         "--position",
         "-p",
         metavar="TEXT|FILE|-",
-        help="A position, one-line or a grid; a file, or - for standard input. [default: the start]",
+        help="A position, one-line, a grid or another program's; a file, or - for standard input. [default: the start]",
     ),
 ]
 
+_POSITION_BYTES: Final = 64 << 10
+"""Most bytes of a file with a position; the longest form, JSON of a board of side 11, has about 2,000."""
 
-def read_text(source: str, what: str) -> str:
-    """Return the text of a file, or of standard input for ``-``.
+
+def warn(message: str) -> None:
+    """Say on standard error, in one line, what the user should know about the answer."""
+    typer.echo("tablut: warning: " + " ".join(message.split()), err=True)
+
+
+def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
+    """Return the content of a file, or of standard input for ``-``.
+
+    Parameters
+    ----------
+    source : str
+        A path, or ``-``.
+    what : str
+        What error messages call the file.
+    most : int
+        Most bytes that it may have.
 
     Raises
     ------
     InputError
-        Naming the file, if it cannot be read as text.
+        Naming the file, if there is none, or it is longer, a folder or a device.
+    MachineError
+        If the system cannot read it.
     """
-    if source == "-":
-        return sys.stdin.read()
+    if source != "-":
+        return files.read_bytes(Path(source), what, most)
+    stream = getattr(sys.stdin, "buffer", None)
     try:
-        return Path(source).read_text(encoding="utf-8")
+        content = sys.stdin.read(most + 1).encode() if stream is None else stream.read(most + 1)
     except OSError as error:
-        raise InputError(f"{what} {source!r}: {error.strerror}") from error
+        raise input_failure(f"{what} '-': {error.strerror}", error) from error
+    if len(content) > most:
+        raise InputError(f"{what} '-': has more than {most:,} bytes, the most that is read")
+    return bytes(content)
+
+
+def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
+    """Return the text of a file in UTF-8, or of standard input for ``-``.
+
+    Raises
+    ------
+    InputError, MachineError
+        As `read_bytes`; and if it is not UTF-8.
+    """
+    if source != "-":
+        return files.read_text(Path(source), what, most)
+    try:
+        text = read_bytes(source, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{what} {source!r}: not a UTF-8 text file") from error
+        raise InputError(f"{what} '-': not a UTF-8 text") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def position_text(source: str) -> str:
@@ -54,38 +116,56 @@ def position_text(source: str) -> str:
     InputError
         If it is neither text of a position nor a file that can be read.
     """
-    if source != "-" and not _is_file(source):
-        # Text of a position has a space before the side to move, or is another program's.
-        looks_like_text = not source.strip() or " " in source.strip() or "\n" in source or source[0] in "/{"
-        if looks_like_text:
-            return source
-    return read_text(source, "position file")
+    if source != "-" and reading.looks_like_position(source) and not _exists(source):
+        return source
+    return read_text(source, "position file", _POSITION_BYTES)
 
 
-def read_position(source: str | None, variant: Variant | str) -> Position | None:
+def read_position(
+    source: str | None, variant: Variant | str, *, side: str | None = None, judged: bool = True
+) -> Position | None:
     """Return the position that an option names; None for the start.
 
     Parameters
     ----------
     source : str or None
-        The text of a position, or the name of a file that holds one, or ``-``.
+        The text of a position in any form, or the name of a file that holds one, or ``-``.
     variant : Variant or str
         The rule set, or the name or path of one.
+    side : str, optional
+        The side to move, ``w`` or ``b``, for a text that does not tell it.
+    judged : bool
+        Warn on standard error if the position is impossible, and refuse one to which the
+        rules cannot be applied. A command that says so itself does without.
 
     Raises
     ------
     InputError
-        If there is no such file and the text is no position.
+        If there is no such file and the text is no position, or no answer makes sense.
     """
+    if side not in (None, "w", "b"):
+        raise InputError(f"side {excerpt(side or '')}: expected w or b")
     if source is None:
         return None
-    size = (load_variant(variant) if isinstance(variant, str) else variant).size
-    return Position.parse(position_text(source), size)
+    to_move: Side | None = "w" if side == "w" else "b" if side == "b" else None
+    rules = as_variant(variant)
+    position = reading.read_position(position_text(source), rules.size, to_move)
+    if judged:
+        check_playable(rules, position)
+        warn_if_impossible(rules, position)
+    return position
 
 
-def _is_file(name: str) -> bool:
+def warn_if_impossible(variant: Variant, position: Position, where: str | None = None) -> None:
+    """Say on standard error why a position is impossible, if it is; by default it is named by its text."""
+    if status := position_status(variant, position):
+        shown = f"position '{position}'" if where is None else where
+        warn(f"{shown}: is impossible in {variant.name}: {reasons(status)}")
+
+
+def _exists(name: str) -> bool:
     try:
-        return Path(name).is_file()
+        return bool(name) and Path(name).exists()
     except (OSError, ValueError):
         # Too long, or with a character that no file name has: then it is no file.
         return False

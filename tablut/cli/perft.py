@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import time
+import re
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from tablut.cli.options import PositionOption, VariantOption, read_position, read_text
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.completion import variant_names_from
+from tablut.cli.options import PositionOption, read_position, read_text
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
+from tablut.compilation import wall_clock
 from tablut.errors import InputError
+from tablut.files import excerpt
+from tablut.machine import check_memory
 from tablut.position import Move, Position
 from tablut.results import Result
-from tablut.variants import Variant, load_variant
+from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from tablut.engine import Engine
+    from tablut.cli.people import PeopleConsole
+    from tablut.engine import Engine, LeafStatistics
 
 __all__ = ["perft_command"]
+
+_CLAIM = re.compile(r"([1-9][0-9]?)=([0-9]{1,18})")
 
 
 class _Perft(Result):
@@ -54,7 +61,16 @@ class _Corpus(Result):
 @command
 def perft_command(
     depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=20, help="Number of plies.")] = 3,
-    variant: VariantOption = "ashton",
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            "--variant",
+            "-v",
+            metavar="NAME|FILE",
+            help="A rule set, or a TOML file. [default: the corpus's, or ashton]",
+            autocompletion=variant_names_from,
+        ),
+    ] = None,
     position: PositionOption = None,
     divide: Annotated[bool, typer.Option("--divide", help="Show the share of each first move.")] = False,
     applied: Annotated[
@@ -75,58 +91,83 @@ def perft_command(
     """
     from tablut.engine import engine_for
 
-    rules = load_variant(variant)
-    engine = engine_for(rules)
+    check_memory("--cache", cache)
     if corpus is not None:
-        checked = _check_corpus(engine, rules, corpus, threads)
-        return Reply(checked, lambda console: _show_corpus(console, checked), EXIT_NO if checked.mismatches else 0)
+        if position is not None or divide or applied or cache:
+            raise InputError("--corpus: names the positions; leave out --position, --divide, --applied and --cache")
+        return _check_corpus(corpus, variant, threads)
     if applied and (cache or divide):
         raise InputError("--applied: makes every last move itself; leave out --cache and --divide")
 
+    rules = load_variant(variant or "ashton")
     start = read_position(position, rules)
+    engine = engine_for(rules)
     board = engine.start() if start is None else engine.board(start.cells, start.side)
-    counts, statistics, seconds = [], None, 0.0
-    engine.perft(board, 1)  # compiles, or loads what was compiled, before the clock starts
-    with progress("perft") as display:
-        task = display.add_task("", total=depth)
-        for plies in range(1, depth + 1):
-            started = time.perf_counter()
-            if applied:
-                statistics = interruptible(partial(engine.perft_applied, board, plies, threads=threads))
-                counts.append(statistics.nodes)
-            else:
-                count = partial(engine.perft, board, plies, threads=threads, cache_bytes=cache << 20)
-                counts.append(interruptible(count))
-            seconds = time.perf_counter() - started
-            display.advance(task)
-    text = str(start) if start is not None else rules.start_position
-    result = _Perft(
-        variant=rules.name,
-        position=text,
-        perft=counts,
-        seconds=round(seconds, 6),
-        nodes_per_second=round(counts[-1] / seconds, 1) if seconds else 0.0,
-        threads=threads,
-        applied=None
-        if statistics is None
-        else {
-            "captured": statistics.captured,
-            "key_sum": str(statistics.key_sum),
-            "outcomes": {
-                "undecided" if outcome is None else f"{outcome.termination}, {outcome.winner} wins": count
-                for outcome, count in statistics.outcomes.items()
-            },
+    found = _Counted(rules, str(start) if start is not None else rules.start_position, threads)
+    try:
+        with progress("perft") as display:
+            task = display.add_task("", total=depth)
+            for plies in range(1, depth + 1):
+                started = wall_clock()
+                if applied:
+                    found.statistics = interruptible(partial(engine.perft_applied, board, plies, threads=threads))
+                    found.counts.append(found.statistics.nodes)
+                else:
+                    count = partial(engine.perft, board, plies, threads=threads, cache_bytes=cache << 20)
+                    found.counts.append(interruptible(count))
+                found.seconds = wall_clock() - started
+                display.advance(task)
+        if divide:
+            found.divided = interruptible(partial(engine.divide, board, depth, threads=threads))
+    except KeyboardInterrupt:
+        if not found.counts:
+            raise
+        raise Interrupted(found.reply()) from None
+    return found.reply()
+
+
+@dataclass
+class _Counted:
+    """What has been counted so far."""
+
+    variant: Variant
+    position: str
+    threads: int
+    counts: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    statistics: LeafStatistics | None = None
+    divided: dict[int, int] | None = None
+
+    def reply(self) -> Reply:
+        result = _Perft(
+            variant=self.variant.name,
+            position=self.position,
+            perft=self.counts,
+            seconds=round(self.seconds, 6),
+            nodes_per_second=round(self.counts[-1] / self.seconds, 1) if self.seconds else 0.0,
+            threads=self.threads,
+            applied=None if self.statistics is None else _applied(self.statistics),
+            divide=None if self.divided is None else _named(self.divided, self.variant.size),
+        )
+        return Reply(result, lambda console: _show(console, result))
+
+
+def _applied(statistics: LeafStatistics) -> dict[str, Any]:
+    return {
+        "captured": statistics.captured,
+        "key_sum": str(statistics.key_sum),
+        "outcomes": {
+            "undecided" if outcome is None else f"{outcome.termination}, {outcome.winner} wins": count
+            for outcome, count in statistics.outcomes.items()
         },
-        divide=_named(engine.divide(board, depth, threads=threads), rules.size) if divide else None,
-    )
-    return Reply(result, lambda console: _show(console, result))
+    }
 
 
 def _named(divided: dict[int, int], size: int) -> dict[str, int]:
-    return {str(Move(code & 127, code >> 7, size)): nodes for code, nodes in divided.items()}
+    return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}
 
 
-def _show(console: Console, result: _Perft) -> None:
+def _show(console: PeopleConsole, result: _Perft) -> None:
     console.print(f"{result.variant}  {result.position}", soft_wrap=True)
     if result.divide:
         for move, nodes in result.divide.items():
@@ -138,46 +179,120 @@ def _show(console: Console, result: _Perft) -> None:
             console.print(f"{count:>26,}  {outcome}")
         console.print(f"{result.applied['captured']:>26,}  soldiers captured by last plies")
     console.print(
-        f"[dim]last depth: {result.seconds:.3f} s, {result.nodes_per_second / 1e6:,.1f} million a second, "
-        f"{result.threads} thread{'s' * (result.threads > 1)}[/dim]"
+        f"last depth: {result.seconds:.3f} s, {result.nodes_per_second / 1e6:,.1f} million a second, "
+        f"{result.threads} thread{'s' * (result.threads > 1)}",
+        style="dim",
     )
 
 
-def _check_corpus(engine: Engine, variant: Variant, file: str, threads: int) -> _Corpus:
+# -- corpora -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A position of a corpus with the number of sequences by depth."""
+
+    id: str
+    position: Position
+    numbers: list[tuple[int, int]]
+
+
+def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
     """Compare every number of a corpus file; a mismatch comes with its position and divide."""
-    checked, mismatches = 0, []
+    from tablut.engine import engine_for
+
+    rules, entries = _read_corpus(file, variant)
+    engine = engine_for(rules)
+    checked = 0
+    mismatches: list[_Mismatch] = []
+
+    def reply() -> Reply:
+        result = _Corpus(variant=rules.name, file=str(Path(file)), checked=checked, mismatches=mismatches)
+        return Reply(result, lambda console: _show_corpus(console, result), EXIT_NO if mismatches else 0)
+
+    try:
+        for entry in entries:
+            for plies, expected in entry.numbers:
+                found = interruptible(partial(_count, engine, entry.position, plies, threads))
+                checked += 1
+                if found != expected:
+                    mismatches.append(_mismatch(engine, entry, (plies, expected), found, threads))
+    except KeyboardInterrupt:
+        if not checked:
+            raise
+        raise Interrupted(reply()) from None
+    return reply()
+
+
+def _count(engine: Engine, position: Position, plies: int, threads: int) -> int:
+    return engine.perft(engine.board(position.cells, position.side), plies, threads=threads)
+
+
+def _mismatch(engine: Engine, entry: _Entry, claim: tuple[int, int], found: int, threads: int) -> _Mismatch:
+    plies, expected = claim
+    board = engine.board(entry.position.cells, entry.position.side)
+    divided = interruptible(partial(engine.divide, board, plies, threads=threads))
+    return _Mismatch(
+        id=entry.id,
+        position=str(entry.position),
+        depth=plies,
+        expected=expected,
+        found=found,
+        divide=_named(divided, engine.variant.size),
+    )
+
+
+def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
+    """Return the rules of a corpus, which it names in a line before its positions, and what it claims."""
+    rules = None if variant is None else load_variant(variant)
+    named = ""
+    entries: list[_Entry] = []
     for number, line in enumerate(read_text(file, "corpus").splitlines(), 1):
+        where = f"corpus {excerpt(file)}, line {number}"
         if not line.strip() or line.startswith("#"):
             continue
-        parts = [part.strip() for part in line.split(";")]
-        if len(parts) != 4:
-            raise InputError(f"corpus {file!r}, line {number}: expected `id; position; depth=nodes …; source`")
-        id_, text, numbers, _ = parts
-        position = Position.parse(text, variant.size)
-        board = engine.board(position.cells, position.side)
-        for entry in numbers.split():
-            plies, equals, nodes = entry.partition("=")
-            if not (equals and plies.isdigit() and nodes.isdigit() and int(plies) > 0):
-                raise InputError(f"corpus {file!r}, line {number}: expected depth=nodes, not {entry!r}")
-            found = engine.perft(board, int(plies), threads=threads)
-            checked += 1
-            if found != int(nodes):
-                mismatches.append(
-                    _Mismatch(
-                        id=id_,
-                        position=text,
-                        depth=int(plies),
-                        expected=int(nodes),
-                        found=found,
-                        divide=_named(engine.divide(board, int(plies), threads=threads), variant.size),
-                    )
-                )
-    return _Corpus(variant=variant.name, file=str(Path(file)), checked=checked, mismatches=mismatches)
+        if not entries and not named and line.split()[0] == "variant":
+            named = line.split(maxsplit=1)[1].strip() if len(line.split()) > 1 else ""
+            rules = _held_to(named, rules, where)
+            continue
+        rules = rules or load_variant("ashton")
+        entries.append(_read_entry(line, rules, where))
+    if rules is None or not entries:
+        raise InputError(f"corpus {excerpt(file)}: has no position, so nothing can be checked")
+    return rules, entries
 
 
-def _show_corpus(console: Console, result: _Corpus) -> None:
+def _held_to(named: str, given: Variant | None, where: str) -> Variant:
+    """Return the rules that a corpus names; a file of rules is never opened because another file says so."""
+    if named in variant_names():
+        rules = load_variant(named)
+        if given is not None and given != rules:
+            raise InputError(f"{where}: is of variant {named}, not of {given.name!r}; leave out --variant")
+        return rules
+    if given is None or given.name != named:
+        raise InputError(f"{where}: is of variant {excerpt(named)}, which does not ship; name its file with --variant")
+    return given
+
+
+def _read_entry(line: str, variant: Variant, where: str) -> _Entry:
+    parts = [part.strip() for part in line.split(";")]
+    if len(parts) != 4:
+        raise InputError(f"{where}: expected `id; position; depth=nodes …; source`")
+    id_, text, claims, _ = parts
+    numbers = []
+    for claim in claims.split():
+        match = _CLAIM.fullmatch(claim)
+        if match is None:
+            raise InputError(f"{where}: expected depth=nodes, not {excerpt(claim)}")
+        numbers.append((int(match[1]), int(match[2])))
+    if not numbers:
+        raise InputError(f"{where}: claims no number")
+    return _Entry(id_, Position.parse(text, variant.size), numbers)
+
+
+def _show_corpus(console: PeopleConsole, result: _Corpus) -> None:
     for miss in result.mismatches:
-        console.print(f"[bold red]{miss.id}[/bold red]\n{miss.position}", soft_wrap=True)
+        console.print(Text.assemble((miss.id, "bold red"), f"\n{miss.position}"), soft_wrap=True)
         console.print(f"depth {miss.depth}: expected {miss.expected:,}, found {miss.found:,}")
         console.print("  ".join(f"{move} {nodes:,}" for move, nodes in miss.divide.items()))
-    console.print(f"{result.checked} numbers checked, {len(result.mismatches)} wrong")
+    console.print(f"{result.variant}: {result.checked} numbers checked, {len(result.mismatches)} wrong")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.draw import draw_board, legend
@@ -17,8 +18,7 @@ from tablut.results import Result
 from tablut.status import MEANINGS
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tablut.cli.people import PeopleConsole
     from tablut.rules import Outcome
 
 __all__ = [
@@ -89,8 +89,8 @@ def push_and_tell(board: Board, text: str) -> MoveResult:
     return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
 
 
-def _board(variant: str, position: str | None) -> Board:
-    return Board(variant, read_position(position, variant))
+def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
+    return Board(variant, read_position(position, variant, judged=judged))
 
 
 @command
@@ -102,7 +102,7 @@ def show_command(
     ] = None,
 ) -> Reply:
     """Draw a position."""
-    board = _board(variant, position)
+    board = _board(variant, position, judged=False)
     if svg is not None:
         from tablut.svg import board as draw_svg
 
@@ -121,16 +121,16 @@ def show_command(
     return Reply(shown, lambda console: _show(console, board, shown))
 
 
-def _show(console: Console, board: Board, shown: _Shown) -> None:
+def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
     console.print(legend(board.variant))
-    console.print(shown.position, soft_wrap=True)
+    console.print(f"{shown.variant}  {shown.position}", soft_wrap=True)
     if shown.status:
         console.print("impossible: " + "; ".join(_meanings(board).values()))
     else:
         console.print(ending(shown.outcome) or f"{shown.turn} to move")
     if shown.svg:
-        console.print(f"[dim]drawn to {shown.svg}[/dim]")
+        console.print(f"drawn to {shown.svg}", style="dim", soft_wrap=True)
 
 
 def ending(outcome: OutcomeResult | None) -> str:
@@ -159,20 +159,25 @@ def moves_command(variant: VariantOption = "ashton", position: PositionOption = 
     return Reply(result, lambda console: _show_moves(console, result))
 
 
-def _show_moves(console: Console, result: _Moves) -> None:
-    console.print(f"{result.position}\n{ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True)
+def _show_moves(console: PeopleConsole, result: _Moves) -> None:
+    console.print(
+        f"{result.variant}  {result.position}\n{ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True
+    )
     quiet = [told.move for told in result.moves if not told.captures and not told.outcome]
     for told in result.moves:
         if told.captures or told.outcome:
             captures = "".join(f"x{square}" for square in told.captures)
-            console.print(f"[bold]{told.move}{captures}[/bold]  {ending(told.outcome)}")
+            console.print(Text.assemble((told.move + captures, "bold"), "  ", ending(told.outcome)))
     console.print(" ".join(quiet))
-    console.print(f"[dim]{len(result.moves)} moves[/dim]")
+    console.print(f"{len(result.moves)} moves", style="dim")
 
 
 @command
 def apply_command(
-    moves: Annotated[list[str], typer.Argument(metavar="MOVES...", help="Such as e4-e7, e4e7 or e4-e7xe8.")],
+    moves: Annotated[
+        list[str],
+        typer.Argument(metavar="MOVES...", help="Such as e4-e7, e4e7 or e4-e7xe8, or as another program writes them."),
+    ],
     variant: VariantOption = "ashton",
     position: PositionOption = None,
 ) -> Reply:
@@ -188,9 +193,9 @@ def apply_command(
         status=board.status().names,
     )
 
-    def show(console: Console) -> None:
+    def show(console: PeopleConsole) -> None:
         console.print(draw_board(board.variant, board.position.rows()))
-        console.print(applied.position, soft_wrap=True)
+        console.print(f"{applied.variant}  {applied.position}", soft_wrap=True)
         console.print(" ".join(step.move + "".join(f"x{square}" for square in step.captures) for step in told))
         console.print(ending(applied.outcome) or f"{applied.turn} to move")
 
@@ -200,7 +205,7 @@ def apply_command(
 @command
 def status_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
     """Say why a position is impossible: every reason."""
-    board = _board(variant, position)
+    board = _board(variant, position, judged=False)
     result = _Status(
         variant=board.variant.name,
         position=str(board.position),
@@ -208,10 +213,10 @@ def status_command(variant: VariantOption = "ashton", position: PositionOption =
         meanings=_meanings(board),
     )
 
-    def show(console: Console) -> None:
-        console.print(result.position, soft_wrap=True)
+    def show(console: PeopleConsole) -> None:
+        console.print(f"{result.variant}  {result.position}", soft_wrap=True)
         for name, meaning in result.meanings.items():
-            console.print(f"[bold]{name}[/bold]  {meaning}")
+            console.print(Text.assemble((name, "bold"), "  ", meaning))
         if not result.status:
             console.print("nothing speaks against it")
 

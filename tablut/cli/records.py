@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.draw import draw_board
-from tablut.cli.options import PositionOption, VariantOption, position_text, read_text
+from tablut.cli.options import PositionOption, VariantOption, read_bytes, read_position, warn, warn_if_impossible
 from tablut.cli.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.cli.runtime import EXIT_NO, Reply, command
 from tablut.errors import InputError
-from tablut.files import write_text
+from tablut.files import excerpt, write_text
 from tablut.formats import berkeley, bologna, mcgill, opentafl, read_record, write_record
 from tablut.notation import square_name
-from tablut.position import Move, MoveText, Position
+from tablut.position import MoveText
 from tablut.replay import Replay, replay
 from tablut.results import Result
-from tablut.variants import Variant, load_variant
+from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tablut.cli.people import PeopleConsole
 __all__ = ["convert_command", "replay_command"]
+
+_RECORD_BYTES: Final = 8 << 20
+"""Most bytes of a record; a log of Bologna's server has about 100,000 for a game."""
 
 
 class Format(StrEnum):
@@ -67,11 +70,14 @@ def convert_command(
     written, each on a line, or for a format of positions the position after them.
     """
     rules = load_variant(variant)
-    board = Board(rules, _read_any(position, rules, side))
+    # A position without a king can be written in another form; what moves lead to from it cannot be said.
+    board = Board(rules, read_position(position, rules, side=side, judged=bool(moves)))
+    if not moves:
+        warn_if_impossible(rules, board.position)
     made = []
     for text in moves or []:
-        move, mover = _read_move(text, board), board.position.side
-        board.push(move)
+        mover = board.position.side
+        move = board.push_text(text)
         made.append((MoveText(move, frozenset(board.captured()) or None), mover))
     match to:
         case Format.BERKELEY:
@@ -96,41 +102,6 @@ def convert_command(
         moves=[str(said) for said, _ in made],
     )
     return Reply(result, lambda console: console.out(result.text, highlight=False))
-
-
-def _read_any(source: str | None, variant: Variant, side: str | None) -> Position | None:
-    """Read a position in any format that `convert` writes."""
-    if side not in (None, "w", "b"):
-        raise InputError(f"side {side!r}: expected w or b")
-    if source is None:
-        return None
-    text = position_text(source).strip()
-    if text.startswith("{"):
-        state = bologna.read_state(text)
-        if state.size != variant.size:
-            raise InputError(f"state: its board is {state.size}x{state.size}; {variant.name} is not")
-        return state.position("w" if side == "w" else "b" if side == "b" else None)
-    if text.startswith("/"):
-        if side is None:
-            raise InputError(
-                f"position {text!r}: an OpenTafl string does not tell the side to move; give --side w or b"
-            )
-        return opentafl.read_position(text, "w" if side == "w" else "b", variant.size)
-    return Position.parse(text, variant.size)
-
-
-def _read_move(text: str, board: Board) -> Move:
-    """Read a move in any notation, which its shape tells apart."""
-    if text.startswith("{"):
-        return bologna.read_move(text, board.size)[0]
-    if len(text.split()) == 5:
-        return mcgill.read_move(text, board.size)[0]
-    if text[:1] in ("t", "T", "K"):
-        return opentafl.read_move(text, board.size).move
-    _, dash, target = text.partition("-")
-    if dash and (target.isalpha() or target.isdigit()):
-        return berkeley.read_move(text, board.size)
-    return MoveText.parse(text, board.size).move
 
 
 class _Replayed(Result):
@@ -171,7 +142,11 @@ def replay_command(
     1 tells that the record is wrong: a move that is not legal, or a capture, a position
     or a result that the rules do not give.
     """
-    record = read_record(read_text(file, "record"), None if variant is None else load_variant(variant))
+    record = read_record(read_bytes(file, "record", _RECORD_BYTES), variant)
+    for warning in record.warnings:
+        warn(warning)
+    if not record.moves and record.result is None and not record.notes:
+        raise InputError(f"record {excerpt(file)}: has no moves and no result, so there is nothing to check")
     game = replay(record)
     if ply is not None and ply > len(game.plies):
         raise InputError(f"--ply {ply}: the record has {len(game.plies)} legal plies")
@@ -214,9 +189,9 @@ def _draw_all(game: Replay, folder: Path) -> None:
         write_text(folder / f"ply-{number:0{width}}.svg", drawing)
 
 
-def _show(console: Console, game: Replay, result: _Replayed, drawn: list[int]) -> None:
+def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[int]) -> None:
     players = " against ".join(result.tags[name] for name in ("White", "Black") if name in result.tags)
-    console.print(f"[bold]{result.variant}[/bold]  {players}")
+    console.print(Text.assemble((result.variant, "bold"), "  ", players))
     for number in drawn:
         position = game.plies[number - 1].position if number else game.start
         console.print(f"\n{number}. {game.plies[number - 1].move}" if number else "\nstart")
@@ -227,8 +202,8 @@ def _show(console: Console, game: Replay, result: _Replayed, drawn: list[int]) -
         console.print(f"{first // 2 + 1:>3}. {pair}")
     console.print(ending(result.outcome) or f"{game.board.turn} to move")
     for note in result.notes:
-        console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+        console.print(note, style="dim", soft_wrap=True)
     for problem in result.problems:
-        console.print(f"[bold red]{problem}[/bold red]", soft_wrap=True)
+        console.print(problem, style="bold red", soft_wrap=True)
     if not result.problems:
         console.print(f"{len(result.moves)} moves, and every claim of the record holds")

@@ -1,14 +1,17 @@
 """What every command has without writing it: ``--json``, provenance, exit codes, progress on standard error.
 
 A command is a function decorated with `command` that returns a `Reply`: a result
-(pydantic), a way to show it to people, and an exit code.
+(pydantic), a way to show it to people, and an exit code. One that was interrupted
+raises `Interrupted` with a reply that holds what was done until then.
 """
 
 from __future__ import annotations
 
 import inspect
+import io
 import json
-import os
+import math
+import re
 import shlex
 import subprocess
 import sys
@@ -21,15 +24,31 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
+from tablut.cli.interrupts import EXIT_INTERRUPTED
+from tablut.cli.streams import complain, is_utf8, write_output
+from tablut.compilation import announced, compile_seconds
+from tablut.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import Console
     from rich.progress import Progress
 
+    from tablut.cli.people import PeopleConsole
+    from tablut.errors import TablutError
     from tablut.results import Result
 
-__all__ = ["EXIT_NO", "EXIT_UNKNOWN", "Reply", "command", "interruptible", "progress", "provenance"]
+__all__ = [
+    "EXIT_NO",
+    "EXIT_UNKNOWN",
+    "Interrupted",
+    "Reply",
+    "command",
+    "interruptible",
+    "progress",
+    "provenance",
+    "text_of",
+]
 
 Answer = TypeVar("Answer")
 
@@ -37,6 +56,8 @@ EXIT_NO = 1
 """The answer is no: a check failed, a stipulation is refuted."""
 EXIT_UNKNOWN = 3
 """Limits ran out before a proof."""
+
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -48,17 +69,44 @@ class Reply:
     result : Result
         Dumped by ``--json``, provenance added.
     show : callable
-        Prints the result to a rich console; not called under ``--json``.
+        Prints the result to a console (`tablut.cli.people`); not called under ``--json``.
     exit_code : int
-        0, `EXIT_NO` or `EXIT_UNKNOWN`.
+        0, `EXIT_NO`, `EXIT_UNKNOWN`, or 130 where the result itself says that it was interrupted.
     seed : int, optional
         The seed of everything random in the result.
     """
 
     result: Result
-    show: Callable[[Console], None]
+    show: Callable[[PeopleConsole], None]
     exit_code: int = 0
     seed: int | None = None
+
+
+class Interrupted(Exception):  # noqa: N818
+    """Ends a command early that has something to answer already: 130, or the exit code of what ended it.
+
+    Raised where the command caught the `KeyboardInterrupt` or the error. The reply is printed
+    as always, under ``--json`` with ``interrupted`` true, and standard error says how to go on.
+
+    Parameters
+    ----------
+    reply : Reply
+        What was done until then.
+    go_on : str
+        The command that goes on from there, or what else helps; empty if nothing does.
+    cause : TablutError, optional
+        What ended the command, reported when the reply has been printed; an interrupt by default.
+
+    Examples
+    --------
+    >>> raise Interrupted(Reply(result, show), "tablut census --all --store DIR --resume")  # doctest: +SKIP
+    """
+
+    def __init__(self, reply: Reply, go_on: str = "", cause: TablutError | None = None) -> None:
+        super().__init__(go_on)
+        self.reply = reply
+        self.go_on = go_on
+        self.cause = cause
 
 
 def command(function: Callable[..., Reply]) -> Callable[..., None]:
@@ -82,16 +130,31 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
 
     @wraps(function)
     def wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
-        started = time.perf_counter()
-        reply = function(**parameters)
+        started, told = time.perf_counter(), announced()
+        _check_numbers(ctx, parameters)
+        stopped = None
+        try:
+            reply = function(**parameters)
+        except Interrupted as interrupted:
+            stopped, reply = interrupted, interrupted.reply
         if as_json:
             body = reply.result.model_dump(mode="json", by_alias=True)
+            if stopped is not None:
+                body["interrupted"] = True
             body["provenance"] = provenance(ctx, parameters, reply.seed, time.perf_counter() - started)
-            text = json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+            text = _json_text(body)
         else:
-            text = _for_people(reply)
-        _print(text)
-        raise typer.Exit(reply.exit_code)
+            text = text_of(reply)
+        write_output(text)
+        if announced() and not told:
+            complain(f"compiling took {compile_seconds():.1f} s, once; reported times leave it out")
+        if stopped is not None and stopped.cause is not None:
+            raise stopped.cause
+        code = reply.exit_code if stopped is None else EXIT_INTERRUPTED
+        if code == EXIT_INTERRUPTED:
+            go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
+            complain(f"interrupted; above is what was done{go_on}")
+        raise typer.Exit(code)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
@@ -107,22 +170,51 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     return wrapper
 
 
-def _for_people(reply: Reply) -> str:
-    from rich.console import Console
+def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
+    """Refuse numbers that no kernel and no clock can take: beyond 63 bits, infinite, or none at all."""
+    for name, value in parameters.items():
+        numbers = value if isinstance(value, (list, tuple)) else [value]
+        for given in numbers:
+            if isinstance(given, int) and abs(given) > _LARGEST:
+                raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LARGEST:,}")
+            if isinstance(given, float) and not math.isfinite(given):
+                raise InputError(f"{_typed(ctx, name)} {given}: expected a finite number")
 
-    console = Console(highlight=False)
-    with console.capture() as captured:
-        reply.show(console)
-    return captured.get()
+
+def _typed(ctx: typer.Context, name: str) -> str:
+    """Return the name of a parameter as the user types it."""
+    found = next((param for param in ctx.command.params if param.name == name), None)
+    return max(found.opts, key=len) if found is not None else name
 
 
-def _print(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone (`tablut … | head`): nothing is wrong, and the interpreter must not try again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _json_text(body: dict[str, Any]) -> str:
+    text = json.dumps(body, ensure_ascii=not is_utf8(sys.stdout), indent=2)
+
+    def escaped(sign: re.Match[str]) -> str:
+        return sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1]
+
+    # Between the strings of a JSON text there is ASCII only, so these stand within one.
+    return re.sub(r"[^\n -~]", escaped, text) + "\n"
+
+
+class _Page(io.StringIO):
+    """Takes what the console prints, and is in the console's eyes standard output."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(sys.stdout, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        return sys.stdout.isatty()
+
+
+def text_of(reply: Reply) -> str:
+    """Return what a reply shows to people, laid out for standard output as it is now."""
+    from tablut.cli.people import PeopleConsole
+
+    page = _Page()
+    reply.show(PeopleConsole(file=page))
+    return page.getvalue()
 
 
 def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None, seconds: float) -> dict[str, Any]:
@@ -144,7 +236,8 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
     dict
         Keys ``version``, ``commit`` (of the checkout that the program runs from, ``+``
         appended if it has local changes; null otherwise), ``command``, ``parameters``,
-        ``seed``, ``seconds`` and ``peak_rss_bytes``.
+        ``seed``, ``seconds``, ``compile_seconds`` (the part of them that went into
+        compiling or loading kernels) and ``peak_rss_bytes``.
     """
     from tablut import __version__
 
@@ -155,6 +248,7 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": seed,
         "seconds": round(seconds, 3),
+        "compile_seconds": round(compile_seconds(), 3),
         "peak_rss_bytes": _peak_rss(),
     }
 
@@ -239,14 +333,16 @@ def progress(description: str) -> Progress:
     rich.progress.Progress
         A context manager; add tasks to it.
     """
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    from tablut.cli.people import PeopleConsole
+
+    # The stream of now: what runs within may direct its own elsewhere.
+    console = PeopleConsole(file=sys.stderr)
     return Progress(
-        TextColumn(description + " {task.description}"),
+        TextColumn(description + " {task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.completed:,}"),
+        TextColumn("{task.completed:,}", markup=False),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,

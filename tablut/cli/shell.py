@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tablut.errors import TablutError
+from tablut.cli.interrupts import EXIT_INTERRUPTED, leave, watch_interrupts
+from tablut.cli.streams import complain, finish_output, prepare_streams
+from tablut.errors import MachineError, TablutError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tablut.cli.spec import CommandSpec
 
-__all__ = ["main", "run"]
+__all__ = ["command_specs", "main", "run"]
 
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
+EXIT_DEFECT = 70
+
+_TRACE = "TABLUT_TRACE"
+_COMPLETE = "_TABLUT_COMPLETE"
+_SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+_COMPLETION = ("--install-completion", "--show-completion")
 
 # Plain help: rich would cost more time than everything else that `tablut --help` does.
-_SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "add_completion": False, "pretty_exceptions_enable": False}
+_SETTINGS: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+def command_specs() -> dict[str, CommandSpec]:
+    """Return every command that an installed package contributes, by name, in the order of the list."""
+    found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
+    return {spec.name: spec for spec in sorted(found, key=lambda spec: spec.order)}
 
 
 class _LazyGroup(TyperGroup):
@@ -34,8 +53,7 @@ class _LazyGroup(TyperGroup):
 
     @cached_property
     def specs(self) -> dict[str, CommandSpec]:
-        found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
-        return {spec.name: spec for spec in sorted(found, key=lambda spec: spec.order)}
+        return command_specs()
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.specs)
@@ -54,34 +72,80 @@ class _LazyGroup(TyperGroup):
         loaded.name = cmd_name
         return loaded
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            if args[:1] == ["help"]:
+                args = [*(name for name in args[1:] if name != "help"), "--help"]
+            if args[:1] and args[0] in _COMPLETION and not (args[1:] and args[1] in _SHELLS):
+                # The name of the shell may be left out: it is the one that asks.
+                args = [args[0], "", *args[1:]]
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in self.specs and not args[0].startswith("-"):
-            raise TablutError(f"command {args[0]!r}: no such command; `tablut --help` lists them")
+        if args[:1] == ["help"] and ctx.resilient_parsing:
+            return None, None, []
+        if args and args[0] not in self.specs and not args[0].startswith("-") and not ctx.resilient_parsing:
+            from tablut.files import excerpt
+
+            hint = _nearest(args[0], [*self.specs, "help"])
+            raise TablutError(f"command {excerpt(args[0])}: no such command{hint}; `tablut --help` lists them")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        from typer._click.shell_completion import CompletionItem
+
+        names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
+        found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
+        # Of the class above only what it says about options: its commands are all loaded.
+        return [*found, *super(TyperGroup, self).shell_complete(ctx, incomplete)]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(spec.name, spec.help) for spec in self.specs.values()])
+            formatter.write_dl([*((spec.name, spec.help) for spec in self.specs.values()), ("help", _HELP)])
 
+
+_HELP = "Explain a command: `tablut help COMMAND`."
 
 app = typer.Typer(cls=_LazyGroup, **_SETTINGS)
+
+
+def _nearest(word: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    found = get_close_matches(word[:40].lower(), names, n=1)
+    return f", did you mean {found[0]!r}?" if found else ""
 
 
 @app.callback(invoke_without_command=True)
 def _tablut(
     ctx: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    install_completion: str = typer.Option(
+        None, "--install-completion", metavar="[SHELL]", help="Install completion for bash, zsh, fish or powershell."
+    ),
+    show_completion: str = typer.Option(
+        None, "--show-completion", metavar="[SHELL]", help="Print the script that does it."
+    ),
 ) -> None:
     """Exact answers about Tablut and its tafl relatives.
 
     Every command takes --json, which prints one JSON object and nothing else.
-    Exit codes: 0 done, 1 the answer is no, 2 bad input, 3 unknown, 130 interrupted.
+
+    Exit codes: 0 done, 1 the answer is no, 2 bad input, 3 unknown (limits ran out
+    before a proof), 70 a defect of ours, 74 the machine failed and work done was kept,
+    130 interrupted.
     """
     if version:
         from tablut import __version__
 
         typer.echo(f"tablut {__version__}")
         raise typer.Exit
+    for wanted, install in ((install_completion, True), (show_completion, False)):
+        if wanted is not None:
+            from tablut.cli.completion import completion
+
+            typer.echo(completion(wanted, _SHELLS, install=install))
+            raise typer.Exit
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
         raise typer.Exit
@@ -101,31 +165,83 @@ def run(args: Sequence[str]) -> int:
         As the interface promises; errors have been printed as one line each.
     """
     try:
-        result = get_command(app)(list(args), prog_name="tablut", standalone_mode=False, obj=list(args))
-    except typer.TyperException as error:
-        command = " ".join(["tablut", *args[:1]]) if args and not args[0].startswith("-") else "tablut"
-        # Some errors know how deep among the sub-commands they arose.
-        if (context := getattr(error, "ctx", None)) is not None:
-            command = context.command_path
-        message = error.format_message().rstrip(".")
-        return _refuse(f"{message}; see `{command} --help`")
-    except TablutError as error:
-        return _refuse(str(error), error.exit_code)
-    except typer.Abort:
+        with get_command(app).make_context("tablut", list(args), obj=list(args)) as context:
+            context.command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        complain("interrupted")
         return EXIT_INTERRUPTED
-    return result if isinstance(result, int) else 0
+    except BrokenPipeError:
+        # Nobody reads any more (`tablut help bounds | head -1`).
+        return 0
+    except Exception as error:
+        message, code = _told(error, args)
+        if os.environ.get(_TRACE):
+            sys.excepthook(type(error), error, error.__traceback__)
+        complain(message)
+        return code
+    return 0
 
 
-def _refuse(message: str, exit_code: int = EXIT_BAD_INPUT) -> int:
-    typer.echo("tablut: " + " ".join(message.split()), err=True)
-    return exit_code
+def _told(error: Exception, args: Sequence[str]) -> tuple[str, int]:
+    """Return the line that tells of an error, and the exit code."""
+    match error:
+        case TablutError():
+            return str(error), error.exit_code
+        case typer.TyperException():
+            return _usage(error, args), EXIT_BAD_INPUT
+        case MemoryError():
+            about = f" ({error})" if str(error) else ""
+            return f"the machine has not enough memory{about}; allow less, or take a smaller task", 74
+        case OSError() if error.errno in _MACHINE:
+            about = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, (str, bytes)) else ""
+            return f"{about}{error.strerror}", MachineError.exit_code
+    where, trace = "", error.__traceback__
+    while trace is not None:
+        where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"  # noqa: PTH119
+        trace = trace.tb_next
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"a defect of this program ({what}; {where}); {_TRACE}=1 shows the trace, please report it", EXIT_DEFECT
 
 
-def main() -> None:
-    """Run the ``tablut`` command."""
-    code = run(sys.argv[1:])
+_MACHINE = frozenset(
+    {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG, errno.EMFILE}
+    | {errno.ENFILE, errno.ENOMEM, errno.EBADF, errno.ENODEV, errno.ESTALE, errno.EBUSY, errno.ETIMEDOUT}
+    | {errno.ECONNREFUSED, errno.ECONNRESET, errno.EADDRINUSE, errno.EHOSTUNREACH, errno.ENETUNREACH}
+)
+"""Errors of the system that are the machine's."""
+
+
+def _usage(error: typer.TyperException, args: Sequence[str]) -> str:
+    command = " ".join(["tablut", *args[:1]]) if args and not args[0].startswith("-") else "tablut"
+    # Some errors know how deep among the sub-commands they arose.
+    if (context := getattr(error, "ctx", None)) is not None:
+        command = context.command_path
+    message = error.format_message().rstrip(".?")
+    if (near := getattr(error, "possibilities", None)) is not None:
+        message = error.message + (f", did you mean {near[0]!r}?" if near else "")
+    return f"{message}; see `{command} --help`"
+
+
+def main() -> NoReturn:
+    """Run the ``tablut`` command: streams, interrupts, completion, and the exit code."""
+    try:
+        prepare_streams()
+        watch_interrupts()
+        if _COMPLETE in os.environ:
+            from tablut.cli.completion import complete
+
+            complete(get_command(app), _COMPLETE)
+        code = run(sys.argv[1:])
+        try:
+            finish_output()
+        except MachineError as error:
+            if code != error.exit_code:  # else it is said already
+                complain(str(error))
+            code = error.exit_code
+    except KeyboardInterrupt:
+        leave("interrupted")
     if code == EXIT_INTERRUPTED:
-        # A kernel may still be running in a thread; a normal exit would wait for it.
-        sys.stdout.flush()
-        os._exit(code)
+        leave()
     sys.exit(code)

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from symmetry import dihedral, orbits, stabiliser
-from tablut.cli.draw import draw_board
+from tablut.cli.draw import draw_board, side_by_side
 from tablut.cli.options import PositionOption, VariantOption, read_position
-from tablut.cli.runtime import EXIT_NO, Reply, command
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible
+from tablut.cli.tables import Table, label, number, prose
+from tablut.errors import InputError
 from tablut.files import write_text
 from tablut.notation import diagram_cells, square_name
 from tablut.position import Position
@@ -18,9 +21,9 @@ from tablut.results import Result
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from symmetry import Symmetry
+    from tablut.automorphisms import Check
+    from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
 
@@ -74,39 +77,65 @@ def verify_command(
 
     Exit code 1 tells that a claim failed.
     """
-    import numpy as np
-
-    from tablut.automorphisms import breaks, random_placements, verify
+    from tablut.automorphisms import checks
 
     rules = load_variant(variant)
-    checks = verify(rules, samples=samples, seed=seed, most=most)
-    start = stabiliser(dihedral(rules.size), diagram_cells(rules.start))
-    placements = random_placements(rules, samples, np.random.default_rng(seed))
-    elements = []
-    for element in dihedral(rules.size):
-        inside = element in rules.symmetries
-        broken = None if inside else breaks(rules, element, placements)
-        elements.append(
+    elements: list[ElementResult] = []
+    done: list[Check] = []
+
+    def work() -> None:
+        elements.extend(_elements(rules, samples, seed))
+        for check in checks(rules, samples=samples, seed=seed, most=most):
+            done.append(check)  # noqa: PERF402 (it may be interrupted)
+
+    try:
+        interruptible(work)
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        raise Interrupted(_verified(rules, elements, done, seed), "") from None
+    if not any(check.cases for check in done):
+        raise InputError(f"variant {rules.name!r}: has no position on which anything could be tried")
+    return _verified(rules, elements, done, seed)
+
+
+def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
+    """Return every symmetry of the square; for those that are none of the rules, a position that shows it."""
+    import numpy as np
+
+    from tablut.automorphisms import breaks, random_placements
+
+    start = stabiliser(dihedral(variant.size), diagram_cells(variant.start))
+    placements = random_placements(variant, samples, np.random.default_rng(seed))
+    found = []
+    for element in dihedral(variant.size):
+        inside = element in variant.symmetries
+        broken = None if inside else breaks(variant, element, placements)
+        found.append(
             ElementResult(
                 name=element.name,
                 of_the_rules=inside,
                 of_the_start=inside and element in start,
-                reason="" if inside else _difference(rules, element),
+                reason="" if inside else _difference(variant, element),
                 counterexample=None if broken is None else str(broken),
             )
         )
+    return found
+
+
+def _verified(variant: Variant, elements: list[ElementResult], done: list[Check], seed: int) -> Reply:
     result = _Verified(
-        variant=rules.name,
-        group_order=len(rules.symmetries),
+        variant=variant.name,
+        group_order=len(variant.symmetries),
         start_group_order=sum(element.of_the_start for element in elements),
-        orbits_of_cells=len(orbits(rules.symmetries)),
+        orbits_of_cells=len(orbits(variant.symmetries)),
         elements=elements,
         checks=[
             CheckResult(name=check.name, cases=check.cases, failures=check.failures, example=check.example)
-            for check in checks
+            for check in done
         ],
     )
-    failed = any(check.failures for check in checks)
+    failed = any(check.failures for check in done)
     return Reply(result, lambda console: _show_verified(console, result), EXIT_NO if failed else 0, seed=seed)
 
 
@@ -120,20 +149,28 @@ def _difference(variant: Variant, element: Symmetry) -> str:
     return "it does not keep the camps, the inert cells or where each piece may stand"
 
 
-def _show_verified(console: Console, result: _Verified) -> None:
-    console.print(
-        f"[bold]{result.variant}[/bold]: {result.group_order} of the 8 symmetries of the square are symmetries of the "
-        f"rules, {result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"
+def _show_verified(console: PeopleConsole, result: _Verified) -> None:
+    what = (
+        f": {result.group_order} of the 8 symmetries of the square are symmetries of the rules, "
+        f"{result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"
     )
+    console.print(Text.assemble((result.variant, "bold"), what))
     for element in result.elements:
         if not element.of_the_rules:
             shown = f"; shown by {element.counterexample}" if element.counterexample else ""
             console.print(f"  {element.name}: {element.reason}{shown}", soft_wrap=True)
+    table = Table(number("cases"), label("verdict"), prose("claim"), header=False)
     for check in result.checks:
-        verdict = "[green]holds[/green]" if not check.failures else f"[bold red]{check.failures:,} fail[/bold red]"
-        console.print(f"{check.cases:>12,}  {verdict}  {check.name}", soft_wrap=True)
+        table.add(f"{check.cases:,}", _told(check), check.name)
         if check.example:
-            console.print(f"{'':>14}such as {check.example}", soft_wrap=True)
+            table.add("", "", f"such as {check.example}")
+    console.print(table)
+
+
+def _told(check: CheckResult) -> Text:
+    if check.failures:
+        return Text(f"{check.failures:,} fail", "bold red")
+    return Text("holds", "green") if check.cases else Text("not tried", "yellow")
 
 
 class ImageResult(Result):
@@ -182,16 +219,13 @@ def show_command(
     return Reply(result, lambda console: _show_orbit(console, rules, result))
 
 
-def _show_orbit(console: Console, variant: Variant, result: _Orbit) -> None:
-    from rich.columns import Columns
-    from rich.panel import Panel
-
-    panels = []
-    for image in result.images:
-        position = Position.parse(image.position, variant.size)
-        drawn = draw_board(variant, position.rows())
-        title = image.symmetry + (" *" if image.position == result.canonical else "")
-        panels.append(Panel.fit(drawn, title=title, border_style="dim"))
-    console.print(Columns(panels))
-    console.print(f"orbit of {result.orbit_size}; stabiliser: {', '.join(result.stabiliser)}")
+def _show_orbit(console: PeopleConsole, variant: Variant, result: _Orbit) -> None:
+    drawn = {
+        image.symmetry + (" *" if image.position == result.canonical else ""): draw_board(
+            variant, Position.parse(image.position, variant.size).rows()
+        )
+        for image in result.images
+    }
+    console.print(side_by_side(drawn), width=min(console.width, 100))
+    console.print(f"{result.variant}: orbit of {result.orbit_size}; stabiliser: {', '.join(result.stabiliser)}")
     console.print(f"canonical (*): {result.canonical}", soft_wrap=True)

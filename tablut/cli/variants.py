@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
+from tablut.cli.completion import variant_names_from
+from tablut.cli.draw import draw_board, legend, side_by_side
 from tablut.cli.runtime import Reply, command
+from tablut.cli.tables import Table, label, prose
 from tablut.results import Result
 from tablut.variants import load_variant, rule_fields, shipped_variants
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
 __all__ = ["variants"]
@@ -50,7 +53,10 @@ class _Described(Result):
 @command
 def variants(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME|FILE]", help="A shipped rule set, or a TOML file.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME|FILE]", help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from
+        ),
     ] = None,
 ) -> Reply:
     """List the rule sets that ship, or draw one with all its rule fields."""
@@ -88,48 +94,39 @@ def _described(variant: Variant) -> _Described:
     )
 
 
-def _show_listing(console: Console, listing: _Listing) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("board", no_wrap=True)
-    table.add_column("material", no_wrap=True)
-    table.add_column("what it is, and where its rules are written")
+def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
+    table = Table(
+        label("name", style="bold"),
+        label("board"),
+        label("material"),
+        prose("what it is, and where its rules are written"),
+    )
     for variant in listing.variants:
         board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"
-        table.add_row(variant.name, board, material, f"{variant.title}\n[dim]{variant.source}[/dim]")
+        told = Text.assemble(variant.title, "\n", (variant.source, "dim"))
+        table.add(variant.name, board, material, told)
     console.print(table)
-    console.print("\n[dim]`tablut variants NAME` draws one; a TOML file of your own works wherever a name does.[/dim]")
+    hint = "`tablut variants NAME` draws one; a TOML file of your own works wherever a name does."
+    console.print(f"\n{hint}", style="dim")
 
 
-def _show_variant(console: Console, variant: Variant, described: _Described) -> None:
-    from rich.columns import Columns
-    from rich.panel import Panel
-    from rich.table import Table
-
-    from tablut.cli.draw import draw_board, legend
-
-    console.print(f"[bold]{variant.name}[/bold]  {variant.title}\n[dim]{variant.source}[/dim]\n")
+def _show_variant(console: PeopleConsole, variant: Variant, described: _Described) -> None:
+    console.print(Text.assemble((variant.name, "bold"), "  ", variant.title, "\n", (variant.source, "dim"), "\n"))
     empty = ("." * variant.size,) * variant.size
-    boards = [
-        Panel.fit(draw_board(variant, empty), title="terrain", border_style="dim"),
-        Panel.fit(draw_board(variant, variant.start), title="start", border_style="dim"),
-    ]
-    console.print(Columns(boards))
+    boards = {"terrain": draw_board(variant, empty), "start": draw_board(variant, variant.start)}
+    console.print(side_by_side(boards), width=min(console.width, 100))
     console.print(legend(variant))
-    console.print(f"\n{described.start}\n")
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("field", no_wrap=True)
-    table.add_column("value", style="bold")
-    table.add_column("meaning", style="dim")
+    console.print(f"\n{described.start}\n", soft_wrap=True)
+    table = Table(label("field"), label("value", style="bold"), prose("meaning", style="dim"))
     for name, value in described.fields.items():
-        table.add_row(name, _shown(value), described.meanings[name])
+        table.add(name, _shown(value), described.meanings[name])
     console.print(table)
-    console.print("\n[bold]cells[/bold]")
+    console.print("\ncells", style="bold")
     for region, cells in described.regions.items():
-        console.print(f"[dim]{region}[/dim] ({len(cells)}) {' '.join(cells)}", soft_wrap=False)
-    console.print(f"[dim]symmetries[/dim] ({len(described.symmetries)}) {' '.join(described.symmetries)}")
+        console.print(Text.assemble((region, "dim"), f" ({len(cells)}) {' '.join(cells)}"))
+    console.print(
+        Text.assemble(("symmetries", "dim"), f" ({len(described.symmetries)}) {' '.join(described.symmetries)}")
+    )
 
 
 def _shown(value: Any) -> str:

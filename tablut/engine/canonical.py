@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import flat
 from tablut.engine.packing import board_bits, field, king_width, next_row
+from tablut.engine.records import flat
 from tablut.engine.vector import least_images
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import numpy as np
 from symmetry import stabiliser
 from tablut.engine import entry
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
+from tablut.engine.layout import KING_AT, SIDE_AT, head, new_board, read_undo
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
 from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.perft_cache import PerftCache, perft_cached
@@ -25,11 +26,13 @@ from tablut.notation import diagram_cells
 from tablut.rules.outcome import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from symmetry import Symmetry
+    from tablut.board import Board
+    from tablut.position import Position
     from tablut.variants import Variant
 
 __all__ = ["Children", "Engine", "LeafStatistics", "engine_for"]
@@ -139,14 +142,14 @@ class Engine:
             raise InputError(f"placement {cells!r}: expected one king (K), found {cells.count('K')}")
         if side not in ("w", "b"):
             raise InputError(f"side {side!r}: expected 'w' or 'b'")
-        board = np.zeros(2 * size + 4, dtype=np.uint32)
+        board = new_board(size)
         for cell, letter in enumerate(cells):
             if letter != ".":
                 rank, file = divmod(cell, size)
                 shift = 0 if letter == "b" else 16
                 board[rank] |= np.uint32(1 << (file + shift))
                 board[size + file] |= np.uint32(1 << (rank + shift))
-        board[2 * size :] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
+        head(board)[:] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
         return board
 
     def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
@@ -157,8 +160,8 @@ class Engine:
             for rank in range(size)
         ]
         letters = [letter for row in rows for letter in row]
-        letters[int(board[2 * size])] = "K"
-        return "".join(letters), "b" if board[2 * size + 1] else "w"
+        letters[int(head(board)[KING_AT])] = "K"
+        return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
 
     def start(self) -> NDArray[np.uint32]:
         """Return the board array of the start position."""
@@ -199,7 +202,7 @@ class Engine:
 
     def captured(self, undo: int) -> tuple[int, ...]:
         """Return the cells of the soldiers that a move captured, by its undo record."""
-        target, directions, size = undo >> 7 & 127, undo >> 14, self.variant.size
+        (_, target, directions), size = read_undo(undo), self.variant.size
         steps = {1: -1, 2: -size, 4: 1, 8: size}
         return tuple(sorted(target + step for direction, step in steps.items() if directions & direction))
 
@@ -213,9 +216,39 @@ class Engine:
 
     # -- many positions ----------------------------------------------------------------
 
-    def words(self, boards: NDArray[np.uint32]) -> NDArray[np.uint64]:
-        """Pack board arrays, shape (n, 2N + 4) or (2N + 4,), into words, shape (n, W)."""
-        boards = np.atleast_2d(boards)
+    def words(self, boards: NDArray[np.uint32] | Board | Position | Iterable[Board | Position]) -> NDArray[np.uint64]:
+        """Pack positions into words.
+
+        Parameters
+        ----------
+        boards : ndarray of uint32, shape (n, 2N + 4) or (2N + 4,), or Board, Position or some of them
+            Board arrays, or what is placed like them; a `Board` is taken without its history.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, W)
+            Words of each.
+
+        Raises
+        ------
+        InputError
+            If it is none of these, or a board of another game.
+
+        Examples
+        --------
+        >>> from tablut.board import Board
+        >>> from tablut.variants import load_variant
+        >>> engine = Engine(load_variant("ashton"))
+        >>> bool((engine.words([Board("ashton")]) == engine.words(engine.start())).all())
+        True
+        """
+        boards = np.atleast_2d(boards if isinstance(boards, np.ndarray) else self._arrays(boards))
+        width = 2 * self.variant.size + 4
+        if boards.dtype != np.uint32 or boards.ndim != 2 or boards.shape[1] != width:
+            raise InputError(
+                f"boards of {self.variant.name!r} are uint32 of shape (n, {width}), not {boards.dtype} "
+                f"of shape {boards.shape}"
+            )
         words = np.empty((len(boards), self.tables.words), dtype=np.uint64)
         pack_all(self.tables, boards, words)
         return words
@@ -299,6 +332,22 @@ class Engine:
     def group(self) -> tuple[Symmetry, ...]:
         """The symmetries of the rules that keep the start position."""
         return stabiliser(self.variant.symmetries, diagram_cells(self.variant.start))
+
+    def _arrays(self, boards: Board | Position | Iterable[Board | Position]) -> NDArray[np.uint32]:
+        """Return the board arrays of boards or positions, shape (n, 2N + 4)."""
+        from tablut.board import Board
+        from tablut.position import Position
+
+        alone = isinstance(boards, (Board, Position))
+        arrays = []
+        for board in [boards] if alone else boards:  # type: ignore[union-attr]
+            if isinstance(board, Board) and not board.variant.same_game(self.variant):
+                raise InputError(f"board: is of {board.variant.name}, not of {self.variant.name}")
+            position = board.position if isinstance(board, Board) else board
+            if not isinstance(position, Position):
+                raise InputError(f"board {board!r}: expected a Board, a Position or an array of uint32")
+            arrays.append(self.board(position.cells, position.side))
+        return np.array(arrays, dtype=np.uint32).reshape(len(arrays), 2 * self.variant.size + 4)
 
     def _checked(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self.tables.words:

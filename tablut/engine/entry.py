@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.engine import kernels
-from tablut.engine.jit import I64, kernel, pointer
+from tablut.engine.jit import kernel, pointer
+from tablut.engine.layout import king_of, side_of, target_of
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,36 +21,36 @@ __all__ = ["last_key_change", "legal_moves", "make_move", "mobility", "position_
 @kernel
 def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
     """Return the Zobrist key of a board, from scratch."""
-    return kernels.position_key(kernels.flat(t), pointer(board))
+    return kernels.position_key(flat(t), pointer(board))
 
 
 @kernel
 def legal_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the legal moves, into at least 4C entries, and return their number."""
-    return kernels.generate(kernels.flat(t), pointer(board), pointer(moves))
+    return kernels.generate(flat(t), pointer(board), pointer(moves))
 
 
 @kernel
 def mobility(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     """Return the number of legal moves of a side."""
-    return kernels.count_moves(kernels.flat(t), pointer(board), side)
+    return kernels.count_moves(flat(t), pointer(board), side)
 
 
 @kernel
 def last_key_change(t: Tables, board: NDArray[np.uint32], undo: int) -> np.uint64:
     """Return what the move last made on a board changed in the key."""
-    mover = I64(board[2 * t.size + 1]) ^ 1
-    is_king = mover == 0 and I64(board[2 * t.size]) == (undo >> 7) & 127
-    return kernels.key_change(kernels.flat(t), mover, is_king, undo)
+    mover = side_of(t, board) ^ 1
+    is_king = mover == 0 and king_of(t, board) == target_of(undo)
+    return kernels.key_change(flat(t), mover, is_king, undo)
 
 
 @kernel
 def make_move(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
     """Make a move; return its undo record and the outcome code."""
-    return kernels.make(kernels.flat(t), pointer(board), move)
+    return kernels.make(flat(t), pointer(board), move)
 
 
 @kernel
 def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
     """Take a move back."""
-    kernels.unmake(kernels.flat(t), pointer(board), undo)
+    kernels.unmake(flat(t), pointer(board), undo)

@@ -1,9 +1,8 @@
 """All policy on compiled code: how a kernel is compiled, cached and announced, and its bit intrinsics.
 
-Kernels are compiled with bounds checks off, release the GIL, and are cached on
-disk. numba keys its cache by the file of a function alone, so that a kernel would
-survive a change of another module that it calls; the cache here is keyed by the
-digest of every source that kernels share, and of the kernel's own folder, as well.
+Kernels are compiled with bounds checks off, release the GIL, and are cached on disk
+(`tablut.engine.kernel_cache`); what they are made of is compiled as far as linking needs
+(`tablut.engine.parts`); the time it takes is counted (`tablut.compilation`).
 
 numba counts references to an array whenever it passes one on, by a call that nothing
 moves out of a loop; a tuple of thirty arrays made one ply cost 200 ns. So a kernel
@@ -18,9 +17,6 @@ arithmetic is therefore int64 throughout (a line has at most 11 bits), and what 
 
 from __future__ import annotations
 
-import hashlib
-import sys
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -28,14 +24,18 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, event, types
-from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
+
+from tablut import compilation
+from tablut.engine.kernel_cache import attach_cache, described
+from tablut.engine.parts import KernelCompiler, PartCompiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
     "I64",
+    "KERNELS",
     "U64",
     "address_of",
     "advance",
@@ -50,6 +50,9 @@ __all__ = [
     "trailing_zeros",
 ]
 
+KERNELS: Final[list[Any]] = []
+"""All kernels of the modules that have been imported, as numba's dispatchers."""
+
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 I64: Final[Any] = np.int64
@@ -59,49 +62,24 @@ U64: Final[Any] = np.uint64
 _intrinsic: Any = intrinsic
 
 
-@cache
-def _source_digest(folder: Path) -> str:
-    """Return the digest of the sources that kernels of a folder are made of.
-
-    These are the engine's, the outcome codes, the compiled indices, and the folder's own.
-    """
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    shared = {*here.glob("*.py"), here.parent / "rules" / "outcome.py", *(here.parent / "indexing").glob("*.py")}
-    for path in sorted(shared | set(folder.glob("*.py"))):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-class _EngineCache(FunctionCache):
-    """numba's cache on disk, with all sources of a kernel in the key."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._folder = Path(function.__code__.co_filename).parent
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return (*super()._index_key(sig, codegen), _source_digest(self._folder))
-
-
-class _Announcement(event.Listener):
-    """Says once, on a terminal, that kernels are being compiled; a cached kernel triggers nothing."""
-
-    def __init__(self) -> None:
-        self.said = False
+class _Watch(event.Listener):
+    """Has the time that compiling takes counted, and announced if it lasts; of our functions, not of others'."""
 
     def on_start(self, event: Any) -> None:
-        module = getattr(getattr(event.data["dispatcher"], "py_func", None), "__module__", "")
-        if not self.said and module.startswith("tablut."):
-            self.said = True
-            if sys.stderr.isatty():
-                print("tablut: compiling the engine, once; this takes some seconds", file=sys.stderr)  # noqa: T201
+        if _is_ours(event.data["dispatcher"]):
+            compilation.begin()
 
     def on_end(self, event: Any) -> None:
-        """Nothing to say at the end."""
+        dispatcher, arguments = event.data["dispatcher"], tuple(event.data["args"])
+        if _is_ours(dispatcher):
+            compilation.end(described(dispatcher.py_func, arguments), done=arguments in dispatcher.overloads)
 
 
-event.register("numba:compile", _Announcement())
+def _is_ours(dispatcher: Any) -> bool:
+    return getattr(getattr(dispatcher, "_compiler", None), "pipeline_class", None) in (KernelCompiler, PartCompiler)
+
+
+event.register("numba:compile", _Watch())
 
 
 def kernel(function: Function) -> Function:
@@ -115,21 +93,28 @@ def kernel(function: Function) -> Function:
     >>> twice(4)
     8
     """
-    dispatcher: Any = numba.njit(nogil=True, boundscheck=False)(function)
+    dispatcher: Any = _compiled(function, KernelCompiler)
     # A function without a source file (typed at a prompt) cannot be cached.
     if Path(function.__code__.co_filename).is_file():
-        dispatcher._cache = _EngineCache(function)
+        attach_cache(dispatcher, function)
+    KERNELS.append(dispatcher)
     return cast("Function", dispatcher)
 
 
 def inlined(function: Function) -> Function:
     """Compile a function that kernels call, into each of them: LLVM must inline it."""
-    return cast("Function", numba.njit(nogil=True, boundscheck=False, forceinline=True)(function))
+    return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True, forceinline=True))
 
 
 def called(function: Function) -> Function:
     """Compile a function that kernels call, as a function of its own: for what is too large to repeat."""
-    return cast("Function", numba.njit(nogil=True, boundscheck=False)(function))
+    return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True))
+
+
+def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> Any:
+    """Return numba's dispatcher; nothing here is called from C."""
+    settings: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True, **options}
+    return numba.njit(pipeline_class=compiler, **settings)(function)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

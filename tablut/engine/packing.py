@@ -15,8 +15,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
-from tablut.engine.kernels import count_moves, flat, generate, make, neighbour, unmake
+from tablut.engine.kernels import count_moves, generate, make, unmake
+from tablut.engine.layout import (
+    board_items,
+    king_of,
+    put_count,
+    put_king,
+    put_side,
+    side_of,
+    start_of,
+    target_of,
+    undo_captured,
+)
+from tablut.engine.records import flat
 from tablut.engine.vector import transpose_rows
 
 if TYPE_CHECKING:
@@ -99,17 +112,17 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
         black_low, black_high = next_row(black_low, black_high, size)
         white_low, white_high = next_row(white_low, white_high, size)
     transpose_rows(board, size, advance(board, size))
-    board[2 * size] = np.uint32(king)
-    board[2 * size + 1] = np.uint32(field(words, 2 * cells + width, 1))
-    board[2 * size + 2] = np.uint32(attackers)
-    board[2 * size + 3] = np.uint32(defenders)
+    put_king(t, board, king)
+    put_side(t, board, field(words, 2 * cells + width, 1))
+    put_count(t, board, 1, attackers)
+    put_count(t, board, 0, defenders)
 
 
 @inlined
 def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
     """Write a board to one position (W words)."""
     size, cells = t.size, t.cells
-    king = I64(board[2 * size])
+    king = king_of(t, board)
     for word in range(t.words):
         words[word] = U64(0)
     for rank in range(size):
@@ -121,7 +134,7 @@ def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> Non
         add_field(words, cells + rank * size, size, white)
     width = king_width(t)
     add_field(words, 2 * cells, width, king)
-    add_field(words, 2 * cells + width, 1, I64(board[2 * size + 1]))
+    add_field(words, 2 * cells + width, 1, side_of(t, board))
 
 
 @inlined
@@ -155,7 +168,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
     total = 0
     for index in range(len(words)):
         unpack(t, advance(pointer(words), index * t.words), board)
-        counts[index] = count_moves(t, board, I64(board[2 * t.size + 1]))
+        counts[index] = count_moves(t, board, side_of(t, board))
         total += counts[index]
     keep(scratch)
     return total
@@ -191,18 +204,18 @@ def expand(
     t = flat(tables)
     size, cells, width = t.size, t.cells, t.words
     king_at, side_at = 2 * cells, 2 * cells + king_width(t)
-    scratch, scratch_moves = np.empty(2 * size + 4, dtype=np.uint32), np.empty(4 * cells, dtype=np.int32)
+    scratch, scratch_moves = np.empty(board_items(size), dtype=np.uint32), np.empty(4 * cells, dtype=np.int32)
     board, found = pointer(scratch), pointer(scratch_moves)
     total = 0
     for parent in range(len(words)):
         word = advance(pointer(words), parent * width)
         unpack(t, word, board)
-        side, king = I64(board[2 * size + 1]), I64(board[2 * size])
+        side, king = side_of(t, board), king_of(t, board)
         own, enemy = (0, cells) if side == 1 else (cells, 0)
         count = generate(t, board, found)
         for index in range(count):
             move = I64(found[index])
-            start, target = move & 127, move >> 7
+            start, target = start_of(move), target_of(move)
             undo, outcome = make(t, board, move)
             unmake(t, board, undo)
             child = advance(pointer(children), total * width)
@@ -221,7 +234,7 @@ def expand(
             else:
                 flip(child, own + start)
                 flip(child, own + target)
-            directions = undo >> 14
+            directions = undo_captured(undo)
             while directions:
                 direction = directions & -directions
                 directions ^= direction

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tablut.engine.attacks import captures_at, slides_along
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import (
-    capture_directions,
     captured_key,
     count_moves,
-    flat,
     generate,
     judge,
     key_change,
@@ -28,6 +27,8 @@ from tablut.engine.kernels import (
     toggle_captured,
     unmake,
 )
+from tablut.engine.layout import coordinates, count_of, king_of, occupied, put_king, side_of, start_of
+from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
         Number of plies.
     """
     t, board = flat(tables), pointer(board_array)
-    side = I64(board[2 * t.size + 1])
+    side = side_of(t, board)
     if depth == 1:
         return count_moves(t, board, side)
     width = 4 * t.cells
@@ -84,7 +85,7 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
             ends[ply] = generate(t, board, advance(moves, ply * width))
             continue
         if outcome == UNDECIDED:
-            total += count_moves(t, board, I64(board[2 * t.size + 1]))
+            total += count_moves(t, board, side_of(t, board))
         unmake(t, board, undo)
 
 
@@ -98,7 +99,7 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
     shift = 16 - (side << 4)
     state = 0
     if side == 1:
-        state = 4 if I64(board[2 * t.size]) == t.castle else 2
+        state = 4 if king_of(t, board) == t.castle else 2
     anvils = advance(t.anvils, I64(state * 2 * t.size))
     for line in range(2 * t.size):
         content = I64(board[line])
@@ -121,8 +122,8 @@ def apply_every_move(
     down on each target in turn. Captures are looked for on threatened targets only.
     """
     size = t.size
-    side, home = I64(board[2 * size + 1]), I64(board[2 * size])
-    attackers = I64(board[2 * size + 2])
+    side, home = side_of(t, board), king_of(t, board)
+    attackers = count_of(t, board, 1)
     shift = 16 - (side << 4)
     slides_at = t.attacker_slides if side == 1 else t.defender_slides
     mark_threats(t, board, side, threats)
@@ -131,13 +132,13 @@ def apply_every_move(
     for rank in range(size):
         row = I64(board[rank])
         own = (row >> shift) & 0xFFFF
-        row = (row | (row >> 16)) & 0xFFFF
+        row = occupied(row)
         while own:
             file = trailing_zeros(own)
             own &= own - 1
             start = rank * size + file
             column = I64(board[size + file])
-            column = (column | (column >> 16)) & 0xFFFF
+            column = occupied(column)
             is_king = side == 0 and start == home
             places_at = t.king_slides if is_king else slides_at
             kind = (0 if side == 1 else (2 if is_king else 1)) * t.cells
@@ -145,10 +146,10 @@ def apply_every_move(
             toggle(t, board, start, shift)
             for along in range(2):
                 if along == 0:
-                    targets = I64(t.slides[I64(places_at[rank]) + (file << size) + row])
+                    targets = slides_along(t, places_at, rank, file, row)
                     first, step = rank * size, 1
                 else:
-                    targets = I64(t.slides[I64(places_at[size + file]) + (rank << size) + column])
+                    targets = slides_along(t, places_at, size + file, rank, column)
                     first, step = file, size
                 total += popcount(targets)
                 while targets:
@@ -158,11 +159,11 @@ def apply_every_move(
                     king = target if is_king else home
                     toggle(t, board, target, shift)
                     child_key = moving_key ^ t.keys[kind + target]
-                    to_rank, to_file = I64(t.rank[target]), I64(t.file[target])
+                    to_rank, to_file = coordinates(t, target)
                     threat = (I64(threats[to_rank]) >> to_file) | (I64(threats[size + to_file]) >> to_rank)
                     directions, left = 0, attackers
                     if threat & 1:
-                        directions = capture_directions(t, board, side, target, king)
+                        directions = captures_at(t, board, side, target, king)
                         if directions:
                             toggle_captured(t, board, target, directions, 16 - shift)
                             count = popcount(directions)
@@ -170,7 +171,7 @@ def apply_every_move(
                             left -= 0 if side == 1 else count
                             child_key ^= captured_key(t, side, target, directions)
                     if is_king:
-                        board[2 * size] = np.uint32(target)
+                        put_king(t, board, target)
                     outcome = judge(t, board, side, target, king, left)
                     if outcome != UNDECIDED:
                         decided += 1
@@ -180,7 +181,7 @@ def apply_every_move(
                         toggle_captured(t, board, target, directions, 16 - shift)
                     toggle(t, board, target, shift)
             if is_king:
-                board[2 * size] = np.uint32(home)
+                put_king(t, board, home)
             toggle(t, board, start, shift)
     counters[0] += U64(captured)
     counters[1] += key_sum
@@ -230,7 +231,7 @@ def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, c
             ply -= 1
             unmake(t, board, undos[ply])
             continue
-        side, king = I64(board[2 * t.size + 1]), I64(board[2 * t.size])
+        side, king = side_of(t, board), king_of(t, board)
         move = I64(moves[ply * width + nexts[ply]])
         undo, outcome = make(t, board, move)
         nexts[ply] += 1
@@ -238,7 +239,7 @@ def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, c
             unmake(t, board, undo)
             continue
         undos[ply] = undo
-        keys[ply + 1] = keys[ply] ^ key_change(t, side, (move & 127) == king, undo)
+        keys[ply + 1] = keys[ply] ^ key_change(t, side, start_of(move) == king, undo)
         ply += 1
         nexts[ply] = 0
         # The moves of the last ply are made as they are found, without a list.

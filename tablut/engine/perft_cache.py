@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer
-from tablut.engine.kernels import count_moves, flat, generate, make, unmake
+from tablut.engine.kernels import count_moves, generate, make, unmake
+from tablut.engine.layout import side_of
 from tablut.engine.packing import pack
+from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.rules.outcome import UNDECIDED
 
@@ -101,7 +103,7 @@ def perft_cached(
     """
     t, board = flat(tables), pointer(board_array)
     if depth == 1:
-        return count_moves(t, board, I64(board[2 * t.size + 1]))
+        return count_moves(t, board, side_of(t, board))
     width, slots = 4 * t.cells, len(counts)
     moves_array = np.empty(depth * width, dtype=np.int32)
     words_array = np.zeros(depth * t.words, dtype=np.uint64)
@@ -157,5 +159,5 @@ def perft_cached(
             entering = True
             continue
         if outcome == UNDECIDED:
-            totals[ply] += count_moves(t, board, I64(board[2 * t.size + 1]))
+            totals[ply] += count_moves(t, board, side_of(t, board))
         unmake(t, board, undo)

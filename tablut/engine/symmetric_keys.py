@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tablut.engine.layout import KING_AT, SIDE_AT, head, read_undo
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -87,9 +89,8 @@ class SymmetricKeys:
         undo : int
             The move's undo record.
         """
-        start, target = undo & 127, undo >> 7 & 127
-        size = self.engine.variant.size
-        mover = "b" if board[2 * size + 1] == 0 else "K" if board[2 * size] == target else "w"
+        start, target, _ = read_undo(undo)
+        mover = "b" if head(board)[SIDE_AT] == 0 else "K" if head(board)[KING_AT] == target else "w"
         change = self._keys[mover][self._images[:, start]] ^ self._keys[mover][self._images[:, target]] ^ self._side
         for cell in self.engine.captured(undo):
             change ^= self._keys["w" if mover == "b" else "b"][self._images[:, cell]]

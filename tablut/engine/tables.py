@@ -68,8 +68,13 @@ class Tables(NamedTuple):
     king_falls : ndarray of uint8, shape (C * 16,)
         At ``king * 16 + neighbouring attackers`` the directions in which an attacker
         beside the king faces it and, having just arrived, captures it.
+    capture_sides : ndarray of uint8, shape (C * 16,)
+        At ``king * 16 + neighbouring attackers`` the sides of the king on which one more
+        attacker, arriving there, captures it.
     escapes : ndarray of uint8, shape (C,)
         1 where the king has won.
+    escapes_on : ndarray of uint32, shape (2N,)
+        The same by line, as masks of places.
     keys : ndarray of uint64, shape (3, C)
         Zobrist keys; attackers, defenders, king.
     side_key : ndarray of uint64, shape (1,)
@@ -98,7 +103,9 @@ class Tables(NamedTuple):
     anvils: NDArray[np.uint32]
     facing: NDArray[np.uint8]
     king_falls: NDArray[np.uint8]
+    capture_sides: NDArray[np.uint8]
     escapes: NDArray[np.uint8]
+    escapes_on: NDArray[np.uint32]
     keys: NDArray[np.uint64]
     side_key: NDArray[np.uint64]
 
@@ -129,6 +136,7 @@ def build_tables(variant: Variant) -> Tables:
     camps = {cell for camp in regions.camps for cell in camp.cells}
     sheltered = camps if rules.camps.shelter else set()
     keys, side_key = zobrist_keys(cells)
+    king_falls = _king_falls(variant, camps)
     tables = Tables(
         size=size,
         cells=cells,
@@ -142,8 +150,10 @@ def build_tables(variant: Variant) -> Tables:
         exposed=_line_masks(set(range(cells)) - sheltered, size),
         anvils=_anvils(variant, camps),
         facing=_facing(size),
-        king_falls=_king_falls(variant, camps),
+        king_falls=king_falls,
+        capture_sides=_capture_sides(king_falls),
         escapes=np.array([cell in regions.escapes for cell in range(cells)], dtype=np.uint8),
+        escapes_on=_line_masks(regions.escapes, size),
         keys=keys,
         side_key=np.array([side_key], dtype=np.uint64),
     )
@@ -222,6 +232,17 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
                 if attackers & way and (around & _OPPOSITE[way] if strength == "two" else around == 15):
                     falls[king, attackers] |= _OPPOSITE[way]
     return falls.ravel()
+
+
+def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return `Tables.capture_sides`; `king_falls` names the way in which an arriving attacker faces the king."""
+    falls = king_falls.reshape(-1, 16)
+    sides = np.zeros_like(falls)
+    for attackers in range(16):
+        for way, facing in _OPPOSITE.items():
+            if not attackers & way:
+                sides[:, attackers] |= np.where(falls[:, attackers | way] & facing, np.uint8(way), np.uint8(0))
+    return sides.ravel()
 
 
 def _words(cells: int) -> int:

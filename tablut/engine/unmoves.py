@@ -21,10 +21,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tablut.engine.attacks import captures_at, king_falls_to, neighbour
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import can_move, capture_directions, flat, make, neighbouring_attackers, toggle, unmake
+from tablut.engine.kernels import can_move, make, toggle, unmake
+from tablut.engine.layout import (
+    ATTACKERS_AT,
+    DEFENDERS_AT,
+    KING_AT,
+    SIDE_AT,
+    board_items,
+    coordinates,
+    count_of,
+    head,
+    king_of,
+    line_of,
+    move_of,
+    new_board,
+    occupied,
+    own_pieces,
+    side_of,
+    undo_of,
+)
 from tablut.engine.lines import Mover, board_lines, slide_masks
 from tablut.engine.packing import pack, unpack
+from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables
 from tablut.notation import diagram_cells
 
@@ -40,7 +60,6 @@ __all__ = [
     "OriginTables",
     "Retractions",
     "build_origins",
-    "flat_origins",
     "has_unmove",
     "line_origins",
     "predecessors",
@@ -132,9 +151,12 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
     cells, size = diagram_cells(variant.start), variant.size
     black = {cell for cell, letter in enumerate(cells) if letter == "b"}
     white = {cell for cell, letter in enumerate(cells) if letter in "wK"}
-    lines = _line_masks(black, size) | _line_masks(white, size) << np.uint32(16)
-    counts = [cells.index("K"), variant.rules.first == "black", variant.attackers, variant.defenders]
-    return np.concatenate([lines, np.array(counts, dtype=np.uint32)])
+    board = new_board(size)
+    board[: 2 * size] = _line_masks(black, size) | _line_masks(white, size) << np.uint32(16)
+    counts = head(board)
+    counts[KING_AT], counts[SIDE_AT] = cells.index("K"), variant.rules.first == "black"
+    counts[ATTACKERS_AT], counts[DEFENDERS_AT] = variant.attackers, variant.defenders
+    return board
 
 
 def _line_masks(cells: AbstractSet[int], size: int) -> NDArray[np.uint32]:
@@ -162,31 +184,14 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 
 @inlined
-def flat_origins(r: OriginTables) -> OriginTables:
-    """Return the tables with flat pointers for arrays."""
-    return OriginTables(
-        r.attackers,
-        r.defenders,
-        pointer(r.origins),
-        pointer(r.attacker_origins),
-        pointer(r.defender_origins),
-        pointer(r.king_origins),
-        pointer(r.attacker_cells),
-        pointer(r.defender_cells),
-        pointer(r.start),
-    )
-
-
-@inlined
 def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int) -> tuple[int, int]:
     """Return the places on the row and on the column from which a piece can have slid to a cell.
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
     """
     size = t.size
-    rank, file = I64(t.rank[cell]), I64(t.file[cell])
-    row, column = I64(board[rank]), I64(board[size + file])
-    row, column = (row | (row >> 16)) & 0xFFFF, (column | (column >> 16)) & 0xFFFF
+    rank, file = coordinates(t, cell)
+    row, column = occupied(line_of(board, rank)), occupied(line_of(board, size + file))
     at_row, at_column = I64(r.attacker_origins[rank]), I64(r.attacker_origins[size + file])
     if kind == 1:
         at_row, at_column = I64(r.defender_origins[rank]), I64(r.defender_origins[size + file])
@@ -198,12 +203,7 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
 @inlined
 def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
     """Return whether a piece that stands on a cell, had it arrived just now, would have captured something."""
-    if capture_directions(t, board, side, cell, king) != 0:
-        return True
-    if side == 0:
-        return False
-    facing = I64(t.facing[king * t.cells + cell])
-    return facing != 0 and (I64(t.king_falls[king * 16 + neighbouring_attackers(t, board, king)]) & facing) != 0
+    return captures_at(t, board, side, cell, king) != 0 or (side == 1 and king_falls_to(t, board, king, cell))
 
 
 @inlined
@@ -212,16 +212,15 @@ def restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int,
     size = t.size
     shift = side << 4
     cells = r.defender_cells if side == 1 else r.attacker_cells
-    rank, file = I64(t.rank[cell]), I64(t.file[cell])
-    row, column = I64(board[rank]), I64(board[size + file])
-    row = I64(cells[rank]) & ~((row | (row >> 16)) & 0xFFFF)
-    column = I64(cells[size + file]) & ~((column | (column >> 16)) & 0xFFFF)
+    rank, file = coordinates(t, cell)
+    row = I64(cells[rank]) & ~occupied(line_of(board, rank))
+    column = I64(cells[size + file]) & ~occupied(line_of(board, size + file))
     open_sides = (((row << 1) >> file) & 5) | ((((column << 1) >> rank) & 5) << 1)
     if open_sides == 0:
         return 0
     # Victims on all open sides at once: none of them bears on the capture of another.
     toggle_sides(t, board, cell, open_sides, shift)
-    found = capture_directions(t, board, side, cell, king) & open_sides
+    found = captures_at(t, board, side, cell, king) & open_sides
     toggle_sides(t, board, cell, open_sides, shift)
     return found
 
@@ -229,14 +228,10 @@ def restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int,
 @inlined
 def toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
     """Add or remove soldiers on neighbours of a cell."""
-    if directions & 1:
-        toggle(t, board, cell - 1, shift)
-    if directions & 2:
-        toggle(t, board, cell - t.size, shift)
-    if directions & 4:
-        toggle(t, board, cell + 1, shift)
-    if directions & 8:
-        toggle(t, board, cell + t.size, shift)
+    while directions:
+        direction = directions & -directions
+        directions ^= direction
+        toggle(t, board, neighbour(t, cell, direction), shift)
 
 
 @inlined
@@ -245,7 +240,7 @@ def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int
     choice = restored
     while True:
         if popcount(choice) <= most:
-            records[count] = np.int32(move | (choice << 14))
+            records[count] = np.int32(undo_of(move, choice))
             count += 1
         if choice == 0:
             return count
@@ -260,14 +255,13 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
     have decided the game by leaving a side without a move.
     """
     size = t.size
-    side, king = I64(board[2 * size + 1]) ^ 1, I64(board[2 * size])
+    side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
         return I64(0)
-    shift = 16 - (side << 4)
-    missing = (r.defenders if side == 1 else r.attackers) - I64(board[2 * size + 2 + side])
+    missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
     count = I64(0)
     for rank in range(size):
-        own = (I64(board[rank]) >> shift) & 0xFFFF
+        own = own_pieces(line_of(board, rank), side)
         while own:
             file = trailing_zeros(own)
             own &= own - 1
@@ -283,13 +277,13 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
                 place = trailing_zeros(row)
                 row &= row - 1
                 way = 1 if place < file else 4
-                move = (rank * size + place) | (cell << 7)
+                move = move_of(rank * size + place, cell)
                 count = add_unmoves(records, count, move, restored & ~way, missing)
             while column:
                 place = trailing_zeros(column)
                 column &= column - 1
                 way = 2 if place < rank else 8
-                move = (place * size + file) | (cell << 7)
+                move = move_of(place * size + file, cell)
                 count = add_unmoves(records, count, move, restored & ~way, missing)
     return count
 
@@ -298,12 +292,11 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
     """Return whether `unmoves` would write any."""
     size = t.size
-    side, king = I64(board[2 * size + 1]) ^ 1, I64(board[2 * size])
+    side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
         return False
-    shift = 16 - (side << 4)
     for rank in range(size):
-        own = (I64(board[rank]) >> shift) & 0xFFFF
+        own = own_pieces(line_of(board, rank), side)
         while own:
             file = trailing_zeros(own)
             own &= own - 1
@@ -342,9 +335,12 @@ def retract(
     records : ndarray of int32, shape (m,)
         Receives the un-moves.
     """
-    t, r = flat(tables), flat_origins(origins)
+    t, r = flat(tables), flat(origins)
     width = t.words
-    scratch, scratch_records = np.empty(2 * t.size + 4, dtype=np.uint32), np.empty(MOST_UNMOVES * t.cells, np.int32)
+    scratch, scratch_records = (
+        np.empty(board_items(t.size), dtype=np.uint32),
+        np.empty(MOST_UNMOVES * t.cells, np.int32),
+    )
     board, found = pointer(scratch), pointer(scratch_records)
     total = 0
     for index in range(len(words)):
@@ -355,7 +351,7 @@ def retract(
                 record = I64(found[number])
                 unmake(t, board, record)
                 pack(t, board, advance(pointer(predecessors), (total + number) * width))
-                make(t, board, record & 0x3FFF)
+                make(t, board, undo_of(record, 0))
                 sources[total + number] = index
                 records[total + number] = np.int32(record)
         total += count

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.notation import FILES, parse_square, square_name
 from tablut.position import Move
 
 __all__ = ["read_move", "write_move"]
 
-_MOVE = re.compile(r"([a-z]\d{1,2})-(?:([a-z])|(\d{1,2}))", re.ASCII)
+_MOVE = re.compile(r"([a-z][0-9]{1,2})-(?:([a-z])|([0-9]{1,2}))", re.IGNORECASE | re.ASCII)
 
 
 def read_move(text: str, size: int = 9) -> Move:
@@ -39,7 +40,7 @@ def read_move(text: str, size: int = 9) -> Move:
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _MOVE.fullmatch(text)
     if found is None:
-        raise InputError(f"move {text!r}: {expected}")
+        raise InputError(f"move {excerpt(text)}: {expected}")
     square, file, rank = found.groups()
     try:
         start = parse_square(square, size)

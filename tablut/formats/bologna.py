@@ -13,6 +13,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, Position
 
@@ -106,21 +107,21 @@ def read_state(text: str) -> State:
     data = _json_object(text, "state")
     turn, board = data.get("turn"), data.get("board")
     if turn not in _TURNS:
-        raise InputError(f"state: turn {turn!r}: expected one of {' '.join(_TURNS)}")
+        raise InputError(f"state: turn {_shown(turn)}: expected one of {' '.join(_TURNS)}")
     if not isinstance(board, list) or len(board) not in _SIZES:
-        found = f"{len(board)} rows" if isinstance(board, list) else repr(board)
+        found = f"{len(board)} rows" if isinstance(board, list) else _shown(board)
         raise InputError(f"state: board: expected a list of 9 rows (an odd number from 3 to 11), not {found}")
     size = len(board)
     cells = ""
     for number, row in enumerate(board):
         if not isinstance(row, list) or len(row) != size:
-            found = f"{len(row)} cells" if isinstance(row, list) else repr(row)
+            found = f"{len(row)} cells" if isinstance(row, list) else _shown(row)
             raise InputError(f"state: board row {number} (rank {number + 1}): expected {size} cells, not {found}")
         for name in row:
             square = len(cells)
             if not isinstance(name, str) or name not in _CELLS:
                 where = f"board row {number} column {square % size} ({square_name(square, size)})"
-                raise InputError(f"state: {where}: {name!r}: expected one of {' '.join(_CELLS)}")
+                raise InputError(f"state: {where}: {_shown(name)}: expected one of {' '.join(_CELLS)}")
             if name == "THRONE" and square != size * size // 2:
                 centre = square_name(size * size // 2, size)
                 raise InputError(f"state: THRONE on {square_name(square, size)}: the castle is {centre}")
@@ -187,15 +188,14 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
     for key in ("from", "to"):
         name = data.get(key)
         if not isinstance(name, str):
-            raise InputError(f"move: {key} {name!r}: expected a square such as e4")
+            raise InputError(f"move: {key} {_shown(name)}: expected a square such as e4")
         try:
-            # No square has a longer name; without the cut a very long number would be a case of its own.
-            squares.append(parse_square(name.lower()[:4], size))
+            squares.append(parse_square(name, size))
         except InputError as error:
             raise InputError(f"move: {key}: {error}") from error
     turn = data.get("turn")
     if turn is not None and (not isinstance(turn, str) or turn not in _SIDES):
-        raise InputError(f"move: turn {turn!r}: expected WHITE or BLACK")
+        raise InputError(f"move: turn {_shown(turn)}: expected WHITE or BLACK")
     return Move(squares[0], squares[1], size), None if turn is None else _SIDES[turn]
 
 
@@ -218,13 +218,23 @@ def write_move(move: Move, side: Side) -> str:
     return json.dumps({"from": start, "to": target, "turn": _TURN_OF[side]}, separators=(",", ":"))
 
 
+def _shown(value: Any) -> str:
+    """Return a value of the JSON for an error message, however large or deep it is."""
+    if isinstance(value, str):
+        return excerpt(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "a value of many levels"
+    return text if len(text) <= 80 else excerpt(text)
+
+
 def _json_object(text: str, what: str) -> dict[str, Any]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        # The reason alone: the text may be long, and its first characters are enough to know it by.
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
-        raise InputError(f"{what} {text[:40]!r}: not JSON ({reason})") from error
+        raise InputError(f"{what} {excerpt(text)}: not JSON ({reason})") from error
     if not isinstance(data, dict):
-        raise InputError(f"{what} {text[:40]!r}: expected a JSON object")
+        raise InputError(f"{what} {excerpt(text)}: expected a JSON object")
     return data

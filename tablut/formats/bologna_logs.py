@@ -16,15 +16,17 @@ A move counts once the state after it is there. Boards of 7×7 come without line
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, get_args
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.formats.bologna import State, Turn
 from tablut.formats.game_record import GameRecord
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
-from tablut.variants import load_variant
+from tablut.variants import shipped_variant
 
 if TYPE_CHECKING:
     from tablut.position import Side
@@ -32,17 +34,19 @@ if TYPE_CHECKING:
 
 __all__ = ["looks_like_log", "read_log", "read_logs"]
 
+# Every part has a bound or ends where the next begins, so that no text takes more than linear time.
 _EVENT = re.compile(
-    r"Players:\s+(?:White:\s+)?(?P<white>[^\t\n]*?)\tvs\t(?P<black>[^\n]*)"
+    r"Players:\s++(?:White:\s++)?(?P<white>[^\t\n]{0,300})\tvs\t(?P<black>[^\n]{0,300})"
     r"|(?P<begin>Inizio partita)"
     r"|Stato:(?P<state>)"
-    r"|Turn: \S+ Pawn from (?P<start>\S*) to (?P<target>\S*)"
-    r"|Pedina (?:bianca|nera) rimossa in: (?P<removed>\S+)"
-    r"|(?P<refused>(?:Mossa (?:sopra|sul|fuori|che|in)|Nessuna mossa|Formato mossa|Giocatore \S+ cerca)[^\n]*)"
+    r"|Turn: \S{1,40} Pawn from (?P<start>\S{0,40}) to (?P<target>\S{0,40})"
+    r"|Pedina (?:bianca|nera) rimossa in: (?P<removed>\S{1,40})"
+    r"|(?P<refused>(?:Mossa (?:sopra|sul|fuori|che|in)|Nessuna mossa|Formato mossa|Giocatore \S{1,40} cerca)"
+    r"[^\n]{0,300})"
 )
-# One class for letters and line ends, so that a damaged board fails in linear time.
-_BOARD = re.compile(r"([OWBKT\s]+)-\s*(WW|BW|W|B|D)\b")
-_SOURCE = re.compile(r"^(?P<date>.*\S) \S*\bGame(?P<game>\w+) (?:<init>|\w+)\s*$", re.MULTILINE)
+_BOARD = re.compile(r"([OWBKT\s]++)-\s*+(WW|BW|W|B|D)\b")
+_SOURCE = re.compile(r"\S*\bGame(?P<game>\w++)")
+_METHOD = re.compile(r"<init>|\w++")
 _LETTERS = str.maketrans("OWBKT", ".wbK.")
 _TURNS: dict[str, Turn] = dict(zip(("W", "B", "WW", "BW", "D"), get_args(Turn), strict=True))
 _OTHER: dict[Side, Side] = {"w": "b", "b": "w"}
@@ -58,7 +62,41 @@ def looks_like_log(text: str) -> bool:
     >>> looks_like_log('[Variant "ashton"]')
     False
     """
-    return _SOURCE.search(text) is not None and _EVENT.search(text) is not None
+    return _EVENT.search(text) is not None and any(_source(line) for line in text.split("\n"))
+
+
+def _source(line: str) -> tuple[str, str] | None:
+    """Return the date and the game of a line that tells where the next line's message comes from."""
+    words = line.rsplit(None, 2)
+    if len(words) != 3 or len(line) > 300 or _METHOD.fullmatch(words[2]) is None:
+        return None
+    found = _SOURCE.fullmatch(words[1])
+    return None if found is None else (words[0].lstrip(), found["game"])
+
+
+class _Log:
+    """The text of a log, and what lies on which of its lines."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._ends = [found.start() for found in re.finditer("\n", text)]
+        sources = (number for number in range(len(self._ends), -1, -1) if _source(self.line(number)) is not None)
+        self._last_source = next(sources, -1)
+
+    def number(self, place: int) -> int:
+        """Return the number of the line on which a place is, from 0."""
+        return bisect_left(self._ends, place)
+
+    def line(self, number: int) -> str:
+        """Return a line; empty if there is none of that number."""
+        if not 0 <= number <= len(self._ends):
+            return ""
+        start = self._ends[number - 1] + 1 if number else 0
+        return self.text[start : self._ends[number] if number < len(self._ends) else len(self.text)]
+
+    def goes_on_after(self, place: int) -> bool:
+        """Return whether another message follows."""
+        return self._last_source > self.number(place)
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
@@ -102,16 +140,17 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
 
     Parameters and errors are those of `read_log`.
     """
-    games = [_Game(text)]
+    log = _Log(text)
+    games = [_Game(log)]
     for found in _EVENT.finditer(text):
         game = games[-1]
         opens = found["begin"] is not None or found["white"] is not None
         if opens and (game.begun or (found["white"] is not None and game.tags)):
-            games.append(game := _Game(text))
+            games.append(game := _Game(log))
         game.take(found)
     games = [game for game in games if game.begun or game.moves or game.start]
     if not games:
-        raise InputError(f"game log {text[:40]!r}: holds no game; expected a line such as FINE: Inizio partita")
+        raise InputError(f"game log {excerpt(text)}: holds no game; expected a line such as FINE: Inizio partita")
     return tuple(game.record(variant) for game in games)
 
 
@@ -119,7 +158,7 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
 class _Game:
     """One game while its log is read."""
 
-    text: str
+    log: _Log
     tags: dict[str, str] = field(default_factory=dict)
     begun: bool = False
     start: State | None = None
@@ -134,11 +173,12 @@ class _Game:
 
     def take(self, found: re.Match[str]) -> None:
         """Take in one message of the log."""
-        if self.game is None and (source := self._source(found.start())) is not None:
-            self.game = source["game"]
-            self.tags["Date"] = source["date"]
+        # Date and source stand on the line before that of the message.
+        before = self.log.line(self.log.number(found.start()) - 1)
+        if self.game is None and (source := _source(before)) is not None:
+            self.tags["Date"], self.game = source
         if found["white"] is not None:
-            self.tags |= {"White": found["white"].strip(), "Black": found["black"].strip()}
+            self.tags |= {name.capitalize(): found[name].strip() for name in ("white", "black")}
         elif found["begin"] is not None:
             self.begun = True
         elif found["start"] is not None:
@@ -154,13 +194,16 @@ class _Game:
     def record(self, variant: Variant | None) -> GameRecord:
         """Return what the log said, under the server's rules or others."""
         self._leave_pending("no state follows it")
-        servers = load_variant("bologna") if self.game == "AshtonTablut" else None
+        servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
         rules = variant or servers
         if rules is not None and self.last is not None and self.last.size != rules.size:
             raise InputError(f"game log: its board has side {self.last.size}, variant {rules.name!r} {rules.size}")
         if rules is None:
             game = self.game or "(not named)"
             self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
+        warnings: tuple[str, ...] = ()
+        if variant is not None and servers is not None and not variant.same_game(servers):
+            warnings = (f"record: is under {servers.name!r}; it was read under {variant.name!r} as you asked",)
         start = None
         if self.start is not None:
             start = self.start.position("w")
@@ -176,15 +219,11 @@ class _Game:
             result=None if self.last is None else self.last.result,
             positions=tuple(self.positions),
             notes=tuple(self.notes),
+            warnings=warnings,
         )
 
-    def _source(self, end: int) -> re.Match[str] | None:
-        # Date and source stand on the line before that of the message.
-        line = self.text.rfind("\n", 0, end)
-        return _SOURCE.match(self.text, self.text.rfind("\n", 0, line) + 1, line) if line > 0 else None
-
     def _line(self, found: re.Match[str]) -> str:
-        return f"game log line {self.text.count(chr(10), 0, found.start()) + 1}"
+        return f"game log line {self.log.number(found.start()) + 1}"
 
     def _leave_pending(self, reason: str) -> None:
         if self.pending is not None:
@@ -193,9 +232,9 @@ class _Game:
             self.pending = None
 
     def _state(self, found: re.Match[str]) -> None:
-        board = _BOARD.match(self.text, found.end())
+        board = _BOARD.match(self.log.text, found.end())
         if board is None:
-            if _SOURCE.search(self.text, found.end()) is None:
+            if not self.log.goes_on_after(found.end()):
                 self.notes.append(f"{self._line(found)}: the log breaks off within a state")
                 return
             raise InputError(
@@ -221,8 +260,8 @@ class _Game:
         found, *names = self.pending
         side = self.positions[-1].side if self.positions else (self.start.side if self.start else None) or "w"
         try:
-            start, target = (parse_square(name.lower()[:4], state.size) for name in names)
-            captures = frozenset(parse_square(name.lower()[:4], state.size) for name in self.removed)
+            start, target = (parse_square(name, state.size) for name in names)
+            captures = frozenset(parse_square(name, state.size) for name in self.removed)
         except InputError as error:
             raise InputError(f"{self._line(found)}: {error}") from error
         self.moves.append(MoveText(Move(start, target, state.size), captures))

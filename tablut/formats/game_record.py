@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from tablut.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tablut.board import Board
     from tablut.position import MoveText, Position
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["RESULTS", "GameRecord", "Result"]
 
@@ -45,6 +48,8 @@ class GameRecord:
         The position after each move where the record has them all, else None.
     notes : tuple of str
         What the reader left out, one line each: variations, rejected moves, further games.
+    warnings : tuple of str
+        Where the reader was told to do otherwise than the record says: to take other rules.
 
     Examples
     --------
@@ -61,7 +66,40 @@ class GameRecord:
     result: Result | None
     positions: tuple[Position, ...] | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):
             raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected one after each")
+
+    def board(self, variant: VariantLike | None = None) -> Board:
+        r"""Return the board after the last move, the moves made and their captures checked.
+
+        Parameters
+        ----------
+        variant : Variant or str, optional
+            Rules to take instead of the record's own.
+
+        Raises
+        ------
+        InputError
+            If the record names no rules and none are given.
+        IllegalMoveError
+            Naming the first move that is not legal, or captures something else.
+
+        Examples
+        --------
+        >>> from tablut.formats import read_record
+        >>> board = read_record('[Variant "ashton"]\n1. e4-f4 a4-b4\n2. f4-f2 *').board()
+        >>> board.ply, board.turn
+        (3, 'black')
+        """
+        from tablut.board import Board
+
+        rules = variant if variant is not None else self.variant
+        if rules is None:
+            raise InputError("record: names no rule set; give it one, such as ashton")
+        board = Board(rules, self.start)
+        for move in self.moves:
+            board.push_text(str(move))
+        return board

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.position import Move
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
     """
     expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
     words = text.split()
-    if len(words) != 5 or not all(word.isascii() and word.isdigit() and len(word) <= 2 for word in words):
-        raise InputError(f"move {text!r}: {expected}")
+    if len(words) != 5 or not all(word.isascii() and word.isdecimal() and len(word) <= 2 for word in words):
+        raise InputError(f"move {excerpt(text)}: {expected}")
     *places, player = (int(word) for word in words)
     if player >= len(_PLAYERS):
         raise InputError(f"move {text!r}: player {words[4]}; {expected}")

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
 
@@ -32,10 +33,12 @@ _OTHERS = {
     "M": "mercenaries",
     "k": "an attacking king",
 }
+_TEXT = 240
+"""Characters of a position that an error message shows: all those of a board of side 11."""
 _ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
-_PIECE, _SQUARE = r"([a-zA-Z]?)", r"([a-z][0-9]{1,2})"
+_PIECE, _SQUARE = r"([a-zA-Z]?)", r"([a-zA-Z][0-9]{1,2})"
 _MOVE = re.compile(
-    rf"{_PIECE}{_SQUARE}(\^=|[-^=]){_SQUARE}((?:x{_PIECE}{_SQUARE}(?:/{_PIECE}{_SQUARE})*)?)(?:\+{{1,2}}|-{{1,2}})?"
+    rf"{_PIECE}{_SQUARE}(\^=|[-^=]){_SQUARE}((?:[xX]{_PIECE}{_SQUARE}(?:/{_PIECE}{_SQUARE})*)?)(?:\+{{1,2}}|-{{1,2}})?"
 )
 _CAPTURE = re.compile(_PIECE + _SQUARE)
 
@@ -63,18 +66,19 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
     '2w/K2/1b1 w'
     """
     trimmed = text.strip()
+    shown = f"position {excerpt(text, _TEXT)}"
     if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
-        raise InputError(f"position {text!r}: expected an OpenTafl string such as /1t1/tKT/3/, a slash at either end")
+        raise InputError(f"{shown}: expected an OpenTafl string such as /1t1/tKT/3/, a slash at either end")
     rows = trimmed[1:-1].split("/")
     size = size or len(rows)
     if size not in range(3, 12, 2):
-        raise InputError(f"position {text!r}: has {size} rows; boards have an odd side from 3 to 11")
+        raise InputError(f"{shown}: has {size} rows; boards have an odd side from 3 to 11")
     if len(rows) != size:
-        raise InputError(f"position {text!r}: has {len(rows)} rows; the board has {size}")
-    return Position("".join(_expand(row, rank, size, text) for rank, row in enumerate(rows, 1)), side)
+        raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
+    return Position("".join(_expand(row, rank, size, shown) for rank, row in enumerate(rows, 1)), side)
 
 
-def _expand(row: str, rank: int, size: int, text: str) -> str:
+def _expand(row: str, rank: int, size: int, shown: str) -> str:
     cells = ""
     for item in _ITEM.findall(row):
         if item in _LETTERS:
@@ -83,13 +87,11 @@ def _expand(row: str, rank: int, size: int, text: str) -> str:
             # A run longer than the board is wrong whatever its length: no need to write it out.
             cells += "." * min(int(item[:4]), size + 1)
         elif item in _OTHERS:
-            raise InputError(
-                f"position {text!r}: row {row!r} (rank {rank}) has {_OTHERS[item]}, {item!r}; known: t T K"
-            )
+            raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {_OTHERS[item]}, {item!r}; known: t T K")
         else:
-            raise InputError(f"position {text!r}: row {row!r} (rank {rank}) has {item!r}; expected t T K and numbers")
+            raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {item[:20]!r}; expected t T K and numbers")
     if len(cells) != size:
-        raise InputError(f"position {text!r}: row {row!r} (rank {rank}) has {len(cells)} cells; the board has {size}")
+        raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {len(cells)} cells; the board has {size}")
     return cells
 
 
@@ -135,17 +137,19 @@ def read_move(text: str, size: int) -> MoveText:
     """
     found = _MOVE.fullmatch(text)
     if found is None:
-        raise InputError(f"move {text!r}: expected two squares such as d4-d6, captures after them such as xd7/c6")
+        raise InputError(
+            f"move {excerpt(text)}: expected two squares such as d4-d6, captures after them such as xd7/c6"
+        )
     piece, start, kind, target, taken = found[1], found[2], found[3], found[4], found[5]
     if kind != "-":
-        raise InputError(f"move {text!r}: {kind!r} is a jump or a berserk move; expected a slide such as d4-d6")
-    captures = _CAPTURE.findall(taken.replace("x", "", 1).replace("/", " "))
+        raise InputError(f"move {excerpt(text)}: {kind!r} is a jump or a berserk move; expected a slide such as d4-d6")
+    captures = _CAPTURE.findall(taken[1:].replace("/", " "))
     for letter in (piece, *(letter for letter, _ in captures)):
         if letter and letter not in _LETTERS:
-            raise InputError(f"move {text!r}: {_OTHERS.get(letter, 'a piece')}, {letter!r}; known pieces: t T K")
+            raise InputError(f"move {excerpt(text)}: {_OTHERS.get(letter, 'a piece')}, {letter!r}; known pieces: t T K")
     try:
         move = Move(parse_square(start, size), parse_square(target, size), size)
         squares = frozenset(parse_square(name, size) for _, name in captures)
     except InputError as error:
-        raise InputError(f"move {text!r}: {error}") from error
+        raise InputError(f"move {excerpt(text)}: {error}") from error
     return MoveText(move, squares or None)

@@ -12,6 +12,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
+from tablut.files import excerpt
+from tablut.formats.comments import without_comments
 from tablut.formats.game_record import GameRecord
 from tablut.formats.opentafl import read_move, read_position
 from tablut.formats.opentafl_rules import read_rules, rules_start
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["looks_like_otg", "read_game"]
 
-_TAG = re.compile(r"\s*\[([A-Za-z][\w-]*):([^\]]*)\]")
-_LABEL = re.compile(r"(\d+)\.|(\d[\w.]*)\.")
+_TAG = re.compile(r"\s*\[([A-Za-z][\w-]{0,63}):([^\]]*)\]", re.ASCII)
+_LABEL = re.compile(r"([0-9]{1,9})\.|([0-9][\w.]{0,63})\.", re.ASCII)
 _RESULTS: dict[str, Result | None] = {"1": "black", "0": "draw", "-1": "white", "?": None}
 _NAMES = {"attackers": "Black", "defenders": "White", "variant": "Variant-name"}
 _RESIGNS = "---"
@@ -72,13 +74,15 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     """
     tags, end = _tags(text)
     if "rules" not in tags:
-        raise InputError(f"OpenTafl record {text[:40]!r}: has no tag [rules:dim:… start:…]")
+        raise InputError(f"OpenTafl record {excerpt(text, 40)}: has no tag [rules:dim:… start:…]")
     rules = tags["rules"]
     outcome = tags.pop("result", "?").strip()
     if outcome not in _RESULTS:
-        raise InputError(f"OpenTafl record: tag result {outcome!r}: expected 1 (attackers), 0, -1 (defenders) or ?")
+        raise InputError(
+            f"OpenTafl record: tag result {excerpt(outcome)}: expected 1 (attackers), 0, -1 (defenders) or ?"
+        )
     own_start = rules_start(rules)
-    chosen = variant or _variant(rules)
+    chosen, warnings = _chosen(rules, variant)
     if own_start.size != chosen.size:
         raise InputError(f"OpenTafl record: its board has side {own_start.size}, variant {chosen.name!r} {chosen.size}")
     placement = tags.pop("position", None)
@@ -91,14 +95,21 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
         moves=tuple(moves),
         result=_RESULTS[outcome],
         notes=tuple(notes),
+        warnings=warnings,
     )
 
 
-def _variant(rules: str) -> Variant:
+def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
+    """Return the rules to take, and a line about it if they are not the record's."""
     try:
-        return read_rules(rules)
+        own = read_rules(rules)
     except InputError as error:
-        raise InputError(f"{error}; a variant given beside the record replaces its rules") from error
+        if variant is None:
+            raise InputError(f"{error}; a variant given beside the record replaces its rules") from error
+        return variant, (f"record: it was read under {variant.name!r} as you asked; its own rules no field can say",)
+    if variant is None or own.same_game(variant):
+        return variant or own, ()
+    return variant, (f"record: is under {own.name!r}; it was read under {variant.name!r} as you asked",)
 
 
 def _tags(text: str) -> tuple[dict[str, str], int]:
@@ -118,13 +129,15 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], list[str]]:
     variations: dict[str, None] = {}
     notes: list[str] = []
     turn = 0
-    for line in re.sub(r"\[[^\]]*\]", "", text[end:]).splitlines():
+    for line in without_comments(text[end:], "[", "]", "OpenTafl record").splitlines():
         words = line.split()
         if not words:
             continue
         label = _LABEL.fullmatch(words[0])
         if label is None:
-            raise InputError(f"OpenTafl record: line {line.strip()!r}: expected a turn such as {turn + 1}. d1-e1 c4-c5")
+            raise InputError(
+                f"OpenTafl record: line {excerpt(line.strip())}: expected a turn such as {turn + 1}. d1-e1 c4-c5"
+            )
         if label[2] is not None:
             variations[label[2].split(".")[0]] = None
             continue
@@ -144,5 +157,5 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], list[str]]:
             except InputError as error:
                 raise InputError(f"OpenTafl record: turn {turn}: {error}") from error
     if variations:
-        notes.append(f"variations left out: {', '.join(variations)}")
+        notes.append(f"variations left out: {', '.join(variations) if len(variations) <= 20 else len(variations)}")
     return moves, notes

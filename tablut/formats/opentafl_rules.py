@@ -21,8 +21,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.formats.opentafl import read_position
 from tablut.notation import parse_square
+from tablut.variants.library import is_own_name
 from tablut.variants.schema import parse_variant
 
 if TYPE_CHECKING:
@@ -120,7 +122,8 @@ def read_rules(text: str) -> Variant:
     Returns
     -------
     Variant
-        Named as the string says; its ``source`` is the string.
+        Named as the string says, after ``opentafl-`` where that is the name of another game
+        that ships; its ``source`` is the string.
 
     Raises
     ------
@@ -164,7 +167,8 @@ def read_rules(text: str) -> Variant:
         lines += [f"[{table}]", *(f"{key} = {json.dumps(value)}" for key, value in content.items())]
     name = rules.keys["name"] or "opentafl"
     variant = parse_variant("\n".join(lines), name=name, origin=rules.origin)
-    return replace(variant, title=name.replace("_", " "), source=rules_source(text))
+    variant = replace(variant, title=name.replace("_", " "), source=rules_source(text))
+    return variant if is_own_name(variant) else replace(variant, name=f"opentafl-{name}")
 
 
 def rules_source(text: str) -> str:
@@ -192,7 +196,8 @@ class _Rules:
         return self.start.size
 
     def refuse(self, rule: str, *keys: str) -> None:
-        self.refused.append(f"{rule} ({' '.join(f'{key}:{self.keys[key]}' for key in keys)})")
+        said = " ".join(f"{key}:{self.keys[key]}" for key in keys)
+        self.refused.append(f"{rule} ({said if len(said) <= 80 and said.isprintable() else excerpt(said)})")
 
     def pieces(self, *keys: str) -> set[str]:
         """Return who of attackers, defenders and king is in all of some lists of piece types."""
@@ -230,23 +235,23 @@ def _parse(text: str) -> _Rules:
     if words[:1] == ["rules"]:
         del words[0]
     # The start is long and seldom what is wrong; the beginning tells which string it is.
-    origin = f"rules {' '.join(words[:3]) + (' ...' if len(words) > 3 else '')!r}"
+    origin = f"rules {excerpt(' '.join(words[:3]) + (' ...' if len(words) > 3 else ''))}"
     keys: dict[str, str] = {}
     for word in words:
         key, colon, value = word.partition(":")
         if not colon:
-            raise InputError(f"{origin}: expected key:value, not {word!r}")
+            raise InputError(f"{origin}: expected key:value, not {excerpt(word)}")
         if key not in _DEFAULTS and key not in _IDLE and key not in _PLACES:
-            raise InputError(f"{origin}: unknown rule {word!r}")
+            raise InputError(f"{origin}: unknown rule {excerpt(word)}")
         if key in keys:
             raise InputError(f"{origin}: has {key} twice")
         if key in _VALUES and value not in _VALUES[key].split():
-            raise InputError(f"{origin}: {word!r}: expected one of {_VALUES[key]} after {key}")
+            raise InputError(f"{origin}: {excerpt(word)}: expected one of {_VALUES[key]} after {key}")
         keys[key] = value
     if "dim" not in keys or not {"start", "starti"}.intersection(keys):
         raise InputError(f"{origin}: expected dim:SIZE first and start:POSITION last")
     if keys["dim"] not in ("3", "5", "7", "9", "11"):
-        raise InputError(f"{origin}: dim:{keys['dim']}: boards have an odd side from 3 to 11")
+        raise InputError(f"{origin}: {excerpt('dim:' + keys['dim'])}: boards have an odd side from 3 to 11")
     keys = _DEFAULTS | keys
     rows = keys["start"] if "start" in keys else "/".join(reversed(keys["starti"].split("/")))
     try:

@@ -5,26 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.formats.bologna_logs import looks_like_log, read_log
 from tablut.formats.game_record import GameRecord
 from tablut.formats.native import read_native, write_native
 from tablut.formats.opentafl_records import looks_like_otg, read_game
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["GameRecord", "read_record", "write_record"]
 
 
-def read_record(text: str, variant: Variant | None = None) -> GameRecord:
+def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRecord:
     r"""Return the game of a record, whichever of the three kinds it is.
 
     Parameters
     ----------
-    text : str
-        A record of our own, one of OpenTafl, or a game log of Bologna's server.
-    variant : Variant, optional
-        Rules to take instead of those that the record names.
+    text : str or bytes
+        A record of our own, one of OpenTafl, or a game log of Bologna's server. Bytes are
+        read as UTF-8; a log that is not UTF-8 as Latin-1, which older servers wrote.
+    variant : Variant, str or path-like, optional
+        Rules to take instead of those that the record names: ``warnings`` of the record
+        tells where they are others. A record with the digest of its rules is held to it.
 
     Raises
     ------
@@ -40,15 +44,28 @@ def read_record(text: str, variant: Variant | None = None) -> GameRecord:
         ...
     tablut.errors.InputError: record 'once upon a time': expected tags such as [Variant "ashton"], ...
     """
+    if isinstance(text, bytes):
+        text = _decoded(text)
     text = text.removeprefix("\ufeff")
+    rules = None if variant is None else as_variant(variant)
     if looks_like_log(text):
-        return read_log(text, variant)
+        return read_log(text, rules)
     if looks_like_otg(text):
-        return read_game(text, variant)
+        return read_game(text, rules)
     if variant is None and not text.lstrip().startswith("["):
         kinds = 'tags such as [Variant "ashton"], an OpenTafl record or a Bologna log'
-        raise InputError(f"record {text.strip()[:40]!r}: expected {kinds}")
-    return read_native(text, variant)
+        raise InputError(f"record {excerpt(text.strip(), 40)}: expected {kinds}")
+    return read_native(text, rules)
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = content.decode("latin-1")
+        if not looks_like_log(text.replace("\r\n", "\n")):
+            raise InputError("record: not a UTF-8 text file") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_record(record: GameRecord) -> str:

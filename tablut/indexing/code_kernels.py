@@ -12,28 +12,15 @@ import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import board_bits, field
-from tablut.indexing.codes import CodeTables
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tablut.indexing.codes import CodeTables
+
 
 __all__ = ["decode_rows", "encode_rows"]
-
-
-@inlined
-def flat_codes(x: CodeTables) -> CodeTables:
-    """Return the tables with flat pointers for arrays."""
-    return CodeTables(
-        x.cells,
-        x.attackers,
-        x.defenders,
-        x.code_bytes,
-        x.king_bits,
-        pointer(x.binomial),
-        pointer(x.prefix),
-        pointer(x.offset),
-    )
 
 
 @inlined
@@ -102,7 +89,7 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
     codes : ndarray of uint8, shape (n, B)
         Receives the codes.
     """
-    x = flat_codes(tables)
+    x = flat(tables)
     width, cells = rows.shape[1], x.cells
     stride = cells + 1
     for index in range(len(rows)):
@@ -239,7 +226,7 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
     rows : ndarray of uint64, shape (n, W)
         Receives the positions.
     """
-    x = flat_codes(tables)
+    x = flat(tables)
     width, cells = rows.shape[1], x.cells
     stride = cells + 1
     kings, materials = 3 * cells, (x.attackers + 1) * (x.defenders + 1)

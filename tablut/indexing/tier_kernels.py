@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import flat, toggle
+from tablut.engine.kernels import toggle
+from tablut.engine.layout import count_of, king_of, put_count, put_king, put_side
+from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex, king_orbits
 
@@ -33,7 +35,6 @@ __all__ = [
     "column_of",
     "combination_rank",
     "entry_of",
-    "flat_tiers",
     "men_of",
     "men_of_board",
     "place_of",
@@ -266,45 +267,6 @@ def _starts(lengths: list[int]) -> NDArray[np.int64]:
 
 
 @inlined
-def flat_tiers(x: TierTables) -> TierTables:
-    """Return the tables with flat pointers for arrays, as every function here takes them."""
-    return TierTables(
-        x.cells,
-        x.kings,
-        x.most,
-        x.elements,
-        pointer(x.binomial),
-        pointer(x.place),
-        pointer(x.spot),
-        pointer(x.image),
-        pointer(x.compose),
-        pointer(x.king),
-        pointer(x.to_king),
-        pointer(x.representative),
-        pointer(x.king_place),
-        pointer(x.tier),
-        x.most_defenders,
-        pointer(x.attackers),
-        pointer(x.defenders),
-        pointer(x.lead_kind),
-        pointer(x.lead_men),
-        pointer(x.trail_men),
-        pointer(x.lead_space),
-        pointer(x.rows_at),
-        pointer(x.meta_at),
-        pointer(x.size),
-        pointer(x.base),
-        pointer(x.width),
-        pointer(x.first_row),
-        pointer(x.row_count),
-        pointer(x.row),
-        pointer(x.element),
-        pointer(x.combination),
-        pointer(x.residual),
-    )
-
-
-@inlined
 def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
     """Put one more value into ``count`` ascending ones."""
     at = count
@@ -482,7 +444,7 @@ def men_of(
 @inlined
 def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
     """Write the cells of a board's attackers and of its defenders, each list ascending."""
-    king = I64(board[2 * t.size])
+    king = king_of(t, board)
     attackers, defenders = I64(0), I64(0)
     for rank in range(t.size):
         row = I64(board[rank])
@@ -521,20 +483,20 @@ def rank_boards(
     entries : ndarray of int64, shape (n,)
         Receives the entries.
     """
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
     white = advance(black, t.cells)
     for number in range(len(boards)):
         board = advance(pointer(boards), number * (2 * t.size + 4))
-        attackers, defenders = I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3])
+        attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
         tier = I64(-1)
         if attackers < index.tier.size // (x.most_defenders + 1) and defenders <= x.most_defenders:
             tier = I64(x.tier[attackers * (x.most_defenders + 1) + defenders])
         tiers[number], entries[number] = tier, -1
         if tier >= 0:
             men_of_board(t, board, black, white)
-            entries[number] = entry_of(x, tier, I64(board[2 * t.size]), black, white, scratch)
+            entries[number] = entry_of(x, tier, king_of(t, board), black, white, scratch)
     keep(soldiers)
     keep(numbers)
 
@@ -549,7 +511,7 @@ def unrank_entries(
     boards: NDArray[np.uint32],
 ) -> None:
     """Write the positions of some entries of a tier to boards, shape (n, 2N + 4); ``side`` is to move."""
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
     white = advance(black, t.cells)
@@ -580,10 +542,10 @@ def set_board(
         toggle(t, board, I64(black[k]), 0)
     for k in range(x.defenders[tier]):
         toggle(t, board, I64(white[k]), 16)
-    board[2 * t.size] = np.uint32(king)
-    board[2 * t.size + 1] = np.uint32(side)
-    board[2 * t.size + 2] = np.uint32(x.attackers[tier])
-    board[2 * t.size + 3] = np.uint32(x.defenders[tier])
+    put_king(t, board, king)
+    put_side(t, board, side)
+    put_count(t, board, 1, x.attackers[tier])
+    put_count(t, board, 0, x.defenders[tier])
 
 
 @kernel

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tablut.errors import InputError
 from tablut.players.options import PlayerOptions
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tablut.players.protocol import Player
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["PLAYERS", "PlayerSpec", "make_player", "player_names"]
 
@@ -50,14 +51,14 @@ def player_names() -> tuple[str, ...]:
     return tuple(PLAYERS)
 
 
-def make_player(name: str, variant: Variant, options: PlayerOptions | None = None) -> Player:
+def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
     """Return a new player of a variant.
 
     Parameters
     ----------
     name : str
         One of `player_names`.
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set that it will play.
     options : PlayerOptions, optional
         Its settings.
@@ -75,6 +76,7 @@ def make_player(name: str, variant: Variant, options: PlayerOptions | None = Non
     >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, Limits(nodes=1)).move)
     'd2-f2'
     """
+    variant = as_variant(variant)
     if name not in PLAYERS:
         raise InputError(f"player {name!r}: unknown; the players are {', '.join(PLAYERS)}")
     module, _, attribute = PLAYERS[name].target.partition(":")

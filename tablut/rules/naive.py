@@ -16,13 +16,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.notation import parse_square, position_text, square_name
 from tablut.rules.outcome import Outcome
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["Cell", "NaiveGame", "NaiveMove", "NaivePosition", "NaiveResult"]
 
@@ -89,7 +91,8 @@ class NaiveGame:
     4408
     """
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: VariantLike) -> None:
+        variant = as_variant(variant)
         self.variant = variant
         self.rules = variant.rules
         self.size = variant.size
@@ -121,19 +124,19 @@ class NaiveGame:
         for row, content in enumerate(rows):
             file, digits = 0, ""
             for letter in content + "/":
-                if letter.isdigit():
+                if letter in "0123456789":
                     digits += letter
                     continue
-                file, digits = file + int(digits or "0"), ""
+                file, digits = file + int(digits[:4] or "0"), ""
                 if letter in "bwK":
                     pieces[file, self.size - 1 - row] = letter
                     file += 1
                 elif letter != "/":
-                    raise InputError(f"position {text!r}: unknown letter {letter!r}")
+                    raise InputError(f"position {excerpt(text)}: unknown letter {letter!r}")
             if file != self.size:
-                raise InputError(f"position {text!r}: row {content!r} has {file} cells, not {self.size}")
+                raise InputError(f"position {excerpt(text)}: row {excerpt(content)} has {file} cells, not {self.size}")
         if len(rows) != self.size or rest[:1] not in ("w", "b"):
-            raise InputError(f"position {text!r}: expected {self.size} rows, a space, and w or b")
+            raise InputError(f"position {excerpt(text)}: expected {self.size} rows, a space, and w or b")
         return NaivePosition(pieces, rest[0])
 
     def write(self, position: NaivePosition) -> str:

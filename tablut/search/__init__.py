@@ -3,16 +3,15 @@
 Importing this package imports no numba; `Searcher` does when it is first asked for.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
+from tablut.lazy import lazy_exports
 from tablut.search.limits import Limits, SearchResult
 from tablut.search.scores import MATE, PROVEN, mate_in
 
+if TYPE_CHECKING:
+    from tablut.search.searcher import Searcher
+else:
+    __getattr__, __dir__ = lazy_exports(__name__, {"Searcher": "tablut.search.searcher"})
+
 __all__ = ["MATE", "PROVEN", "Limits", "SearchResult", "Searcher", "mate_in"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Searcher":
-        return import_module("tablut.search.searcher").Searcher
-    raise AttributeError(f"module 'tablut.search' has no attribute {name!r}")

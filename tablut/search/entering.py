@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture
 from tablut.engine.jit import I64, U64, advance, called, inlined
 from tablut.engine.kernels import can_move, generate, key_change
+from tablut.engine.layout import coordinates, count_of, king_of, side_of, start_of, target_of, undo_captured
 from tablut.search.clock import read_clock
 from tablut.search.evaluation import evaluate
 from tablut.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, REPETITION
@@ -36,7 +38,7 @@ from tablut.search.state import (
     recurs,
     seen_place,
 )
-from tablut.search.threats import NO_MOVE, blocking_masks, capture_of_king, escape_of_king, escape_targets
+from tablut.search.threats import escape_of_king
 from tablut.search.tree_probe import table_value
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
 
 
 @inlined
-def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
+def settle(t: Tables, s: State, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
     """Return what rules, history, wins at once and tablebases say of a position below the root.
 
     Returns
@@ -105,10 +107,10 @@ def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -
     endangered : bool
         Whether the other side would win at once if it were to move.
     row, column : int
-        The king's escape targets, see `tablut.search.threats.escape_targets`.
+        The king's escape targets, see `tablut.engine.attacks.escape_targets`.
     """
     board = s.board
-    side = I64(board[2 * t.size + 1])
+    side = side_of(t, board)
     s.line_length[ply] = 0
     rule = I64(s.counters[REPETITION_RULE])
     if rule != 0 and recurs(s, key, ply):
@@ -116,8 +118,8 @@ def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -
     if ply >= s.counters[LIMIT_PLY]:
         lost = not can_move(t, board, side)
         return True, I64(ply - MATE) if lost else I64(0), False, I64(0), I64(0)
-    row, column = escape_targets(t, e, board)
-    capture = capture_of_king(t, e, board)
+    row, column = escape_targets(t, board, king_of(t, board))
+    capture = king_capture(t, board)
     winning = I64(NO_MOVE)
     if side == 1:
         winning = capture
@@ -132,7 +134,7 @@ def settle(t: Tables, e: EvaluationTables, s: State, ply: int, key: np.uint64) -
         return True, I64(MATE - ply - 1), False, row, column
     # Tables know no history; after a capture, none matters.
     if s.reversible[ply] == 0:
-        soldiers = I64(board[2 * t.size + 2]) + I64(board[2 * t.size + 3])
+        soldiers = count_of(t, board, 1) + count_of(t, board, 0)
         if soldiers <= s.counters[TABLE_SOLDIERS]:
             known, value = table_value(t, s, ply)
             if known:
@@ -159,20 +161,20 @@ def parries(
     """
     board = s.board
     count = generate(t, board, moves)
-    side, king = I64(board[2 * t.size + 1]), I64(board[2 * t.size])
+    side, king = side_of(t, board), king_of(t, board)
     if side == 0 or (row | column) == 0 or ply + 1 >= s.counters[LIMIT_PLY]:
         return count, I64(0)
     # A king that has escaped must be able to move where that counts; off the castle, it can move back.
     if t.either_after_ply != 0 and (king == t.castle or (s.counters[FLAGS] & SELECTIVE) == 0):
         return count, I64(0)
-    king_rank, king_file = I64(t.rank[king]), I64(t.file[king])
-    block_row, block_column = blocking_masks(t, board, row, column)
+    king_rank, king_file = coordinates(t, king)
+    _, block_row, block_column = blocking_places(t, board, king)
     rule = I64(s.counters[REPETITION_RULE])
     kept = 0
     for index in range(count):
         move = I64(moves[index])
-        start, target = move & 127, move >> 7
-        rank, file = I64(t.rank[target]), I64(t.file[target])
+        start, target = start_of(move), target_of(move)
+        rank, file = coordinates(t, target)
         blocks = (rank == king_rank and (block_row >> file) & 1 != 0) or (
             file == king_file and (block_column >> rank) & 1 != 0
         )
@@ -187,10 +189,10 @@ def parries(
 @inlined
 def arrive(t: Tables, s: State, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
     """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key."""
-    side = I64(s.board[2 * t.size + 1]) ^ 1
+    side = side_of(t, s.board) ^ 1
     child = U64(key ^ key_change(t, side, is_king, undo))
     s.keys[I64(s.counters[BASE]) + ply + 1] = child
-    s.reversible[ply + 1] = 0 if (undo >> 14) != 0 else s.reversible[ply] + 1
+    s.reversible[ply + 1] = 0 if undo_captured(undo) != 0 else s.reversible[ply] + 1
     s.seen[seen_place(child)] += np.uint16(1)
     return child
 

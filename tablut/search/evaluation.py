@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tablut.engine.attacks import attackers_beside, king_slides
 from tablut.engine.jit import I64, inlined, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import flat, king_slide, line_content, neighbouring_attackers
-from tablut.search.terms import EvaluationTables
+from tablut.engine.kernels import line_content
+from tablut.engine.layout import coordinates, king_of, occupied
+from tablut.engine.records import flat
 from tablut.search.weights import SCALE_BITS
 
 if TYPE_CHECKING:
@@ -19,26 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.search.terms import EvaluationTables
 
-__all__ = ["evaluate", "evaluate_boards", "flat_evaluation", "king_terms"]
+__all__ = ["evaluate", "evaluate_boards", "king_terms"]
 
 _PATHS = 4
 """More ways for the king to threaten an escape than this do not count."""
-
-
-@inlined
-def flat_evaluation(e: EvaluationTables) -> EvaluationTables:
-    """Return the tables with flat pointers for arrays, as every other function here takes them."""
-    return EvaluationTables(
-        pointer(e.line_score),
-        pointer(e.line_score_at),
-        pointer(e.way_open),
-        pointer(e.way_open_at),
-        pointer(e.escapes_on),
-        pointer(e.capture_sides),
-        pointer(e.ring),
-        pointer(e.weights),
-    )
 
 
 @inlined
@@ -51,19 +39,19 @@ def rays(targets: int, place: int) -> int:
 @inlined
 def king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
     """Return from how many of the king's targets, given by masks, the way across to an escape is open."""
-    rank, file = I64(t.rank[king]), I64(t.file[king])
+    rank, file = coordinates(t, king)
     paths = 0
     while row:
         place = I64(trailing_zeros(row))
         row &= row - 1
         content = I64(board[t.size + place])
-        open_places = I64(e.way_open[I64(e.way_open_at[t.size + place]) + ((content | (content >> 16)) & 0xFFFF)])
+        open_places = I64(e.way_open[I64(e.way_open_at[t.size + place]) + occupied(content)])
         paths += (open_places >> rank) & 1
     while column:
         place = I64(trailing_zeros(column))
         column &= column - 1
         content = I64(board[place])
-        open_places = I64(e.way_open[I64(e.way_open_at[place]) + ((content | (content >> 16)) & 0xFFFF)])
+        open_places = I64(e.way_open[I64(e.way_open_at[place]) + occupied(content)])
         paths += (open_places >> file) & 1
     return paths
 
@@ -71,7 +59,7 @@ def king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: 
 @inlined
 def occupied_sides(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> int:
     """Return the directions from a cell in which a piece stands next to it; ``shift`` 0 of attackers, 16 of whites."""
-    rank, file = I64(t.rank[cell]), I64(t.file[cell])
+    rank, file = coordinates(t, cell)
     row = ((((I64(board[rank]) >> shift) & 0xFFFF) << 1) >> file) & 5
     column = ((((I64(board[t.size + file]) >> shift) & 0xFFFF) << 1) >> rank) & 5
     return row | (column << 1)
@@ -81,16 +69,16 @@ def occupied_sides(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) 
 def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
     """Return the part of the evaluation that depends on the king, scaled."""
     w = e.weights
-    king = I64(board[2 * t.size])
-    rank, file = I64(t.rank[king]), I64(t.file[king])
-    attackers = neighbouring_attackers(t, board, king)
+    king = king_of(t, board)
+    rank, file = coordinates(t, king)
+    attackers = attackers_beside(t, board, king)
     defenders = occupied_sides(t, board, king, 16)
     score = w[6] * I64(e.ring[king]) + w[7] * popcount(attackers) + w[8] * popcount(defenders)
-    sides = I64(e.capture_sides[king * 16 + attackers]) & ~defenders
+    sides = I64(t.capture_sides[king * 16 + attackers]) & ~defenders
     score += w[9] * popcount(sides)
-    row, column = king_slide(t, board, king)
+    row, column = king_slides(t, board, king)
     if (row | column) != 0:
-        escapes_row, escapes_column = row & I64(e.escapes_on[rank]), column & I64(e.escapes_on[t.size + file])
+        escapes_row, escapes_column = row & I64(t.escapes_on[rank]), column & I64(t.escapes_on[t.size + file])
         paths = min(king_paths(t, e, board, king, row, column), _PATHS)
         score += w[2] * (rays(escapes_row, file) + rays(escapes_column, rank))
         score += w[3] * paths + w[4] * I64(paths != 0)
@@ -116,7 +104,7 @@ def evaluate_boards(
     tables: Tables, evaluation: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
     """Write the evaluation of boards, shape (n, 2N + 4), white's, in centi-logits."""
-    t, e = flat(tables), flat_evaluation(evaluation)
+    t, e = flat(tables), flat(evaluation)
     width = 2 * t.size + 4
     for index in range(len(boards)):
         scores[index] = evaluate(t, e, pointer(boards[index, :width]))

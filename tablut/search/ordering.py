@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tablut.engine.attacks import is_legal, king_slides, slides_along, slides_of
 from tablut.engine.jit import I64, advance, inlined, trailing_zeros
-from tablut.engine.kernels import king_slide
+from tablut.engine.layout import coordinates, king_of, line_of, move_of, occupied, own_pieces, side_of, target_of
 from tablut.engine.perft import mark_threats
 from tablut.search.state import HISTORY, State
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "capturing_moves",
-    "is_legal",
     "is_threatened",
     "killer_moves",
     "king_moves",
@@ -35,33 +35,6 @@ _REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
 _HISTORY_LIMIT = 1 << 20
-
-
-@inlined
-def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
-    """Return whether a move, any 14 bits, is legal for the side to move."""
-    size = t.size
-    start, target = move & 127, (move >> 7) & 127
-    if start == target or start >= t.cells or target >= t.cells:
-        return False
-    side = I64(board[2 * size + 1])
-    rank, file = I64(t.rank[start]), I64(t.file[start])
-    to_rank, to_file = I64(t.rank[target]), I64(t.file[target])
-    if ((I64(board[rank]) >> (16 - (side << 4))) >> file) & 1 == 0:
-        return False
-    if rank == to_rank:
-        line, place, end = rank, file, to_file
-    elif file == to_file:
-        line, place, end = size + file, rank, to_rank
-    else:
-        return False
-    content = I64(board[line])
-    occupied = (content | (content >> 16)) & 0xFFFF
-    slides_at = t.attacker_slides if side == 1 else t.defender_slides
-    at = I64(slides_at[line])
-    if side == 0 and start == I64(board[2 * size]):
-        at = I64(t.king_slides[line])
-    return (I64(t.slides[at + (place << size) + occupied]) >> end) & 1 != 0
 
 
 @inlined
@@ -103,30 +76,25 @@ def is_threatened(t: Tables, threats: NDArray[np.uint32], cell: int) -> bool:
 def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the moves of the side to move to places on which they may capture; return how many there are."""
     size = t.size
-    side, king = I64(board[2 * size + 1]), I64(board[2 * size])
-    shift = 16 - (side << 4)
-    slides_at = t.attacker_slides if side == 1 else t.defender_slides
+    side, king = side_of(t, board), king_of(t, board)
     count = 0
     for line in range(2 * size):
         wanted = I64(threats[line])
         if wanted == 0:
             continue
-        content = I64(board[line])
-        own = (content >> shift) & 0xFFFF
-        occupied = (content | (content >> 16)) & 0xFFFF
+        content = line_of(board, line)
+        own = own_pieces(content, side)
         first, step = (line * size, 1) if line < size else (line - size, size)
         while own:
             place = trailing_zeros(own)
             own &= own - 1
             start = first + place * step
-            at = I64(slides_at[line])
-            if side == 0 and start == king:
-                at = I64(t.king_slides[line])
-            targets = I64(t.slides[at + (place << size) + occupied]) & wanted
+            slides_at = slides_of(t, side, start, king)
+            targets = slides_along(t, slides_at, line, place, occupied(content)) & wanted
             while targets:
                 end = trailing_zeros(targets)
                 targets &= targets - 1
-                moves[count] = np.int32(start | ((first + end * step) << 7))
+                moves[count] = np.int32(move_of(start, first + end * step))
                 count += 1
     return count
 
@@ -134,16 +102,16 @@ def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.ui
 @inlined
 def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the moves of the king; return how many there are."""
-    king = I64(board[2 * t.size])
-    rank, file = I64(t.rank[king]), I64(t.file[king])
-    row, column = king_slide(t, board, king)
+    king = king_of(t, board)
+    rank, file = coordinates(t, king)
+    row, column = king_slides(t, board, king)
     count = 0
     while row:
-        moves[count] = np.int32(king | ((rank * t.size + trailing_zeros(row)) << 7))
+        moves[count] = np.int32(move_of(king, rank * t.size + trailing_zeros(row)))
         row &= row - 1
         count += 1
     while column:
-        moves[count] = np.int32(king | ((trailing_zeros(column) * t.size + file) << 7))
+        moves[count] = np.int32(move_of(king, trailing_zeros(column) * t.size + file))
         column &= column - 1
         count += 1
     return count
@@ -173,7 +141,7 @@ def killer_moves(
     count = 0
     for number in range(2):
         move = I64(s.killers[2 * ply + number])
-        if move == 0 or move == remembered or is_threatened(t, threats, move >> 7):
+        if move == 0 or move == remembered or is_threatened(t, threats, target_of(move)):
             continue
         if is_legal(t, board, move):
             moves[count] = np.int32(move)
@@ -191,7 +159,7 @@ def without_tried(
     for index in range(count):
         move = I64(moves[index])
         tried = move in (remembered, first, second)
-        if not tried and not is_threatened(t, threats, move >> 7):
+        if not tried and not is_threatened(t, threats, target_of(move)):
             moves[kept] = np.int32(move)
             kept += 1
     return kept
@@ -216,7 +184,7 @@ def rank_moves(
         rank = I64(s.history[side * HISTORY + move])
         if move == remembered:
             rank = _REMEMBERED
-        elif is_threatened(t, threats, move >> 7):
+        elif is_threatened(t, threats, target_of(move)):
             rank += _CAPTURE
         elif move == first:
             rank += _KILLER + 1

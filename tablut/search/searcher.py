@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from tablut.compilation import wall_clock
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.notation import diagram_cells
 from tablut.position import Move
 from tablut.search import state as at
 from tablut.search.clock import CLOCK, clock_address, monotonic_ns
@@ -28,6 +30,7 @@ from tablut.search.terms import evaluation_tables, evaluation_tables_for
 from tablut.search.transposition import empty_table
 from tablut.search.tree import search_root
 from tablut.search.tree_probe import load_tables
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     from tablut.board import Board
     from tablut.prober import Prober
-    from tablut.variants import Variant
+    from tablut.variants import VariantLike
 
 __all__ = ["ALL", "PLAIN", "Root", "Searcher", "Thought", "time_margin"]
 
@@ -107,7 +110,7 @@ class Searcher:
 
     Parameters
     ----------
-    variant : Variant
+    variant : Variant, str or path-like
         The rule set.
     hash_mib : int
         Memory of the transposition table, at most.
@@ -137,7 +140,7 @@ class Searcher:
 
     def __init__(
         self,
-        variant: Variant,
+        variant: VariantLike,
         *,
         hash_mib: int = 64,
         weights: Mapping[str, float] | None = None,
@@ -145,9 +148,9 @@ class Searcher:
         prober: Prober | None = None,
         table_mib: int = 512,
     ) -> None:
+        self.variant = variant = as_variant(variant)
         if prober is not None and not prober.variant.same_game(variant):
             raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
-        self.variant = variant
         self._engine = engine_for(variant)
         self._evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
         self._state = at.new_state(variant.size, empty_table(hash_mib))
@@ -159,8 +162,13 @@ class Searcher:
 
     def _warm_up(self) -> None:
         """Load or compile the kernels, so that no search pays for it."""
-        start = self._engine.start()
-        self.think(Root(start, self._engine.legal_moves(start).tolist(), [], plies=0), Limits(nodes=1))
+        cells = diagram_cells(self.variant.start)
+        for side in ("w", "b"):
+            board = self._engine.board(cells, side)
+            # A side may have no move at the start of a user's rules; then the other one serves.
+            if moves := self._engine.legal_moves(board).tolist():
+                self.think(Root(board, moves, [], plies=0), Limits(nodes=1))
+                break
         self.forget()
 
     def forget(self) -> None:
@@ -191,7 +199,7 @@ class Searcher:
         InputError
             If the game is over, the board is of another variant, or the limits are none.
         """
-        started = time.perf_counter()
+        started, began = time.perf_counter(), wall_clock()
         limits = limits.checked()
         if board.variant != self.variant:
             raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {self.variant.name}")
@@ -204,7 +212,7 @@ class Searcher:
             if probed is not None:
                 best = probed[0]
                 if best.score != 0:
-                    spent = time.perf_counter() - started
+                    spent = wall_clock() - began
                     return SearchResult(best.move, best.score, 0, 0, 0, (best.move,), spent, "tablebase", tbhits)
                 moves = [found.move for found in probed if found.score == 0]
             thought = self.think(self.root(board, moves), limits, started)
@@ -216,7 +224,7 @@ class Searcher:
             selective_depth=thought.selective_depth,
             nodes=thought.nodes,
             pv=tuple(line),
-            seconds=time.perf_counter() - started,
+            seconds=wall_clock() - began,
             source="search",
             tbhits=tbhits + thought.tbhits,
         )
@@ -230,7 +238,7 @@ class Searcher:
 
     def _line_to_the_end(self, board: Board, thought: Thought) -> list[Move]:
         """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
-        line = [Move(code & 127, code >> 7, self.variant.size) for code in thought.line]
+        line = [Move.from_code(code, self.variant.size) for code in thought.line]
         if abs(thought.score) < PROVEN or len(line) + 2 != MATE - abs(thought.score):
             return line
         walk = board.copy()
@@ -339,7 +347,7 @@ class Searcher:
         past = [] if self.variant.rules.repetition == "none" else _reversible_keys(board)
         return Root(
             array=self._engine.board(board.position.cells, board.position.side),
-            moves=[move.start | move.target << 7 for move in (board.legal_moves if moves is None else moves)],
+            moves=[move.code for move in (board.legal_moves if moves is None else moves)],
             past=past,
             plies=board.ply,
         )
@@ -389,7 +397,7 @@ class Searcher:
         return self._state.line[: self._state.line_length[0]].tolist()
 
     def _move(self, code: int) -> Move:
-        return Move(code & 127, code >> 7, self.variant.size)
+        return Move.from_code(code, self.variant.size)
 
 
 def _reversible_keys(board: Board) -> list[int]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, inlined, pointer
+from tablut.engine.jit import I64, inlined
+from tablut.engine.layout import new_board
 from tablut.search.scores import MAX_PLY
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ __all__ = [
     "TABLE_SOLDIERS",
     "TRANSPOSITIONS",
     "State",
-    "flat_state",
     "new_state",
 ]
 
@@ -164,7 +164,7 @@ def new_state(size: int, table: NDArray[np.uint64]) -> State:
     # Grows with both, as in most engines, with customary constants.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return State(
-        board=np.zeros(2 * size + 4, dtype=np.uint32),
+        board=new_board(size),
         root_moves=np.zeros(4 * cells, dtype=np.int32),
         moves=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
         ranks=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
@@ -180,29 +180,6 @@ def new_state(size: int, table: NDArray[np.uint64]) -> State:
         table=table,
         counters=np.zeros(COUNTERS, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
-    )
-
-
-@inlined
-def flat_state(s: State) -> State:
-    """Return the state with flat pointers for arrays."""
-    return State(
-        pointer(s.board),
-        pointer(s.root_moves),
-        pointer(s.moves),
-        pointer(s.ranks),
-        pointer(s.threats),
-        pointer(s.killers),
-        pointer(s.history),
-        pointer(s.keys),
-        pointer(s.reversible),
-        pointer(s.seen),
-        pointer(s.line),
-        pointer(s.line_length),
-        pointer(s.reductions),
-        pointer(s.table),
-        pointer(s.counters),
-        pointer(s.stop),
     )
 
 

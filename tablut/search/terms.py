@@ -46,11 +46,6 @@ class EvaluationTables(NamedTuple):
         could slide to an escape along it.
     way_open_at : ndarray of uint32, shape (2N,)
         Where the block of a line begins.
-    escapes_on : ndarray of uint16, shape (2N,)
-        By line, the mask of its escape cells.
-    capture_sides : ndarray of uint8, shape (C * 16,)
-        At ``king * 16 + neighbouring attackers`` the directions, from the king, in
-        which one more attacker would capture it by arriving.
     ring : ndarray of uint8, shape (C,)
         Distance of a cell from the edge, 0 to N // 2.
     weights : ndarray of int64, shape (11,)
@@ -61,8 +56,6 @@ class EvaluationTables(NamedTuple):
     line_score_at: NDArray[np.uint32]
     way_open: NDArray[np.uint16]
     way_open_at: NDArray[np.uint32]
-    escapes_on: NDArray[np.uint16]
-    capture_sides: NDArray[np.uint8]
     ring: NDArray[np.uint8]
     weights: NDArray[np.int64]
 
@@ -220,8 +213,8 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
     --------
     >>> from tablut.variants import load_variant
     >>> tables = evaluation_tables(load_variant("ashton"))
-    >>> len(tables.line_score) // 3**9, int(tables.capture_sides[40 * 16 + 0b0111])
-    (5, 8)
+    >>> len(tables.line_score) // 3**9  # distinct lines
+    5
     """
     size = variant.size
     scaled = scaled_weights(load_weights(variant) if weights is None else weights)
@@ -230,18 +223,15 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
     scores = features.astype(np.int64) @ factors
     if np.abs(scores).max() > np.iinfo(np.int16).max:
         raise InputError("weights: too large; the score of a line does not fit into 16 bits")
-    escapes = _escapes_by_line(variant)
     ways = [
         _way_open(variant, terrain, tuple(bool(int(mask) >> place & 1) for place in range(size)))
-        for terrain, mask in zip(board_lines(variant), escapes, strict=True)
+        for terrain, mask in zip(board_lines(variant), build_tables(variant).escapes_on, strict=True)
     ]
     return EvaluationTables(
         line_score=scores.astype(np.int16).ravel(),
         line_score_at=(block_of * 3**size).astype(np.uint32),
         way_open=np.concatenate(ways),
         way_open_at=(np.arange(2 * size) << size).astype(np.uint32),
-        escapes_on=escapes,
-        capture_sides=_capture_sides(variant),
         ring=np.array([_ring(cell, size) for cell in range(size * size)], dtype=np.uint8),
         weights=np.array([scaled[term] for term in POSITION_TERMS], dtype=np.int64),
     )
@@ -251,27 +241,3 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
     """Return the tuned evaluation of a variant, the same object for equal variants."""
     return evaluation_tables(variant)
-
-
-def _escapes_by_line(variant: Variant) -> NDArray[np.uint16]:
-    size = variant.size
-    masks = np.zeros(2 * size, dtype=np.uint16)
-    for cell in variant.regions.escapes:
-        rank, file = divmod(cell, size)
-        masks[rank] |= np.uint16(1 << file)
-        masks[size + file] |= np.uint16(1 << rank)
-    return masks
-
-
-def _capture_sides(variant: Variant) -> NDArray[np.uint8]:
-    """Return the sides from which one more attacker captures a king; see `EvaluationTables`."""
-    size = variant.size
-    falls = build_tables(variant).king_falls.reshape(size * size, 16)
-    sides = np.zeros((size * size, 16), dtype=np.uint8)
-    for king in range(size * size):
-        for attackers in range(16):
-            for way, facing in _OPPOSITE.items():
-                # `king_falls` names the direction in which the arriving soldier faces the king.
-                if not attackers & way and falls[king, attackers | way] & facing:
-                    sides[king, attackers] |= np.uint8(way)
-    return sides.ravel()

@@ -25,15 +25,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tablut.engine.attacks import is_legal
 from tablut.engine.jit import I64, U64, advance, called, kernel
-from tablut.engine.kernels import flat, generate, make, position_key, unmake
+from tablut.engine.kernels import generate, make, position_key, unmake
+from tablut.engine.layout import king_of, put_side, side_of, start_of, undo_captured
+from tablut.engine.records import flat
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.search import transposition
 from tablut.search.entering import arrive, estimate, extend_line, leave, moves_at, out_of_limits, parries, settle
-from tablut.search.evaluation import flat_evaluation
 from tablut.search.ordering import (
     capturing_moves,
-    is_legal,
     is_threatened,
     killer_moves,
     king_moves,
@@ -63,7 +64,6 @@ from tablut.search.state import (
     TABLE_MASK,
     TRANSPOSITIONS,
     State,
-    flat_state,
     seen_place,
 )
 from tablut.search.threats import threatening_moves
@@ -93,7 +93,7 @@ def quiesce(
     """Return the value of a position once captures and threats to win have been played out."""
     if out_of_limits(s):
         return I64(0)
-    settled, value, endangered, row, column = settle(t, e, s, ply, key)
+    settled, value, endangered, row, column = settle(t, s, ply, key)
     if settled:
         return value
     board = s.board
@@ -102,7 +102,7 @@ def quiesce(
         return stand
     if ply > s.counters[SELECTIVE_DEPTH]:
         s.counters[SELECTIVE_DEPTH] = ply
-    side, king = I64(board[2 * t.size + 1]), I64(board[2 * t.size])
+    side, king = side_of(t, board), king_of(t, board)
     moves = moves_at(t, s, ply)
     every = endangered and deep < _EVASIONS
     if every:
@@ -127,7 +127,7 @@ def quiesce(
         if alpha >= beta:
             break
         move = I64(moves[index])
-        is_king = side == 0 and (move & 127) == king
+        is_king = side == 0 and start_of(move) == king
         undo, outcome = make(t, board, move)
         if outcome != UNDECIDED:
             s.counters[NODES] += 1
@@ -135,7 +135,7 @@ def quiesce(
             black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
             value = I64(MATE - ply - 1) if black_won == (side == 1) else I64(ply + 1 - MATE)
             s.line_length[ply + 1] = 0
-        elif index >= captures or (undo >> 14) != 0:
+        elif index >= captures or undo_captured(undo) != 0:
             s.counters[NODES] += 1
             child = arrive(t, s, ply, key, is_king, undo)
             value = -quiesce(t, e, s, -beta, -alpha, ply + 1, child, deep + 1)
@@ -172,12 +172,12 @@ def negamax(
     board, counters = s.board, s.counters
     flags = I64(counters[FLAGS])
     selective = (flags & SELECTIVE) != 0
-    side, king = I64(board[2 * t.size + 1]), I64(board[2 * t.size])
+    side, king = side_of(t, board), king_of(t, board)
     at_root = ply == 0
     endangered, row, column = False, I64(0), I64(0)
     s.line_length[ply] = 0
     if not at_root:
-        settled, value, endangered, row, column = settle(t, e, s, ply, key)
+        settled, value, endangered, row, column = settle(t, s, ply, key)
         if settled:
             return value
         if ply >= MAX_PLY - 2:
@@ -220,7 +220,7 @@ def negamax(
         if depth <= _MARGIN_DEPTH and stand - _MARGIN * depth >= beta:
             return stand
         if depth >= _NULL_DEPTH and after_null == 0 and stand >= beta and ply + 1 < counters[LIMIT_PLY]:
-            board[2 * t.size + 1] ^= 1
+            put_side(t, board, side_of(t, board) ^ 1)
             child = U64(key ^ t.side_key[0])
             s.keys[I64(counters[BASE]) + ply + 1] = child
             s.reversible[ply + 1] = s.reversible[ply] + 1
@@ -231,7 +231,7 @@ def negamax(
             else:
                 value = -quiesce(t, e, s, -beta, 1 - beta, ply + 1, child, I64(0))
             leave(s, child)
-            board[2 * t.size + 1] ^= 1
+            put_side(t, board, side_of(t, board) ^ 1)
             if counters[STOPPED] != 0:
                 return I64(0)
             if value >= beta:
@@ -295,7 +295,7 @@ def negamax(
         ranked = count > 1 and stage in (_KILLERS, _DONE)
         move = pick(moves, ranks, index, count) if ranked else I64(moves[index])
         index += 1
-        is_king = side == 0 and (move & 127) == king
+        is_king = side == 0 and start_of(move) == king
         late_stage = stage == _DONE and not is_threatened(t, threats, move >> 7)
         if (
             selective
@@ -355,7 +355,7 @@ def negamax(
                 if at_root:
                     counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
                 if alpha >= beta:
-                    reward(s, side, ply, move, depth, (undo >> 14) == 0)
+                    reward(s, side, ply, move, depth, undo_captured(undo) == 0)
                     break
     if legal == 0:
         return I64(ply - MATE)
@@ -400,7 +400,7 @@ def search_root(tables: Tables, evaluation: EvaluationTables, state: State, dept
     alpha, beta : int
         The window.
     """
-    t, e, s = flat(tables), flat_evaluation(evaluation), flat_state(state)
+    t, e, s = flat(tables), flat(evaluation), flat(state)
     s.counters[ROOT_DEPTH] = depth
     s.counters[ROOT_MOVE] = 0
     return negamax(t, e, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))

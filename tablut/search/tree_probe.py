@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, advance, called, inlined, items_at
+from tablut.engine.layout import count_of, king_of, side_of
+from tablut.engine.records import directory, record_at
 from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
 from tablut.indexing.values import ADDRESS, TierValues, code_at, tier_at
 from tablut.prober import TierProber
@@ -69,66 +71,26 @@ def directory_of(values: TierValues) -> Directory:
     index = values.tiers
     men, scratch = np.zeros(2 * index.cells, dtype=np.uint8), np.zeros(SCRATCH, dtype=np.int64)
     rows = index.tier.size // (index.most_defenders + 1)
-    fields = [*index, rows, values.places, values.values, men, scratch]
-    items = [field.ctypes.data if isinstance(field, np.ndarray) else field for field in fields]
+    own = [rows, *(array.ctypes.data for array in (values.places, values.values, men, scratch))]
     most_soldiers = int((index.attackers + index.defenders).max())
-    return Directory(np.array(items, dtype=np.int64), most_soldiers, (values, men, scratch))
-
-
-@inlined
-def _index_in(items: NDArray[np.int64]) -> TierTables:
-    """Return the index of a directory, with pointers for arrays."""
-    return TierTables(
-        items[0],
-        items[1],
-        items[2],
-        items[3],
-        items_at(items[4], np.int64),
-        items_at(items[5], np.int16),
-        items_at(items[6], np.uint8),
-        items_at(items[7], np.uint8),
-        items_at(items[8], np.uint8),
-        items_at(items[9], np.int16),
-        items_at(items[10], np.uint8),
-        items_at(items[11], np.uint8),
-        items_at(items[12], np.int16),
-        items_at(items[13], np.int32),
-        items[14],
-        items_at(items[15], np.int64),
-        items_at(items[16], np.int64),
-        items_at(items[17], np.int64),
-        items_at(items[18], np.int64),
-        items_at(items[19], np.int64),
-        items_at(items[20], np.int64),
-        items_at(items[21], np.int64),
-        items_at(items[22], np.int64),
-        items_at(items[23], np.int64),
-        items_at(items[24], np.int64),
-        items_at(items[25], np.int64),
-        items_at(items[26], np.int64),
-        items_at(items[27], np.int64),
-        items_at(items[28], np.int32),
-        items_at(items[29], np.uint8),
-        items_at(items[30], np.int32),
-        items_at(items[31], np.uint8),
-    )
+    return Directory(np.array([*directory(index), *own], dtype=np.int64), most_soldiers, (values, men, scratch))
 
 
 @inlined
 def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
     """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
-    x = _index_in(items)
+    x = record_at(items, TierTables)
     places = items_at(items[_PLACES], np.int64)
-    tier = tier_at(x, items[_ROWS], I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3]))
+    tier = tier_at(x, items[_ROWS], count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0 or places[4 * tier + ADDRESS] == 0:
         return I64(_NO_VALUE)
     black = items_at(items[_MEN], np.uint8)
     white = advance(black, t.cells)
     men_of_board(t, board, black, white)
-    entry = entry_of(x, tier, I64(board[2 * t.size]), black, white, items_at(items[_SCRATCH], np.int64))
+    entry = entry_of(x, tier, king_of(t, board), black, white, items_at(items[_SCRATCH], np.int64))
     if entry < 0:
         return I64(_NO_VALUE)
-    code = code_at(places, 2 * tier + I64(board[2 * t.size + 1]), entry)
+    code = code_at(places, 2 * tier + side_of(t, board), entry)
     return I64(items_at(items[_VALUES], np.int16)[code])
 
 

@@ -28,6 +28,7 @@ import numpy as np
 import typer
 
 from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
 from tablut.files import write_text
 from tablut.rules.outcome import OUTCOMES
 from tablut.search.evaluation import evaluate_boards
@@ -128,7 +129,7 @@ def play_game(
     since_capture = 0
     quiet: list[NDArray[np.uint32]] = []
     for ply in range(_LONGEST):
-        side = int(board[2 * variant.size + 1])
+        side = int(head(board)[SIDE_AT])
         moves = engine.legal_moves(board).tolist()
         if not moves:
             return float(side), quiet

@@ -1,6 +1,14 @@
 """Rule sets as data: shipped or user-written TOML files become a frozen `Variant`."""
 
-from tablut.variants.library import load_variant, shipped_variants, variant_names
+from tablut.variants.library import (
+    VariantLike,
+    as_variant,
+    load_variant,
+    shipped_name,
+    shipped_variant,
+    shipped_variants,
+    variant_names,
+)
 from tablut.variants.model import Variant
 from tablut.variants.regions import Camp, Regions
 from tablut.variants.rules import Rules, rule_fields
@@ -10,8 +18,12 @@ __all__ = [
     "Regions",
     "Rules",
     "Variant",
+    "VariantLike",
+    "as_variant",
     "load_variant",
     "rule_fields",
+    "shipped_name",
+    "shipped_variant",
     "shipped_variants",
     "variant_names",
 ]

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import difflib
+import os
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final, TypeAlias
 
-from tablut.errors import VariantError
-from tablut.variants.schema import parse_variant
+from tablut.errors import InputError, VariantError
+from tablut.files import excerpt, read_text
+from tablut.variants.model import Variant
+from tablut.variants.schema import NAME_LENGTH, parse_variant
 
-if TYPE_CHECKING:
-    from tablut.variants.model import Variant
+__all__ = [
+    "VariantLike",
+    "as_variant",
+    "is_own_name",
+    "load_variant",
+    "shipped_name",
+    "shipped_variant",
+    "shipped_variants",
+    "variant_names",
+]
 
-__all__ = ["load_variant", "shipped_variants", "variant_names"]
+VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
+"""What `as_variant` reads."""
+FILE_BYTES: Final = 64 << 10
+"""Most bytes of a variant file; those that ship have about a thousand."""
 
 _DATA = resources.files("tablut.variants") / "data"
 
@@ -45,10 +60,53 @@ def shipped_variants() -> tuple[Variant, ...]:
     return tuple(load_variant(name) for name in variant_names())
 
 
+def shipped_name(variant: Variant) -> str | None:
+    """Return the name by which others find the same game: that of a variant that ships; None for rules of one's own.
+
+    Parameters
+    ----------
+    variant : Variant
+        Its own name plays no part: a user's file may be called after a shipped one, and say something else.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> ashton = load_variant("ashton")
+    >>> shipped_name(ashton), shipped_name(replace(ashton, rules=load_variant("leiden").rules))
+    ('ashton', None)
+    """
+    own = [variant.name] if variant.name in variant_names() else []
+    return next((name for name in (*own, *variant_names()) if load_variant(name).same_game(variant)), None)
+
+
 @cache
 def _shipped(name: str) -> Variant:
     text = (_DATA / f"{name}.toml").read_text(encoding="utf-8")
     return parse_variant(text, name=name, origin=f"{name}.toml")
+
+
+def shipped_variant(name: str) -> Variant:
+    """Return a variant that ships, by its name in any case; a path is none.
+
+    This is how a name is read that stands in a file: no file makes another one be opened.
+
+    Raises
+    ------
+    VariantError
+        If no such variant ships.
+
+    Examples
+    --------
+    >>> shipped_variant("Ashton").name
+    'ashton'
+    >>> shipped_variant("/dev/zero")
+    Traceback (most recent call last):
+        ...
+    tablut.errors.VariantError: variant '/dev/zero': no such rule set; `tablut variants` lists them
+    """
+    if (known := name.lower()) in variant_names():
+        return _shipped(known)
+    raise VariantError(f"variant {excerpt(name)}: no such rule set; {_hint(name)}")
 
 
 def load_variant(name: str) -> Variant:
@@ -57,8 +115,8 @@ def load_variant(name: str) -> Variant:
     Parameters
     ----------
     name : str
-        A name of `variant_names`, or a path: anything that ends in ``.toml`` or
-        contains a path separator.
+        A name of `variant_names`, in any case, or a path: anything that ends in
+        ``.toml`` or contains a path separator.
 
     Returns
     -------
@@ -69,6 +127,8 @@ def load_variant(name: str) -> Variant:
     ------
     VariantError
         If no such variant or file exists, or the file is not valid.
+    MachineError
+        If the system cannot read the file.
 
     Examples
     --------
@@ -79,21 +139,97 @@ def load_variant(name: str) -> Variant:
         ...
     tablut.errors.VariantError: variant 'asthon': no such rule set; did you mean 'ashton'? ...
     """
-    if name in variant_names():
-        return _shipped(name)
     path = Path(name)
-    if path.suffix == ".toml" or len(path.parts) > 1:
+    if path.suffix.lower() == ".toml" or len(path.parts) > 1:
         return _from_file(path)
-    close = difflib.get_close_matches(name, variant_names(), n=1)
-    hint = f"did you mean {close[0]!r}? (`tablut variants` lists them)" if close else "`tablut variants` lists them"
-    raise VariantError(f"variant {name!r}: no such rule set; {hint}")
+    return shipped_variant(name)
+
+
+def as_variant(value: VariantLike) -> Variant:
+    """Return the variant that a caller means: itself, a shipped name, or the path of a file.
+
+    Every function of the toolkit that takes a rule set reads it so.
+
+    Parameters
+    ----------
+    value : Variant, str or path-like
+        Text is read as `load_variant` does; an object of `pathlib` is always a file.
+
+    Raises
+    ------
+    VariantError
+        As `load_variant`; and if the value is none of these.
+
+    Examples
+    --------
+    >>> as_variant("ashton") is as_variant(as_variant("ashton"))
+    True
+    >>> as_variant(9)
+    Traceback (most recent call last):
+        ...
+    tablut.errors.VariantError: variant 9: expected a Variant, a name such as 'ashton', or the path of a TOML file
+    """
+    if isinstance(value, Variant):
+        return value
+    if isinstance(value, str):
+        return load_variant(value)
+    if isinstance(value, os.PathLike):
+        return _from_file(Path(value))
+    shown = repr(value)
+    raise VariantError(
+        f"variant {shown if len(shown) <= 80 else excerpt(shown)}: expected a Variant, a name such as 'ashton', "
+        "or the path of a TOML file"
+    )
+
+
+def is_own_name(variant: Variant) -> bool:
+    """Return whether a variant's name tells which game it is: it is not that of another game that ships.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> ashton = load_variant("ashton")
+    >>> [is_own_name(replace(ashton, name=name)) for name in ("ashton", "mine", "Brandubh")]
+    [True, True, False]
+    """
+    name = variant.name.lower()
+    return name not in variant_names() or variant.same_game(_shipped(name))
+
+
+def _hint(name: str) -> str:
+    close = difflib.get_close_matches(name[:80].lower(), variant_names(), n=1)
+    return f"did you mean {close[0]!r}? (`tablut variants` lists them)" if close else "`tablut variants` lists them"
 
 
 def _from_file(path: Path) -> Variant:
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise VariantError(f"variant file {str(path)!r}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise VariantError(f"variant file {str(path)!r}: not a UTF-8 text file") from error
-    return parse_variant(text, name=path.stem, origin=str(path))
+        text = read_text(path, "variant file", FILE_BYTES)
+    except InputError as error:
+        missing = isinstance(error.__cause__, FileNotFoundError)
+        raise VariantError(f"{error}{_other_file(path) if missing else ''}") from error
+    variant = parse_variant(text, name=_file_name(path), origin=str(path))
+    if not is_own_name(variant):
+        raise VariantError(f"{path}: field 'name': {variant.name!r} ships and is another game; choose another name")
+    return variant
+
+
+def _file_name(path: Path) -> str:
+    """Return what a file's variant is called if it does not say: never what a variant that ships is called."""
+    stem = path.stem[:NAME_LENGTH]
+    if not stem.isprintable() or not stem:
+        return "unnamed"
+    return f"{stem}.toml" if stem.lower() in variant_names() else stem
+
+
+def _other_file(path: Path) -> str:
+    """Return what may have been meant by a file that is not there: one beside it, or a variant that ships."""
+    try:
+        beside = [entry.name for entry in islice(path.parent.iterdir(), 1000) if entry.suffix.lower() == ".toml"]
+    except OSError:
+        # The folder is not there either, or cannot be read: then nothing beside the file can be named.
+        beside = []
+    if close := difflib.get_close_matches(path.name, beside, n=1):
+        return f"; did you mean {excerpt(str(path.parent / close[0]))}?"
+    if close := difflib.get_close_matches(path.stem[:80].lower(), variant_names(), n=1):
+        return f"; did you mean {close[0]!r}, which ships?"
+    return ""

@@ -7,11 +7,15 @@ to a reader (`rule_fields`).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 __all__ = ["CampRules", "CastleRules", "CornerRules", "KingRules", "RuleField", "Rules", "rule_fields"]
+
+
+MOST_PLIES: Final = 1_000_000
+"""The highest move limit."""
 
 
 def _strict_bool(value: Any) -> bool:
@@ -19,6 +23,11 @@ def _strict_bool(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError("expected true or false")
     return value
+
+
+def _small_letters(value: Any) -> Any:
+    # Squares are read in either case; equal rules must be equal values.
+    return [name.lower() if isinstance(name, str) else name for name in value] if isinstance(value, list) else value
 
 
 Flag = Annotated[bool, BeforeValidator(_strict_bool)]
@@ -48,7 +57,9 @@ class CampRules(_Fields):
 
     hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
     shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")
-    inert: tuple[str, ...] = Field(default=(), description="camp cells that are no anvil against black soldiers")
+    inert: Annotated[tuple[str, ...], BeforeValidator(_small_letters)] = Field(
+        default=(), description="camp cells that are no anvil against black soldiers"
+    )
 
 
 class CornerRules(_Fields):
@@ -94,7 +105,8 @@ class Rules(_Fields):
     repetition: Literal["draw", "mover_loses", "none"] = Field(
         description="what recreating an earlier position of the game does"
     )
-    move_limit: Annotated[int, Field(gt=0, strict=True)] | None = Field(
+    # Kernels count plies in 32 bits; no game of a thousandth of that length was ever played.
+    move_limit: Annotated[int, Field(gt=0, le=MOST_PLIES, strict=True)] | None = Field(
         default=None, description="the game is drawn after so many plies"
     )
 

@@ -6,21 +6,33 @@ The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
 
 from __future__ import annotations
 
+import difflib
 import tomllib
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationError
 
 from tablut.errors import InputError, VariantError
+from tablut.files import excerpt
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.variants.model import Variant
 from tablut.variants.regions import CAMP_LETTERS
 from tablut.variants.rules import Rules
 
-__all__ = ["FORMAT", "parse_variant"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic_core import ErrorDetails
+
+__all__ = ["FORMAT", "NAME_LENGTH", "parse_variant"]
 
 FORMAT = 1
 """Version of the variant file format."""
+NAME_LENGTH: Final = 80
+"""Most characters of a variant's name."""
+_PROSE_LENGTH: Final = 1000
+# tomllib takes quadratic time for a key of many parts, and a key stands on one line.
+_LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
 _START_LETTERS = ".bwK"
@@ -34,16 +46,23 @@ def _rows(value: Any) -> Any:
     return value
 
 
+def _line(value: Any) -> Any:
+    """Refuse what a terminal would not show as it is: line ends and control characters."""
+    if isinstance(value, str) and not value.isprintable():
+        raise ValueError("expected text on one line, without control characters")
+    return value
+
+
 Diagram = Annotated[tuple[str, ...], BeforeValidator(_rows)]
 
 
 class _VariantFile(Rules):
     """The keys of a variant file: the rule fields, the diagrams and what describes them."""
 
-    format: int = FORMAT
-    name: str | None = None
-    title: str = ""
-    source: str = ""
+    format: StrictInt = FORMAT
+    name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH), BeforeValidator(_line)] | None = None
+    title: Annotated[str, Field(max_length=_PROSE_LENGTH), BeforeValidator(_line)] = ""
+    source: Annotated[str, Field(max_length=_PROSE_LENGTH), BeforeValidator(_line)] = ""
     terrain: Diagram
     start: Diagram
 
@@ -77,13 +96,24 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         ...
     tablut.errors.VariantError: mine.toml: field 'castle': is missing (and 5 more errors)
     """
+    if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
+        raise VariantError(f"{origin}: name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line")
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > _LINE_LENGTH:
+            raise VariantError(
+                f"{origin}: line {number}: has {len(line):,} characters; at most {_LINE_LENGTH:,} are read"
+            )
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise VariantError(f"{origin}: not valid TOML: {error}") from error
+        raise VariantError(f"{origin}: not valid TOML: {_told(str(error))}") from error
+    except (RecursionError, ValueError) as error:
+        # Python gives up on lists in lists in lists, and on numbers of thousands of digits.
+        what = "values in one another" if isinstance(error, RecursionError) else "a number with too many digits"
+        raise VariantError(f"{origin}: not a variant file: {what}") from error
     version = data.get("format", FORMAT)
-    if version != FORMAT:
-        raise VariantError(f"{origin}: field 'format': this version reads format {FORMAT}, the file says {version!r}")
+    if isinstance(version, int) and version != FORMAT:
+        raise VariantError(f"{origin}: field 'format': this version reads format {FORMAT}, the file says {version}")
     try:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
@@ -111,21 +141,80 @@ class _FieldError(Exception):
         self.field = field
 
 
+def _told(text: str) -> str:
+    """Return a message of a library on one line; it may quote what is in the file."""
+    return text if len(text) <= 160 and text.isprintable() else excerpt(text, 160)
+
+
+def _value(value: Any) -> str:
+    """Return a value of the file for an error message, however long or deep it is."""
+    try:
+        shown = "true" if value is True else "false" if value is False else repr(value)
+    except RecursionError:
+        return "values in one another"
+    return shown if len(shown) <= NAME_LENGTH else excerpt(shown)
+
+
+_WANTED = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "tuple_type": "a list of texts",
+    "model_type": "a table, such as [castle]",
+    "model_attributes_type": "a table, such as [castle]",
+}
+
+
 def _first_error(error: ValidationError) -> str:
-    details = error.errors()
+    """Return the error to begin with: a field that does not exist, since it may be the one that is missing."""
+    details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     first = details[0]
     field = ".".join(str(part) for part in first["loc"])
+    context = first.get("ctx", {})
     match first["type"]:
         case "missing":
             problem = "is missing"
         case "extra_forbidden":
-            problem = "is not a field of variant files"
+            problem = f"is not a field of variant files{_meant(first, details)}"
         case "literal_error":
-            problem = f"expected {first['ctx']['expected']}, not {first['input']!r}"
+            problem = f"expected {context['expected']}, not {_value(first['input'])}"
+        case "greater_than":
+            problem = f"expected a number above {context['gt']}, not {_value(first['input'])}"
+        case "less_than_equal":
+            problem = f"expected a number up to {context['le']:,}, not {_value(first['input'])}"
+        case "string_too_short" | "string_too_long":
+            problem = (
+                f"has {len(str(first['input'])):,} characters; expected 1 to {context.get('max_length', NAME_LENGTH)}"
+            )
+        case kind if kind in _WANTED:
+            wanted = "rows of text" if field in ("terrain", "start") else _WANTED[kind]
+            problem = f"expected {wanted}, not {_value(first['input'])}"
         case _:
-            problem = f"{first['msg'].removeprefix('Value error, ')}, not {first['input']!r}"
+            problem = f"{first['msg'].removeprefix('Value error, ')}, not {_value(first['input'])}"
     more = len(details) - 1
-    return f"field '{field}': {problem}" + (f" (and {more} more error{'s' * (more > 1)})" if more else "")
+    shown = f"'{field}'" if len(field) <= NAME_LENGTH and field.isprintable() else excerpt(field)
+    return f"field {shown}: {problem}" + (f" (and {more} more error{'s' * (more > 1)})" if more else "")
+
+
+def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
+    """Return which field an unknown one may be: one that is missing rather than another of its table."""
+    *path, name = unknown["loc"]
+    missing = [
+        str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path
+    ]
+    known = _field_names(_VariantFile, [str(part) for part in path])
+    for names in (missing, known):
+        if close := difflib.get_close_matches(str(name)[:NAME_LENGTH], names, n=1):
+            return f"; did you mean {close[0]!r}?"
+    return ""
+
+
+def _field_names(model: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """Return the names of the fields of a table of the file."""
+    fields = {info.alias or attribute: info for attribute, info in model.model_fields.items()}
+    if not path:
+        return list(fields)
+    inner = fields[path[0]].annotation
+    return _field_names(inner, path[1:]) if isinstance(inner, type) and issubclass(inner, BaseModel) else []
 
 
 def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> None:
@@ -134,10 +223,12 @@ def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> No
         raise _FieldError(field, f"has {size} rows; boards have an odd side from {_SIZES[0]} to {_SIZES[-1]}")
     for number, row in enumerate(rows, 1):
         if len(row) != size:
-            raise _FieldError(field, f"row {number} ({row!r}) has {len(row)} cells, not {size} as there are rows")
+            raise _FieldError(field, f"row {number} ({_value(row)}) has {len(row)} cells, not {size} as there are rows")
         for letter in row:
             if letter not in letters:
-                raise _FieldError(field, f"row {number} ({row!r}) has the unknown letter {letter!r}; known: {letters}")
+                raise _FieldError(
+                    field, f"row {number} ({_value(row)}) has the unknown letter {letter!r}; known: {letters}"
+                )
 
 
 def _check_terrain(terrain: tuple[str, ...]) -> None:

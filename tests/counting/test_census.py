@@ -131,7 +131,7 @@ def test_every_reached_position_is_possible_and_canonical(tmp_path: Path) -> Non
     for path in sorted(tmp_path.rglob("part-*.rows")):
         file = open_rows(path)
         rows.append(read_rows(file, 0, len(file.counts)))
-        assert list(file.header["stats"]["counters"]) == list(COUNTERS)
+        assert list(file.header.stats.counters) == list(COUNTERS)
     words = np.concatenate(rows)
     assert len(np.unique(words, axis=0)) == len(words) == report.total_classes + report.decided_total_classes
     flags = words[:, -1] >> np.uint64(62)
@@ -182,7 +182,9 @@ def test_the_command_for_people(capsys: Captured) -> None:
         (["--plies", "-1"], ["--plies"]),
         (["--resume"], ["--resume", "--store"]),
         (["--memory", "100"], ["--memory 100", "MiB"]),
-        (["--plies", "5", "--memory", "640"], ["ply 5", "--store"]),
+        (["--all"], ["--all", "ashton", "classes", "--plies N"]),
+        (["--plies", "1", "verify", "here"], ["options come after 'verify'"]),
+        (["verify", "nowhere"], ["nowhere", "holds no census"]),
         (["--scheduler", "tcp://127.0.0.1:1"], ["--scheduler", "--store"]),
         (["-v", "asthon"], ["asthon"]),
     ],

@@ -15,12 +15,13 @@ import pytest
 
 from counting.census import census
 from counting.census.buckets import FIXING, leaf_sums
-from counting.census.files import FORMAT_VERSION, open_rows, read_rows, write_rows
+from counting.census.files import open_rows, read_rows, write_rows
+from counting.census.records import FORMAT_VERSION, LEAF_BITS, Owner, PlyRecord
 from counting.census.report import CensusReport
 from counting.census.search import Limits, Search, Silent
-from counting.census.store import LEAF_BITS, CensusStore
+from counting.census.store import CensusStore
 from tablut.cli.shell import run
-from tablut.errors import InputError, OutputError
+from tablut.errors import InputError
 from tablut.scheduling import LocalScheduler
 from tablut.variants import load_variant
 
@@ -58,7 +59,7 @@ def numbers(report: CensusReport) -> dict[str, Any]:
     return plain
 
 
-def search(folder: Path, scheduler: LocalScheduler, limits: Limits = SMALL) -> list[dict[str, Any]]:
+def search(folder: Path, scheduler: LocalScheduler, limits: Limits = SMALL) -> list[PlyRecord]:
     store = CensusStore(folder, VARIANT, full=False, resume=True)
     try:
         return Search(VARIANT, full=False, store=store, scheduler=scheduler, limits=limits, observer=Silent()).run(None)
@@ -66,8 +67,9 @@ def search(folder: Path, scheduler: LocalScheduler, limits: Limits = SMALL) -> l
         store.close()
 
 
-def counters(records: list[dict[str, Any]]) -> list[Any]:
-    return [(record["ply"], record["stats"]["counters"], record["counters"]) for record in records]
+def digests(records: list[PlyRecord]) -> list[str]:
+    """Return what stands for all counts and positions, however they were made."""
+    return [record.digest for record in records]
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +87,8 @@ def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_many_small_tasks_give_the_same_numbers(tmp_path: Path, expected: list[Any], workers: int) -> None:
     records = search(tmp_path, LocalScheduler(workers))
-    assert max(record["parts"] for record in records) > 5
-    found = [record["stats"]["counters"] for record in records]
+    assert max(len(record.parts) for record in records) > 5
+    found = [record.counters for record in records]
     names = ("new", "new_classes", "decided", "decided_classes")
     assert [tuple(ply[name] for name in names) for ply in found][: len(expected)] == expected
 
@@ -102,19 +104,17 @@ def test_dying_after_every_few_tasks(tmp_path: Path, expected: list[Any]) -> Non
         break
     assert deaths > 5
     names = ("new", "new_classes", "decided", "decided_classes")
-    assert [tuple(record["stats"]["counters"][name] for name in names) for record in records][
-        : len(expected)
-    ] == expected
+    assert [tuple(record.counters[name] for name in names) for record in records][: len(expected)] == expected
     assert not (tmp_path / "work").exists()
 
 
 def test_other_limits_after_dying(tmp_path: Path) -> None:
     """A plan with other shares does not take over the files of the plan before."""
-    plain = counters(search(tmp_path / "plain", LocalScheduler(1)))
+    plain = digests(search(tmp_path / "plain", LocalScheduler(1)))
     for tasks, limits in ((40, SMALL), (23, Limits(900, 1_500)), (11, Limits(50_000, 4_000))):
         with pytest.raises(KilledError):
             search(tmp_path / "other", Fuse(tasks), limits)
-    assert counters(search(tmp_path / "other", LocalScheduler(1))) == plain
+    assert digests(search(tmp_path / "other", LocalScheduler(1))) == plain
 
 
 def test_killed_by_the_system(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_damaged_part_of_codes_is_named(tmp_path: Path, place: str) -> None:
     census(brandubh, plies=3, store=tmp_path)
     part = tmp_path / "classes/ply-003/part-00000.rows"
     file = open_rows(part)
-    assert "codes" in file.header
+    assert file.header.codes is not None
     if place == "end":
         os.truncate(part, part.stat().st_size - 3)
     else:
@@ -180,12 +180,12 @@ def test_a_damaged_part_of_codes_is_named(tmp_path: Path, place: str) -> None:
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
     census(VARIANT, plies=4, store=tmp_path)
     (tmp_path / "classes/ply-004/part-00000.rows").unlink()
-    with pytest.raises(OutputError, match=r"ply-004/part-00000\.rows.*No such file"):
+    with pytest.raises(InputError, match=r"ply-004/part-00000\.rows.*missing"):
         census(VARIANT, plies=5, store=tmp_path, resume=True)
 
 
 def test_damaged_children_are_named_and_made_again(tmp_path: Path) -> None:
-    plain = counters(search(tmp_path / "plain", LocalScheduler(1)))
+    plain = digests(search(tmp_path / "plain", LocalScheduler(1)))
     folder = tmp_path / "damaged"
     tasks = 1
     while not list(folder.glob("ply-009/part-*")):
@@ -198,7 +198,26 @@ def test_damaged_children_are_named_and_made_again(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=children.name):
         search(folder, LocalScheduler(1))
     children.unlink()
-    assert counters(search(folder, LocalScheduler(1))) == plain
+    assert digests(search(folder, LocalScheduler(1))) == plain
+
+
+def test_stale_children_are_made_again(tmp_path: Path) -> None:
+    """Files of children and parts of another ply, under the names of this one, are not taken over."""
+    plain = digests(search(tmp_path / "plain", LocalScheduler(1)))
+    for folder, ply, tasks in (("early", 7, 1), ("late", 9, 1)):
+        while not list((tmp_path / folder).glob(f"work/ply-{ply:03}/*")):
+            with pytest.raises(KilledError):
+                search(tmp_path / folder, Fuse(tasks))
+    early, late = tmp_path / "early/work/ply-007", tmp_path / "late/work/ply-009"
+    mixed = tmp_path / "mixed"
+    shutil.copytree(early, mixed)
+    for path in late.iterdir():
+        shutil.copy(path, early / path.name)
+    for path in mixed.iterdir():
+        shutil.copy(path, late / path.name)
+    shutil.copytree(tmp_path / "plain/ply-009", tmp_path / "early/ply-008")
+    for folder in ("early", "late"):
+        assert digests(search(tmp_path / folder, LocalScheduler(1))) == plain
 
 
 @pytest.mark.parametrize("bit", [0, 23, FIXING, FIXING + 1, 63])
@@ -213,7 +232,9 @@ def test_every_bit_of_a_child_counts_for_its_checksum(tmp_path: Path, bit: int) 
     assert np.array_equal(counts, file.counts)
     assert np.flatnonzero(sums != file.sums).tolist() == [leaves[5]]
     target = tmp_path / "children-00000.rows"
-    write_rows(target, rows, (counts, sums, np.zeros_like(counts)), {})
+    owner = Owner(VARIANT.digest, False, 6, 0, "test")
+    stats = {"children": len(rows), "counters": [0, 0, 0, 0]}
+    write_rows(target, rows, (counts, sums, np.zeros_like(counts)), owner, stats, cpu=0.0)
     assert np.array_equal(read_rows(open_rows(target), 0, 1 << LEAF_BITS), rows)
     damage(target, open_rows(target).begin + 8 * 5 + bit // 8, 1 << bit % 8)
     with pytest.raises(InputError, match=rf"children-00000\.rows.*leaf {leaves[5]} "):
@@ -274,19 +295,20 @@ def test_stores_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "full/classes/letter").write_text("")
     assert "not empty" in refused(str(tmp_path / "full"))
     about = store / "classes/census.json"
+    assert f'"format": {FORMAT_VERSION}' in about.read_text()
     about.write_text(about.read_text().replace(f'"format": {FORMAT_VERSION}', '"format": 99'))
     assert "format version 99" in refused(str(store), "-v", "ashton-5-4v0", "--resume")
     shutil.rmtree(store)
     census(VARIANT, plies=2, store=store, resume=True)
     holder = CensusStore(store / "classes", VARIANT, full=False, resume=True)
-    assert "another census" in refused(str(store), "-v", "ashton-5-4v0", "--resume")
+    assert "another program" in refused(str(store), "-v", "ashton-5-4v0", "--resume")
     holder.close()
 
 
 def test_no_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CensusStore, "free_bytes", lambda self: 1_000)
     with pytest.raises(InputError, match=r"1\.0 kB are free.*--resume"):
-        census(VARIANT, store=tmp_path)
+        census(VARIANT, plies=9, store=tmp_path)
 
 
 def test_clusters_need_their_package(

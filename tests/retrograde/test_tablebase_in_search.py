@@ -14,7 +14,7 @@ from retrograde.tablebase.probing import prober_for
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, kernel, pointer
-from tablut.engine.kernels import flat
+from tablut.engine.records import flat
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import TierValues
 from tablut.players import PlayerOptions, make_player

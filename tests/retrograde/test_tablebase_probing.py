@@ -253,9 +253,9 @@ def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_cod
     tablebase = open_tablebase(tmp_path / "s")
     seen = set()
     for position in every_position(limited, (2, 0)):
-        raw, board = tablebase.probe(position), Board(limited, position)
+        raw, board = verdict_of(tablebase.stored_value(position)), Board(limited, position)
         fits = raw.dtm is not None and raw.dtm <= 4
-        assert tablebase.probe(board) == (raw if fits else ("draw", None))
+        assert tablebase.probe(board) == tablebase.probe(position) == (raw if fits else ("draw", None))
         seen.add((raw.wdl, fits))
         moves = list(board.legal_moves)
         if moves and raw.dtm == 3:
@@ -267,6 +267,11 @@ def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_cod
             board.push(tablebase.best_moves(board)[0].move)
             assert tablebase.probe(board).dtm == 1
     assert {("win", True), ("win", False), ("loss", True), ("loss", False)} <= seen
+    positions = every_position(limited, (2, 0))
+    at_once = tablebase.probe_words(words_of(limited, positions)).tolist()
+    assert at_once == [value_of(tablebase.probe(position)) for position in positions]
+    values = tablebase.load_tiers(1 << 30).values  # type: ignore[union-attr]
+    assert (int(values.max()), int(values.min())) == (4, -5)
 
 
 # -- finding it ----------------------------------------------------------------------------

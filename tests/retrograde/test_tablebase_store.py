@@ -68,7 +68,7 @@ def test_the_record_counts_what_is_there(small_store, small_codes, small_variant
             assert side.classes == code_histogram(codes)
             assert side.dtype == "uint8"
         assert sum(record.tally().values()) == 2 * record.classes
-        assert record.max_dtm == max(int(codes[codes != ALIAS_CODE].max()) >> 1 for codes in sides)
+        assert record.longest() == max(int(codes[codes != ALIAS_CODE].max()) >> 1 for codes in sides)
         assert (store.tier(*material).index.representatives == index.representatives).all()
 
 
@@ -154,7 +154,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, small_variant, small_codes
         write_tier(tmp_path / "s", index, white, more)
     with pytest.raises(TablebaseError, match="2v0"):
         write_tier(tmp_path / "s", tier_index(small_variant, 2, 0), *small_codes[2, 0])
-    assert [path.name for path in (tmp_path / "s").iterdir()] == ["zarr.json"]
+    assert {path.name for path in (tmp_path / "s").iterdir()} - {"lock"} == {"zarr.json"}
 
 
 def test_a_store_is_of_one_game_and_its_plan_grows(tmp_path, small_variant) -> None:
@@ -184,13 +184,13 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch, small_variant
         patched.setattr(writer, "write_record", full)
         with pytest.raises(OutputError, match=r"1v1.*No space"):
             write_tier(root, index, *small_codes[1, 1])
-    assert [path.name for path in root.iterdir()] == ["zarr.json"]
+    assert {path.name for path in root.iterdir()} - {"lock"} == {"zarr.json"}
     # What a killed writer leaves does not count, and does not stand in the way.
     (root / ".1v1.tmp" / "white").mkdir(parents=True)
     assert open_store(root).tiers() == []
     write_tier(root, index, *small_codes[1, 1])
     write_tier(root, index, *small_codes[1, 1])
-    assert sorted(path.name for path in root.iterdir()) == ["1v1", "zarr.json"]
+    assert {path.name for path in root.iterdir()} - {"lock"} == {"1v1", "zarr.json"}
     assert verify(root, quick=True).failures == 0
 
 

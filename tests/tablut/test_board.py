@@ -1,6 +1,7 @@
 """`Board` against the plain-Python rules, and what needs the history of a game."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from tablut.notation import parse_square
 from tablut.position import Move, Position
 from tablut.rules import NaiveGame
 from tablut.rules.outcome import Outcome
-from tablut.status import MEANINGS, Status, position_status
+from tablut.status import MEANINGS, UNPLAYABLE, Status, position_status
 from tablut.variants import load_variant, variant_names
 
 
@@ -272,10 +273,65 @@ def test_a_camp_never_holds_more_than_its_garrison() -> None:
 
 def test_unplayable_positions_say_why() -> None:
     board = Board("ashton-5-4v0", "2b2/5/b3b/5/2b2 w")
-    with pytest.raises(InputError, match="cannot be played on: NO_KING"):
+    with pytest.raises(InputError, match=r"cannot be played on: there is no king \(NO_KING\)"):
         list(board.legal_moves)
 
 
 def test_a_position_of_another_size_is_refused() -> None:
     with pytest.raises(InputError, match="is of size 5"):
         Board("ashton", Position.parse("2b2/5/b1K1b/5/2b2 w", 5))
+
+
+@given(st.sampled_from(["ashton-5-4v0", "brandubh-5-4v4"]), st.text("....bbwK", min_size=25, max_size=25))
+def test_no_impossible_position_has_been_won_by_the_way_it_stands(name: str, cells: str) -> None:
+    for side in ("w", "b"):
+        board = Board(name, "\n".join([*Position(cells, "w").rows(), side]))
+        status = board.status()
+        if status & UNPLAYABLE:
+            for asked in (board.outcome, lambda board=board: list(board.legal_moves)):
+                with pytest.raises(InputError, match="cannot be played on: "):
+                    asked()
+            continue
+        try:
+            outcome = board.outcome()
+        except InputError:
+            # It stands decided, and no game leads to it.
+            assert status, cells
+        else:
+            # What is impossible goes on, or its side to move is shut in; it has not been won already.
+            assert status is Status.VALID or outcome is None or outcome.termination == "no_moves"
+
+
+def test_an_empty_board_has_no_winner() -> None:
+    with pytest.raises(InputError, match="there is no king"):
+        Board("ashton", "9/9/9/9/9/9/9/9/9 w").outcome()
+    with pytest.raises(InputError, match=r"stands decided \(no attackers\), and is impossible"):
+        Board("ashton", "9/9/9/9/4K4/9/9/9/9 w").outcome()
+    assert Board("ashton", "9/9/9/9/4K4/9/9/9/9 b").outcome() == Outcome("no_attackers", "white")
+
+
+def test_push_takes_the_text_of_every_program() -> None:
+    board = Board()
+    for text in ("e4-f4", "Te2-f2", "f4-g", '{"from":"F2","to":"G2","turn":"BLACK"}', "5 6 5 5 1"):
+        board.push(text)
+    assert [str(move) for move in board.move_stack] == ["e4-f4", "e2-f2", "f4-g4", "f2-g2", "g4-f4"]
+    with pytest.raises(IllegalMoveError, match=r"is white's; in .* it is black's turn"):
+        board.push("5 5 6 5 1")
+
+
+def test_a_long_game_takes_linear_time() -> None:
+    board = Board("ashton")
+    for text in ("e4-f4", "e2-f2"):
+        board.push(text)
+    seen = Counter([(board.position.cells, board.position.side)])
+    for _ in range(200):
+        for text in ("f4-g4", "f2-g2", "g4-f4", "g2-f2"):
+            board.push(text)
+            here = (board.position.cells, board.position.side)
+            assert board.is_repetition() == (seen[here] > 0)
+            seen[here] += 1
+    copy = board.copy()
+    while copy.ply > 2:
+        copy.pop()
+    assert not copy.is_repetition()
+    assert board.is_repetition()

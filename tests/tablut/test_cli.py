@@ -34,8 +34,9 @@ def refusal(capsys: Captured, *arguments: str) -> str:
 def test_help_lists_every_command(capsys: Captured) -> None:
     assert run(["--help"]) == 0
     with_help = capsys.readouterr().out
-    assert run([]) == 0
-    assert capsys.readouterr().out == with_help
+    for same in ([], ["-h"], ["help"], ["help", "help"]):
+        assert run(same) == 0
+        assert capsys.readouterr().out == with_help
     for command in ("bounds", "variants", "report"):
         assert f"\n  {command} " in with_help
 
@@ -67,7 +68,12 @@ def test_provenance(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["bound"], ["command 'bound'", "--help"]),
+        (["bound"], ["command 'bound'", "did you mean 'bounds'", "--help"]),
+        (["Census"], ["did you mean 'census'"]),
+        (["help", "perf"], ["did you mean 'perft'"]),
+        (["symmetry", "verfy"], ["verfy", "Did you mean 'verify'", "`tablut symmetry --help`"]),
+        (["bounds", "--jsno"], ["did you mean '--json'"]),
+        (["--show-completion", "tcsh"], ["tcsh", "tablut --help"]),
         (["bounds", "--nosuch"], ["--nosuch", "tablut bounds --help"]),
         (["--nosuch"], ["--nosuch", "`tablut --help`"]),
         (["bounds", "-v"], ["-v", "tablut bounds --help"]),
@@ -134,7 +140,8 @@ def test_bounds_as_json(capsys: Captured) -> None:
     assert report["provenance"]["parameters"] == {"variant": "ashton", "latex": False}
 
 
-def test_bounds_for_people(capsys: Captured) -> None:
+def test_bounds_for_people(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert run(["bounds"]) == 0
     text = capsys.readouterr().out
     assert "1293874976310946438745768012" in text

@@ -59,7 +59,8 @@ def test_from_a_position(capsys: Captured) -> None:
 
 @pytest.mark.parametrize("file", sorted(CORPUS.glob("*.txt")), ids=lambda path: path.stem)
 def test_the_corpus(capsys: Captured, file: Path) -> None:
-    result = answer(capsys, "perft", "-v", file.stem, "--corpus", str(file))
+    result = answer(capsys, "perft", "--corpus", str(file))
+    assert result["variant"] == file.stem
     assert result["mismatches"] == []
     assert result["checked"] > 20
 
@@ -76,7 +77,43 @@ def test_a_wrong_number_is_answered_with_position_and_divide(capsys: Captured, t
     assert run(["perft", "-v", "ashton-5-4v0", "--corpus", str(file)]) == 1
     text = capsys.readouterr().out
     assert position in text
-    assert "2 numbers checked, 1 wrong" in text
+    assert "ashton-5-4v0: 2 numbers checked, 1 wrong" in text
+
+
+def test_a_corpus_is_held_to_the_rules_that_it_names(capsys: Captured, tmp_path: Path) -> None:
+    small, own = "2b2/1K3/b3b/5/2b2 w", tmp_path / "own.toml"
+    shipped = Path(__file__).resolve().parents[2] / "tablut" / "variants" / "data" / "ashton-5-4v0.toml"
+    own.write_text(shipped.read_text(encoding="utf-8"), encoding="utf-8")
+    file = tmp_path / "corpus.txt"
+
+    def check(text: str, *arguments: str) -> tuple[int, str]:
+        file.write_text(text, encoding="utf-8")
+        code = run(["perft", "--corpus", str(file), *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    line = f"id; {small}; 1=8; by hand\n"
+    assert check("variant ashton-5-4v0\n" + line)[0] == 0
+    assert check("# one\n\nvariant ashton-5-4v0\n" + line, "-v", "ashton-5-4v0")[0] == 0
+    for text, arguments, words in (
+        ("variant ashton-5-4v0\n" + line, ["-v", "brandubh-5-4v0"], ["line 1", "ashton-5-4v0", "--variant"]),
+        ("variant own\n" + line, [], ["line 1", "'own'", "does not ship", "--variant"]),
+        (f"variant {own}\n" + line, [], ["does not ship"]),
+        ("variant own\n" + line, ["-v", "ashton-5-4v0"], ["does not ship"]),
+        ("variant\n" + line, [], ["line 1"]),
+        ("variant ashton-5-4v0\n", [], ["no position"]),
+        ("", [], ["no position"]),
+        ("# nothing\n", ["-v", "ashton"], ["no position"]),
+        ("variant ashton-5-4v0\nid; " + small + ";  ; by hand\n", [], ["line 2", "claims no number"]),
+        ("variant ashton-5-4v0\nid; " + small + "; 1=" + "9" * 5000 + "; by hand\n", [], ["line 2", "depth=nodes"]),
+    ):
+        code, told = check(text, *arguments)
+        assert code == 2
+        assert told.count("\n") == 1
+        assert all(word in told for word in words), told
+    code, told = check("variant own\n" + line, "-v", str(own))
+    assert code == 0
+    assert told.startswith("own: 1 numbers checked, 0 wrong")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +122,8 @@ def test_a_wrong_number_is_answered_with_position_and_divide(capsys: Captured, t
         (["perft", "-d", "0"], ["--depth", "tablut perft --help"]),
         (["perft", "--applied", "--divide"], ["--applied"]),
         (["perft", "--cache", "1", "--threads", "2"], ["one thread"]),
+        (["perft", "--cache", "200000000"], ["--cache 200000000", "MiB of memory"]),
+        (["perft", "--corpus", "file", "--divide"], ["--corpus", "leave out"]),
         (["perft", "--corpus", "nosuchfile"], ["nosuchfile"]),
         (["perft", "-p", "5/5/5/5/5 w", "-v", "ashton-5-4v0"], ["king"]),
     ],
@@ -122,7 +161,10 @@ def test_an_interrupt_is_heard_while_a_kernel_runs(threads: str) -> None:
     finally:
         process.kill()
     assert process.returncode == 130
-    assert (out, err) == (b"", b"")
+    # What was counted before is answered.
+    assert out.startswith(b"ashton  3bbb3/4b4/")
+    assert b"248,456" in out
+    assert err == b"tablut: interrupted; above is what was done\n"
 
 
 def test_the_fingerprint_is_pinned() -> None:

@@ -98,13 +98,18 @@ def test_apply(capsys: Captured) -> None:
         (["apply", "e4-e9"], ["e4-e9", "cannot go there"]),
         (["apply", "e4-f4xa1"], ["the move is e4-f4"]),
         (["apply", "nonsense"], ["'nonsense'", "e4-e7"]),
-        (["moves", "-p", "2b2/5/b3b/5/2b2 w", "-v", "ashton-5-4v0"], ["NO_KING"]),
+        (["moves", "-p", "2b2/5/b3b/5/2b2 w", "-v", "ashton-5-4v0"], ["NO_KING", "there is no king"]),
+        (["show", "-p", START.removesuffix(" w")], ["the side to move is missing", "add ' w'"]),
+        (["show", "-p", "."], ["position file '.': Is a directory"]),
+        (["show", "-p", "/nowhere/at all.txt"], ["position file '/nowhere/at all.txt': No such file"]),
+        (["convert", "--to", "grid", "-p", START, "--side", "b"], ["says that w is to move, not b"]),
+        (["apply", '{"from":"e2","to":"f2","turn":"BLACK"}'], ["is black's", "it is white's turn"]),
         (["show", "-p", "3bbb3 w"], ["has 1 rows"]),
         (["show", "-p", "nosuchfile"], ["nosuchfile", "No such file"]),
         (["status", "-p", ""], ["is empty"]),
         (["convert", "--to", "pgn"], ["pgn"]),
         (["convert", "--to", "mcgill"], ["notation of moves"]),
-        (["convert", "--to", "grid", "-p", "/1t1/K2/2T/"], ["--side"]),
+        (["convert", "--to", "grid", "-p", "/1t1/K2/2T/"], ["does not tell the side to move", "add ' w' or ' b'"]),
         (["convert", "--to", "grid", "-p", '{"board": 3, "turn": "WHITE"}'], ["board"]),
         (["replay", "nosuchfile"], ["nosuchfile"]),
     ],
@@ -216,3 +221,85 @@ def test_a_board_that_the_record_claims_is_compared() -> None:
     assert replay(dataclasses.replace(record, positions=(wrong,))).problems == (
         "ply 1: the record's board differs on b3",
     )
+
+
+EIGHTEEN = "bbbbbbbbb/bbbbbbbbb/9/9/4K4/9/9/9/9 w"
+ANSWERS = [
+    ["moves"],
+    ["apply", "e5-e4"],
+    ["perft", "-d", "1"],
+    ["symmetry", "show"],
+    ["bestmove", "--nodes", "10", "--hash", "1"],
+    ["puzzle", "solve", "--nodes", "10"],
+    ["convert", "--to", "grid"],
+    ["convert", "--to", "berkeley", "e5-e4"],
+]
+
+
+@pytest.mark.parametrize("command", ANSWERS, ids=lambda command: "-".join(command[:2]))
+def test_every_answer_about_an_impossible_position_comes_with_a_warning(capsys: Captured, command: list[str]) -> None:
+    assert run([*command, "-p", EIGHTEEN, "--json"]) in (0, 3)
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["variant"] == "ashton"
+    assert captured.err.startswith(
+        f"tablut: warning: position '{EIGHTEEN}': is impossible in ashton: there are more att"
+    )
+    assert captured.err.count("\n") == 1
+    assert run([*command, "-p", "3bbb3/9/9/9/4K4/9/9/9/9 w", "--json"]) in (0, 3)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("command", [*ANSWERS[:6], ["rank"]], ids=lambda command: "-".join(command[:2]))
+@pytest.mark.parametrize("text", ["9/9/9/9/9/9/9/9/b8 w", "9/9/9/9/3KK4/9/9/9/b8 w", "9/9/9/9/2K1b4/9/9/9/b8 w"])
+def test_where_no_answer_makes_sense_there_is_none(capsys: Captured, command: list[str], text: str) -> None:
+    assert "cannot be played on" in refusal(capsys, *command, "-p", text)
+
+
+def test_a_contradicting_variant_beside_a_record_is_said(capsys: Captured, tmp_path: Path) -> None:
+    record = str(Path(__file__).resolve().parents[1] / "data" / "records" / "ashton.txt")
+    assert run(["replay", record, "-v", "bologna", "--json"]) in (0, 1)
+    captured = capsys.readouterr()
+    assert captured.err == "tablut: warning: record: is under 'ashton'; it was read under 'bologna' as you asked\n"
+    assert json.loads(captured.out)["variant"] == "bologna"
+    assert run(["replay", record, "-v", "ashton"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_record_under_rules_of_ones_own(capsys: Captured, tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "tablut" / "variants" / "data" / "ashton-5-4v0.toml"
+    rules, game, saved = tmp_path / "mine.toml", tmp_path / "game.txt", tmp_path / "saved.txt"
+    rules.write_text(source.read_text(encoding="utf-8").replace('repetition = "draw"', 'repetition = "none"'))
+    game.write_text("1. c3-b3 c1-b1 *")
+    answer(capsys, "replay", str(game), "-v", str(rules), "--save", str(saved))
+    assert "Rules-SHA256" in saved.read_text()
+    assert "(--variant FILE)" in refusal(capsys, "replay", str(saved))
+    assert "give the file that it was written under" in refusal(capsys, "replay", str(saved), "-v", "ashton-5-4v0")
+    assert answer(capsys, "replay", str(saved), "-v", str(rules))["variant"] == "mine"
+
+
+def test_a_record_longer_than_any_game(capsys: Captured, tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    file.write_text('[Variant "leiden"]\n' + "e4-f4 e2-f2 f4-e4 f2-e2\n" * 5001)
+    assert "has 20,004 moves; at most 20,000 are replayed" in refusal(capsys, "replay", str(file))
+
+
+def test_a_log_in_latin_1(capsys: Captured, tmp_path: Path) -> None:
+    sample = Path(__file__).resolve().parents[1] / "data" / "records" / "bologna-italian_gameLog.txt"
+    file = tmp_path / "gameLog.txt"
+    file.write_bytes(sample.read_text(encoding="utf-8").replace("BUONO", "BUON\u00d3").encode("latin-1"))
+    assert answer(capsys, "replay", str(file))["moves"] == answer(capsys, "replay", str(sample))["moves"]
+
+
+def test_a_search_where_the_start_has_no_move(capsys: Captured, tmp_path: Path) -> None:
+    rules = tmp_path / "stuck.toml"
+    source = Path(__file__).parents[2] / "tablut" / "variants" / "data" / "brandubh-5-4v0.toml"
+    text = source.read_text(encoding="utf-8").replace('first = "black"', 'first = "white"')
+    # The king's four neighbours are attackers: white, to move, cannot.
+    shut = text.replace("..b..\n.....\nb.K.b\n.....\n..b..", ".....\n..b..\n.bKb.\n..b..\n.....")
+    assert shut != text
+    rules.write_text(shut)
+    for player in ("alphabeta", "random"):
+        line = refusal(capsys, "bestmove", "-v", str(rules), "--nodes", "10", "--hash", "1", "--player", player)
+        assert "the game is over" in line
+    arguments = ["-v", str(rules), "--nodes", "10", "--hash", "1", "-p", "5/2b2/1bK1b/2b2/5 w"]
+    assert answer(capsys, "bestmove", *arguments)["move"] == "c3-d3"

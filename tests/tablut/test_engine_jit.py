@@ -1,15 +1,16 @@
-"""The ground of the kernels: bit intrinsics against Python, keys, the cache key, the word on the first compile."""
+"""The ground of the kernels: bit intrinsics against Python, keys, the cache key, parts and records."""
 
-import io
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba.core import types
 
-from tablut.engine import engine_for, jit
-from tablut.engine.entry import position_key
-from tablut.engine.jit import I64, U64, advance, kernel, pointer, popcount, scalar, trailing_zeros
+from tablut.engine import engine_for, kernel_cache
+from tablut.engine.jit import I64, U64, advance, called, kernel, pointer, popcount, scalar, trailing_zeros
 from tablut.engine.lines import slide_masks
+from tablut.engine.records import Record, flat
 from tablut.engine.vector import transpose_rows
 from tablut.engine.zobrist import zobrist_keys
 from tablut.errors import InputError
@@ -82,11 +83,15 @@ def test_the_seed_is_what_it_was():
     assert hex(engine.key(engine.start())) == "0x29617e980673490"
 
 
-def test_another_source_is_another_cache_entry(monkeypatch):
-    cache = bits_of._cache
-    assert jit._source_digest(Path(__file__).parent) in cache._index_key((), _Codegen())
-    monkeypatch.setattr(jit, "_source_digest", lambda folder: f"changed in {folder.name}")
-    assert "changed in tablut" in cache._index_key((), _Codegen())
+def test_the_sources_that_kernels_share_are_in_every_key(monkeypatch):
+    cache, codegen = bits_of._cache, _Codegen()
+    before = cache.key((), codegen)
+    assert cache.key((), codegen) == before
+    folders = []
+    monkeypatch.setattr(kernel_cache, "source_digest", lambda folder: folders.append(folder) or "changed")
+    assert cache.key((), codegen) != before
+    assert folders == [Path(__file__).parent]
+    assert cache.path((), codegen).suffix == ".kernel"
 
 
 class _Codegen:
@@ -94,23 +99,31 @@ class _Codegen:
         return ()
 
 
-class _Terminal(io.StringIO):
-    def isatty(self):
-        return True
+@called
+def summed(pair):
+    return pair.left + pair.right[0] + pair.right[1]
 
 
-@pytest.mark.parametrize(("stream", "lines"), [(_Terminal, 1), (io.StringIO, 0)])
-def test_the_first_compile_says_so_on_a_terminal(monkeypatch, stream, lines):
-    error = stream()
-    monkeypatch.setattr("sys.stderr", error)
-    announcement = jit._Announcement()
+@kernel
+def sum_of_pair(pair):
+    return summed(flat(pair))
 
-    class Event:
-        data = {"dispatcher": position_key}  # noqa: RUF012
 
-    announcement.on_start(Event)
-    announcement.on_start(Event)
-    assert error.getvalue().count("\n") == lines
+class _Pair(NamedTuple):
+    left: int
+    right: object
+
+
+def test_a_part_is_linked_and_a_record_is_its_tuple():
+    assert sum_of_pair(_Pair(3, np.array([4, 5]))) == 12
+    assert len(summed.overloads) <= 1
+    for (argument,) in summed.overloads:
+        # One word, and not the same for other types.
+        assert isinstance(argument, Record)
+        assert argument.fields == ("left", "right")
+        other = Record(types.NamedTuple([types.int64, types.CPointer(types.uint8)], _Pair))
+        assert argument.name != other.name
+        assert argument != other
 
 
 def test_bad_input_is_named():

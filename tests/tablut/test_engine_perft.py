@@ -24,7 +24,7 @@ def read_corpus():
     """Yield (variant, id, position, figures) of every line of the corpus."""
     for path in sorted(CORPUS.glob("*.txt")):
         for line in path.read_text(encoding="utf-8").splitlines():
-            if line and not line.startswith("#"):
+            if line and not line.startswith(("#", "variant ")):
                 name, position, depths, _ = (part.strip() for part in line.split(";"))
                 figures = {int(depth): int(nodes) for depth, nodes in (part.split("=") for part in depths.split())}
                 yield path.stem, name, position, figures

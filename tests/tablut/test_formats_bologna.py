@@ -120,7 +120,7 @@ def test_a_clients_move() -> None:
         ('{"to": "a2"}', "^move: from None: expected a square such as e4"),
         ('{"from": 4, "to": "a2"}', "^move: from 4: expected a square"),
         ('{"from": "a1", "to": "j1"}', "^move: to: square 'j1': expected a1 to i9"),
-        ('{"from": "a1", "to": "a%s"}' % ("9" * 5000), "^move: to: square 'a999': expected a1 to i9"),
+        ('{"from": "a1", "to": "a%s"}' % ("9" * 5000), "^move: to: square 'a9*...9*' .*: expected a1 to i9"),
         ('{"from": "a1", "to": "a2", "turn": "W"}', "^move: turn 'W': expected WHITE or BLACK"),
         ('{"from": "a1", "to": "a2", "turn": ["WHITE"]}', "^move: turn .*: expected WHITE or BLACK"),
     ],

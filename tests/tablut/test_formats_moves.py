@@ -4,7 +4,8 @@ import pytest
 
 from tablut.errors import InputError
 from tablut.formats import berkeley, bologna, mcgill, opentafl
-from tablut.position import Move
+from tablut.formats.reading import read_move
+from tablut.position import Move, MoveText
 
 
 def slides(size: int) -> list[Move]:
@@ -24,7 +25,7 @@ def test_all_moves_round_trip_in_every_notation(size: int) -> None:
     short, numbers, client = set(), set(), set()
     for move in moves:
         text = berkeley.write_move(move)
-        assert berkeley.read_move(text, size) == move
+        assert berkeley.read_move(text, size) == berkeley.read_move(text.upper(), size) == move
         short.add(text)
         for side in ("w", "b"):
             text = mcgill.write_move(move, side)
@@ -36,6 +37,23 @@ def test_all_moves_round_trip_in_every_notation(size: int) -> None:
         assert opentafl.read_move(str(move), size).move == move
     assert len(short) == len(moves)
     assert len(numbers) == len(client) == 2 * len(moves)
+
+
+@pytest.mark.parametrize("size", [5, 9, 11])
+def test_the_one_reader_takes_every_notation_for_what_it_is(size: int) -> None:
+    for move in slides(size):
+        plain = {str(move), str(move).replace("-", ""), f"K{move}", f"T{move}", f"t{move}", f"{move}+", f"{move}--"}
+        plain |= {str(move).upper(), berkeley.write_move(move), berkeley.write_move(move).upper()}
+        for text in plain:
+            assert read_move(text, size) == (MoveText(move), None), text
+        for side in ("w", "b"):
+            for text in (mcgill.write_move(move, side), bologna.write_move(move, side)):
+                assert read_move(text, size) == (MoveText(move), side), text
+
+
+def test_captures_of_both_notations() -> None:
+    for text in ("e4-e7xe8xd7", "E4-E7XE8XD7", "e4e7xe8/d7", "Ke4-e7xe8/d7", "e4-e7xte8/Td7", "e4-e7xe8/d7++"):
+        assert str(read_move(text, 9).said) == "e4-e7xd7xe8", text
 
 
 # The start is symmetric, so each notation is pinned on moves that no symmetry maps to themselves.
@@ -60,7 +78,7 @@ def test_two_digit_ranks_of_the_largest_board() -> None:
     assert str(mcgill.read_move("0 10 10 10 1", 11)[0]) == "k11-k1"
 
 
-@pytest.mark.parametrize("text", ["", "d5", "d5-", "d5d7", "d5-d7", "d5-77x", "5d-7", "D5-7", "d5-7 ", "d5–7", "d٥-7"])
+@pytest.mark.parametrize("text", ["", "d5", "d5-", "d5d7", "d5-d7", "d5-77x", "5d-7", "d5-7 ", "d5–7", "d٥-7"])
 def test_what_is_no_short_move(text: str) -> None:
     with pytest.raises(InputError, match=r"^move '.*': expected a square, a dash and the new rank or file"):
         berkeley.read_move(text)

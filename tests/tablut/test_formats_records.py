@@ -98,7 +98,57 @@ def test_the_path_of_a_variant_file(tmp_path: Path) -> None:
     source = Path(__file__).parents[2] / "tablut" / "variants" / "data" / "ashton-5-4v0.toml"
     path.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     record = GameRecord({}, str(path), None, moves("c1-d1", size=5), None)
-    assert read_record(write_record(record)) == record
+    text = write_record(record)
+    mine = load_variant(str(path))
+    assert f'[Variant "mine"]\n[Rules-SHA256 "{mine.digest}"]' in text
+    for beside in (mine, str(path), path):
+        assert read_record(text, beside) == replace(record, variant=mine)
+    with pytest.raises(InputError, match=r"variant 'mine': no such rule set; .* \(--variant FILE\)"):
+        read_record(text)
+    with pytest.raises(InputError, match=r"those of 'ashton-5-4v2' have .*; give the file that it was written under"):
+        read_record(text, "ashton-5-4v2")
+    with pytest.raises(InputError, match="tag Rules-SHA256 'abc': expected 64"):
+        read_record(text.replace(mine.digest, "abc"), mine)
+
+
+def test_a_digest_holds_a_shipped_name_too() -> None:
+    digest = load_variant("bologna").digest
+    text = f'[Variant "ashton"][Rules-SHA256 "{digest}"] 1. e4-f4'
+    with pytest.raises(InputError, match="those of 'ashton' have"):
+        read_record(text)
+    assert read_record(text, "bologna").variant == load_variant("bologna")
+
+
+def test_a_record_never_has_a_file_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("", encoding="utf-8")
+    opened = []
+    monkeypatch.setattr("tablut.variants.library._from_file", opened.append)
+    for name in (str(path), "/dev/zero", "../mine.toml", "./mine.toml", "mine.toml"):
+        with pytest.raises(InputError, match="no such rule set"):
+            read_record(f'[Variant "{name}"] 1. e4-f4')
+        assert read_record(f'[Variant "{name}"] 1. e4-f4', load_variant("ashton")).moves
+    assert opened == []
+
+
+def test_other_rules_than_the_records_are_said() -> None:
+    log = (RECORDS / "bologna-english_gameLog.txt").read_text(encoding="utf-8")
+    for text, own, other in ((NATIVE, "ashton", "leiden"), (log, "bologna", "ashton"), (OTG, RULES, "brandubh")):
+        assert read_record(text).warnings == ()
+        assert read_record(text, other).warnings[0].endswith(f"it was read under '{other}' as you asked")
+        if own != RULES:
+            assert read_record(text, own).warnings == ()
+    (line,) = read_record('[Variant "house rules"] 1. e4-f4', "ashton").warnings
+    assert line == "record: names rules 'house rules' without their digest; it was read under 'ashton'"
+
+
+def test_a_log_may_be_in_latin_1_and_nothing_else() -> None:
+    log = (RECORDS / "bologna-italian_gameLog.txt").read_text(encoding="utf-8")
+    record = read_record(log.replace("Inizio partita", "perch\u00e9\nInizio partita", 1).encode("latin-1"))
+    assert record.moves == read_record(log).moves
+    assert read_record(NATIVE.replace("Anna", "Ann\u00e9").encode()).tags["White"].startswith("Ann\u00e9")
+    with pytest.raises(InputError, match="not a UTF-8 text file"):
+        read_record(NATIVE.replace("Anna", "Ann\u00e9").encode("latin-1"))
 
 
 @pytest.mark.parametrize(
@@ -130,14 +180,13 @@ def test_what_is_no_record_of_ours(text: str, message: str) -> None:
 
 def test_what_cannot_be_written() -> None:
     plain = GameRecord({}, "ashton", None, (), None)
-    for tag in ("white", "Variant", "Start", "Result", "Who plays", ""):
+    for tag in ("white", "Variant", "Rules-SHA256", "Start", "Result", "Who plays", ""):
         with pytest.raises(InputError, match=f"^tag '{tag}': expected a capital"):
             write_record(replace(plain, tags={tag: "x"}))
     with pytest.raises(InputError, match="names no rule set"):
         write_record(replace(plain, variant=None))
     unknown = replace(load_variant("ashton"), name="mine")
-    with pytest.raises(InputError, match="variant 'mine': is none that ships"):
-        write_record(replace(plain, variant=unknown))
+    assert '[Rules-SHA256 "' in write_record(replace(plain, variant=unknown))
     assert write_record(replace(plain, variant=load_variant("ashton"))) == write_record(plain)
 
 

@@ -10,12 +10,15 @@ from tablut.notation import diagram_cells, parse_square, position_text, square_n
 def test_square_names_round_trip_over_all_squares(size: int) -> None:
     names = [square_name(square, size) for square in range(size * size)]
     assert [parse_square(name, size) for name in names] == list(range(size * size))
+    assert [parse_square(name.upper(), size) for name in names] == list(range(size * size))
     assert names[0] == "a1"
     assert names[1] == "b1"
     assert names[size] == "a2"
 
 
-@pytest.mark.parametrize("name", ["", "e", "5", "e0", "e05", "j1", "a10", "E5", "e5 ", "e-5", "e²", "ee5"])
+@pytest.mark.parametrize(
+    "name", ["", "e", "5", "e0", "e05", "j1", "a10", "e5 ", "e-5", "e²", "ee5", "\u212a5", "e" + "9" * 5000]
+)
 def test_names_of_no_square_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="expected a1 to i9"):
         parse_square(name, 9)

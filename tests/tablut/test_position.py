@@ -65,7 +65,7 @@ def test_transformations_compose(position: Position, first: int, second: int) ->
 
 WRONG = {
     "": "is empty",
-    "3bbb3/4b4": "expected w or b, the side to move",
+    "3bbb3/4b4": "the side to move is missing; add ' w' or ' b'",
     START.replace(" w", " x"): "expected w or b, the side to move",
     START.replace("/4w4", "", 1): "has 8 rows; the board has 9",
     START.replace("3bbb3", "4bbb3", 1): "row '4bbb3' has 10 cells",

@@ -207,6 +207,24 @@ BAD = {
     "inert cell elsewhere": ([("inert = []", 'inert = ["e5"]')], "field 'camps.inert': e5 is no camp cell"),
     "inert cell nowhere": ([("inert = []", 'inert = ["k5"]')], "field 'camps.inert': square 'k5': expected a1 to i9"),
     "move limit": ([('repetition = "draw"', 'repetition = "draw"\nmove_limit = 0')], "field 'move_limit': "),
+    "misspelt field": (
+        [("armed = true", "aremd = true")],
+        "field 'king.aremd': is not a field of variant files; did you mean 'armed'? (and 1 more error)",
+    ),
+    "misspelt table": (
+        [("[castle]", "[castel]")],
+        "field 'castel': is not a field of variant files; did you mean 'castle'",
+    ),
+    "move limit of 2**63": (
+        [('repetition = "draw"', 'repetition = "draw"\nmove_limit = 9223372036854775808')],
+        "field 'move_limit': expected a number up to 1,000,000, not 9223372036854775808",
+    ),
+    "inert text": ([("inert = []", 'inert = "e1"')], "field 'camps.inert': expected a list of texts, not 'e1'"),
+    "table as list": ([("[king]", "[[king]]")], "field 'king': expected a table, such as [castle], not"),
+    "another game's name": (
+        [("format = 1", 'format = 1\nname = "Leiden"')],
+        "field 'name': 'Leiden' ships and is another game; choose another name",
+    ),
     "not TOML": ([("[castle]", "[castle")], "not valid TOML"),
     "later format": ([("format = 1", "format = 2")], "field 'format': this version reads format 1, the file says 2"),
 }
@@ -243,12 +261,38 @@ def test_a_corner_rule_is_needed_where_there_are_royal_corners(tmp_path: Path) -
         ("asthon", "did you mean 'ashton'"),
         ("chess", "`tablut variants` lists them"),
         ("nowhere/mine.toml", "No such file or directory"),
+        ("asthon.toml", "No such file or directory; did you mean 'ashton', which ships"),
+        ("/dev/zero", "is no ordinary file"),
+        ("x" * 5000, r"no such rule set"),
         ("", "no such rule set"),
     ],
 )
 def test_an_unknown_variant_is_refused(name: str, message: str) -> None:
     with pytest.raises(VariantError, match=message):
         load_variant(name)
+
+
+def test_a_file_beside_is_named_for_one_that_is_not_there(tmp_path: Path) -> None:
+    path = Path(user_file(tmp_path, name="my-rules.toml"))
+    with pytest.raises(VariantError, match=r"did you mean '.*my-rules.toml'"):
+        load_variant(str(path.with_name("my-ruels.toml")))
+
+
+@pytest.mark.parametrize("name", variant_names())
+def test_shipped_names_are_read_in_any_case(name: str) -> None:
+    assert load_variant(name.upper()) is load_variant(name.title()) is load_variant(name)
+
+
+def test_a_users_file_never_has_the_name_of_another_game(tmp_path: Path) -> None:
+    path = user_file(tmp_path, ('repetition = "draw"', 'repetition = "none"'), name="Ashton.toml")
+    assert load_variant(path).name == "Ashton.toml"
+    named = user_file(tmp_path, ("format = 1", 'format = 1\nname = "ashton"'))
+    assert load_variant(named).same_game(load_variant("ashton"))
+
+
+def test_squares_of_a_file_are_read_in_any_case(tmp_path: Path) -> None:
+    upper, lower = (user_file(tmp_path, ("inert = []", f'inert = ["{name}"]')) for name in ("E1", "e1"))
+    assert load_variant(upper).digest == load_variant(lower).digest
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

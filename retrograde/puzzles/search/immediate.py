@@ -22,18 +22,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.jit import I64, advance, inlined, kernel, trailing_zeros
-from tablut.engine.kernels import (
-    can_move,
-    generate,
-    king_slide,
-    line_content,
-    make,
-    neighbour,
-    neighbouring_attackers,
-    unmake,
+from tablut.engine.attacks import (
+    is_legal,
+    king_capture,
+    king_slides,
+    winner_of,
 )
-from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
+from tablut.engine.jit import I64, advance, called, inlined, trailing_zeros
+from tablut.engine.kernels import can_move, generate, line_content, make, unmake
+from tablut.engine.layout import coordinates, count_of, king_of, move_of, side_of
+from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,15 +49,15 @@ _SAFE_LINES = 6
 def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
     """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it."""
     if outcome != UNDECIDED:
-        return 1 if outcome in (KING_CAPTURED, NO_MOVES_WHITE) else 0
-    side = I64(board[2 * t.size + 1])
+        return winner_of(outcome)
+    side = side_of(t, board)
     # Under `either_after_ply` the outcome has said it already.
     if t.either_after_ply == 0 and not can_move(t, board, side):
         return side ^ 1
     return -1
 
 
-@kernel
+@called
 def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
     """Return whether a legal move of the side to move wins with this ply."""
     undo, outcome = make(t, board, move)
@@ -68,7 +66,7 @@ def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
     return won
 
 
-@kernel
+@called
 def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     """Return on how many lines soldiers of a side can move, the king taken for one; stops at `_SAFE_LINES`."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
@@ -84,13 +82,12 @@ def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 @inlined
 def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
-    size = t.size
-    if side == 0 and I64(board[2 * size + 2]) <= 3:
+    if side == 0 and count_of(t, board, 1) <= 3:
         return True
     if side == 1:
-        king = I64(board[2 * size])
-        rank, file = I64(t.rank[king]), I64(t.file[king])
-        row, column = king_slide(t, board, king)
+        king = king_of(t, board)
+        rank, file = coordinates(t, king)
+        row, column = king_slides(t, board, king)
         ways = 1 if row & ((1 << file) - 1) else 0
         ways += 1 if row >> file else 0
         ways += 1 if column & ((1 << rank) - 1) else 0
@@ -101,87 +98,33 @@ def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) ->
 
 
 @inlined
-def slide_onto(t: Tables, board: NDArray[np.uint32], line: int, place: int, way: int) -> int:
-    """Return the place on a line from which an attacker slides to an empty place, looking one way; -1 if none."""
-    content = I64(board[line])
-    occupied = (content | (content >> 16)) & 0xFFFF
-    start = place + way
-    while 0 <= start < t.size and not (occupied >> start) & 1:
-        start += way
-    if not 0 <= start < t.size or not (content >> start) & 1:
-        return -1
-    targets = I64(t.slides[I64(t.attacker_slides[line]) + (start << t.size) + occupied])
-    return start if (targets >> place) & 1 else -1
-
-
-@inlined
-def capturing_move(t: Tables, board: NDArray[np.uint32]) -> int:
-    """Return a move of black, to move, that captures the king; -1 if there is none."""
-    size = t.size
-    king = I64(board[2 * size])
-    around = neighbouring_attackers(t, board, king)
-    rank, file = I64(t.rank[king]), I64(t.file[king])
-    for index in range(4):
-        direction = 1 << index
-        if around & direction:
-            continue
-        if (
-            (direction == 1 and file == 0)
-            or (direction == 2 and rank == 0)
-            or (direction == 4 and file == size - 1)
-            or (direction == 8 and rank == size - 1)
-        ):
-            continue
-        cell = neighbour(t, king, direction)
-        to_rank, to_file = I64(t.rank[cell]), I64(t.file[cell])
-        if (I64(board[to_rank]) >> (16 + to_file)) & 1:
-            continue
-        facing = I64(t.facing[king * t.cells + cell])
-        if not I64(t.king_falls[king * 16 + (around | direction)]) & facing:
-            continue
-        for way in range(-1, 2, 2):
-            start = slide_onto(t, board, to_rank, to_file, way)
-            if start >= 0:
-                move = (to_rank * size + start) | (cell << 7)
-                # The attacker may have left a cell beside the king, and the king not fall.
-                if is_win(t, board, move, 1):
-                    return move
-            start = slide_onto(t, board, size + to_file, to_rank, way)
-            if start >= 0:
-                move = (start * size + to_file) | (cell << 7)
-                if is_win(t, board, move, 1):
-                    return move
-    return -1
-
-
-@inlined
 def escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
     """Return a move of white, to move, by which the king escapes and wins; -1 if there is none."""
     size = t.size
-    king = I64(board[2 * size])
-    rank, file = I64(t.rank[king]), I64(t.file[king])
-    row, column = king_slide(t, board, king)
+    king = king_of(t, board)
+    rank, file = coordinates(t, king)
+    row, column = king_slides(t, board, king)
     while row:
         cell = rank * size + trailing_zeros(row)
         row &= row - 1
-        if t.escapes[cell] != 0 and is_win(t, board, king | (cell << 7), 0):
-            return king | (cell << 7)
+        if t.escapes[cell] != 0 and is_win(t, board, move_of(king, cell), 0):
+            return move_of(king, cell)
     while column:
         cell = trailing_zeros(column) * size + file
         column &= column - 1
-        if t.escapes[cell] != 0 and is_win(t, board, king | (cell << 7), 0):
-            return king | (cell << 7)
+        if t.escapes[cell] != 0 and is_win(t, board, move_of(king, cell), 0):
+            return move_of(king, cell)
     return -1
 
 
-@kernel
+@called
 def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32]) -> int:
     """Return a move by which the side to move wins with this ply; -1 if there is none.
 
     ``scratch`` has room for 4C moves.
     """
-    side = I64(board[2 * t.size + 1])
-    move = escaping_move(t, board) if side == 0 else capturing_move(t, board)
+    side = side_of(t, board)
+    move = escaping_move(t, board) if side == 0 else king_capture(t, board)
     if move >= 0:
         return move
     if ply_may_decide_otherwise(t, board, side):
@@ -192,31 +135,12 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
     return -1
 
 
-@inlined
-def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
-    """Return whether a move, legal in some other position, is legal here."""
-    size = t.size
-    side, king = I64(board[2 * size + 1]), I64(board[2 * size])
-    start, target = move & 127, move >> 7
-    rank, file = I64(t.rank[start]), I64(t.file[start])
-    if not (I64(board[rank]) >> (16 - (side << 4) + file)) & 1:
-        return False
-    slides_at = t.attacker_slides if side == 1 else (t.king_slides if start == king else t.defender_slides)
-    if I64(t.rank[target]) == rank:
-        line, place, end = rank, file, I64(t.file[target])
-    else:
-        line, place, end = size + file, rank, I64(t.rank[target])
-    content = I64(board[line])
-    targets = I64(t.slides[I64(slides_at[line]) + (place << size) + ((content | (content >> 16)) & 0xFFFF)])
-    return ((targets >> end) & 1) == 1
-
-
-@kernel
+@called
 def distance_after(
     t: Tables, board: NDArray[np.uint32], move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
 ) -> int:
     """Return in how many plies the defender, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
-    defender = I64(board[2 * t.size + 1])
+    defender = side_of(t, board)
     undo, outcome = make(t, board, move)
     counters[0] += 1
     winner = winner_after(t, board, outcome)
@@ -229,7 +153,7 @@ def distance_after(
     return distance
 
 
-@kernel
+@called
 def lost_at_once(
     t: Tables,
     board: NDArray[np.uint32],
@@ -243,7 +167,7 @@ def lost_at_once(
     ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
     one that held. ``counters[0]`` counts the moves made.
     """
-    if not can_move(t, board, I64(board[2 * t.size + 1])):
+    if not can_move(t, board, side_of(t, board)):
         return 0
     if left == 0:
         return -1
@@ -262,7 +186,7 @@ def lost_at_once(
     return worst
 
 
-@kernel
+@called
 def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
     """Return after how many moves of the defender, to move, the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
@@ -274,7 +198,7 @@ def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int3
     return parries
 
 
-@kernel
+@called
 def wins_soon(
     t: Tables,
     board: NDArray[np.uint32],

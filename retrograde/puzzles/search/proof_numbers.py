@@ -42,9 +42,12 @@ from retrograde.puzzles.search.immediate import (
     wins_soon,
 )
 from retrograde.puzzles.search.table import INFINITE, LONGEST, WAYS, find, keep_open, keep_settled
-from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
-from tablut.engine.kernels import count_moves, flat, generate, make, neighbour, unmake
+from tablut.engine.attacks import neighbour
+from tablut.engine.jit import I64, U64, advance, called, keep, kernel, pointer
+from tablut.engine.kernels import count_moves, generate, make, unmake
+from tablut.engine.layout import count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
 from tablut.engine.packing import flip, king_width, pack
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,19 +66,19 @@ first move, moves made on the board, positions to be asked of the tablebase."""
 _NODES, _PENDING = 0, 1
 
 
-@kernel
+@called
 def child_words(
     t: Tables, parent: NDArray[np.uint64], board: NDArray[np.uint32], undo: int, child: NDArray[np.uint64]
 ) -> None:
     """Write the packing of a child; the board shows it, ``undo`` is the record of the ply that led to it."""
     cells = t.cells
-    start, target, directions = undo & 127, (undo >> 7) & 127, undo >> 14
-    mover = I64(board[2 * t.size + 1]) ^ 1
+    start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
+    mover = side_of(t, board) ^ 1
     own, enemy = (0, cells) if mover == 1 else (cells, 0)
     for word in range(t.words):
         child[word] = parent[word]
     flip(child, 2 * cells + king_width(t))
-    if mover == 0 and I64(board[2 * t.size]) == target:
+    if mover == 0 and king_of(t, board) == target:
         king_at = 2 * cells
         # On no board does the king's number straddle two words.
         child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
@@ -88,7 +91,7 @@ def child_words(
         flip(child, enemy + neighbour(t, target, direction))
 
 
-@kernel
+@called
 def assess(
     t: Tables,
     board: NDArray[np.uint32],
@@ -111,7 +114,7 @@ def assess(
         if winner == prover:
             return I64(0), I64(INFINITE), I64(0)
         return I64(INFINITE), I64(0), I64(-1)
-    side = I64(board[2 * t.size + 1])
+    side = side_of(t, board)
     if side != prover and left <= 2:
         distance = lost_at_once(t, board, left, scratch, killer, counters)
         return (I64(0), I64(INFINITE), distance) if distance >= 0 else (I64(INFINITE), I64(0), I64(-1))
@@ -135,9 +138,9 @@ def assess(
             return I64(0), I64(INFINITE), I64(1)
         return I64(1), I64(1) + count_moves(t, board, side) // 8, I64(-1)
     # Were it the prover's turn again, could it win at once? Then few replies hold.
-    board[2 * t.size + 1] = np.uint32(prover)
+    put_side(t, board, prover)
     threat = winning_move(t, board, scratch) >= 0
-    board[2 * t.size + 1] = np.uint32(side)
+    put_side(t, board, side)
     if threat:
         parries = count_parries(t, board, scratch, counters)
         if parries == 0:
@@ -208,7 +211,7 @@ def prove(
         moves, pns = advance(all_moves, ply * width), advance(all_pn, ply * width)
         dns, distances = advance(all_dn, ply * width), advance(all_distances, ply * width)
         own = advance(all_words, ply * t.words)
-        side = I64(board[2 * t.size + 1])
+        side = side_of(t, board)
         proving = side == prover
         if entering:
             entering = False
@@ -229,7 +232,7 @@ def prove(
                     t, board, child, outcome, left - 1, prover, table, buckets, scratch, killers, counters
                 )
                 if pn != 0 and dn != 0:
-                    attackers, defenders = I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3])
+                    attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
                     if covered[attackers * stride + defenders] != 0:
                         for word in range(t.words):
                             pending[counters[_PENDING] * t.words + word] = child[word]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ def holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> b
     return differ == U64(0)
 
 
-@kernel
+@called
 def find(
     table: NDArray[np.uint64],
     buckets: int,
@@ -145,7 +145,7 @@ def victim(
     return chosen, False
 
 
-@kernel
+@called
 def keep_open(
     table: NDArray[np.uint64],
     buckets: int,
@@ -168,7 +168,7 @@ def keep_open(
     entry[width + 1] = U64(_OPEN | (left << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
 
 
-@kernel
+@called
 def keep_settled(
     table: NDArray[np.uint64],
     buckets: int,

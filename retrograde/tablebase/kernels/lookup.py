@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import flat
 from tablut.engine.packing import board_bits, field, king_width
-from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, flat_tiers
+from tablut.engine.records import flat
+from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of
 from tablut.indexing.values import ADDRESS, code_at, tier_at
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def tiers_of(tables: Tables, index: TierTables, words: NDArray[np.uint64], tiers
     tiers : ndarray of int32, shape (n,)
         Receives the numbers.
     """
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     rows = index.tier.size // (x.most_defenders + 1)
     for number in range(len(words)):
         word = advance(pointer(words), number * t.words)
@@ -91,7 +91,7 @@ def look_up(
     missing : int
         The value of a position without a tier in memory, and of what is no undecided placement.
     """
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
     white = advance(black, t.cells)

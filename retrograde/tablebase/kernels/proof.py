@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
-from tablut.engine.kernels import flat, generate, make, toggle, unmake
-from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, flat_tiers, men_of_board
+from tablut.engine.kernels import generate, make, toggle, unmake
+from tablut.engine.layout import count_of, king_of, put_count, put_king, put_side, start_of, target_of, undo_captured
+from tablut.engine.records import flat
+from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
 from tablut.indexing.values import code_at, tier_at
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 
@@ -132,14 +134,14 @@ def _prove(
     places: NDArray[np.int64],
 ) -> int:
     """Return the code of a position by its children, or `_UNPROVED` if one of them has no entry."""
-    board[2 * t.size + 1] = np.uint32(side)
+    put_side(t, board, side)
     count = generate(t, board, moves)
     if count == 0:
         return I64(1)
     best, worst, safe = I64(_FAR), I64(0), False
     for index in range(count):
         move = I64(moves[index])
-        start, target = move & 127, (move >> 7) & 127
+        start, target = start_of(move), target_of(move)
         undo, outcome = make(t, board, move)
         if outcome != UNDECIDED:
             unmake(t, board, undo)
@@ -150,7 +152,7 @@ def _prove(
             worst = max(worst, I64(1))
             continue
         child_tier, entry = I64(tier), I64(-1)
-        if (undo >> 14) == 0:
+        if undo_captured(undo) == 0:
             unmake(t, board, undo)
             if side == 0 and start == king:
                 entry = entry_of(x, tier, target, black, white, scratch)
@@ -160,11 +162,11 @@ def _prove(
                 entry = entry_of(x, tier, king, black, white, scratch)
                 own[place] = start
         else:
-            child_tier = tier_at(x, rows, I64(board[2 * t.size + 2]), I64(board[2 * t.size + 3]))
+            child_tier = tier_at(x, rows, count_of(t, board, 1), count_of(t, board, 0))
             if child_tier >= 0:
                 spare_white = advance(spare, t.cells)
                 men_of_board(t, board, spare, spare_white)
-                entry = _entry(x, child_tier, I64(board[2 * t.size]), spare, spare_white, scratch)
+                entry = _entry(x, child_tier, king_of(t, board), spare, spare_white, scratch)
             unmake(t, board, undo)
         if entry < 0:
             return I64(_UNPROVED)
@@ -286,7 +288,7 @@ def prove_rows(
         Receives the first M failures: kind, entry, side to move, and the proved code
         (for `WRONG_ALIAS` where the placement is ranked to).
     """
-    t, x = flat(tables), flat_tiers(index)
+    t, x = flat(tables), flat(index)
     rows = index.tier.size // (x.most_defenders + 1)
     soldiers, numbers = np.empty(4 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     board_array, move_array = np.zeros(2 * t.size + 4, dtype=np.uint32), np.empty(4 * t.cells, dtype=np.int32)
@@ -354,9 +356,9 @@ def prove_rows(
                 toggle(t, board, I64(leads[k]), lead_shift)
             for k in range(trail_men):
                 toggle(t, board, I64(trails[k]), trail_shift)
-            board[2 * t.size] = np.uint32(king)
-            board[2 * t.size + 2] = np.uint32(attackers)
-            board[2 * t.size + 3] = np.uint32(defenders)
+            put_king(t, board, king)
+            put_count(t, board, 1, attackers)
+            put_count(t, board, 0, defenders)
             for side in range(2):
                 count[CHECKED] += 1
                 stored = code_at(at, 2 * tier + side, entry)

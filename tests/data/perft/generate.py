@@ -108,7 +108,7 @@ def corpus(variant: Variant) -> list[str]:
 def main() -> None:
     """Write one file a variant, beside this one."""
     for variant in shipped_variants():
-        header = "# id (side:kinds first shown here); position; depth=nodes; source\n"
+        header = f"# id (side:kinds first shown here); position; depth=nodes; source\nvariant {variant.name}\n"
         path = Path(__file__).parent / f"{variant.name}.txt"
         path.write_text(header + "\n".join(corpus(variant)) + "\n", encoding="utf-8")
 

@@ -7,15 +7,9 @@ import pytest
 from reports.puzzles import results
 from retrograde.puzzles.certificate import build_certificate
 from retrograde.puzzles.checker import check_strategy
+from retrograde.puzzles.collection import COLLECTION, collection_names, read_puzzle_text, read_puzzles
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
-from retrograde.puzzles.puzzle_file import (
-    COLLECTION,
-    collection_names,
-    format_puzzles,
-    judge,
-    parse_puzzles,
-    read_puzzle_text,
-)
+from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.solver import Solver
 from retrograde.puzzles.win_search import Budget, WinSearch
@@ -24,7 +18,7 @@ from tablut.engine import engine_for
 from tablut.prober import find_prober
 from tablut.variants import load_variant
 
-PUZZLES = parse_puzzles(COLLECTION, read_puzzle_text(COLLECTION))
+PUZZLES = read_puzzles(COLLECTION)
 STORED = {puzzle["id"]: puzzle for puzzle in results()["puzzles"]}
 NODES = {id_: puzzle["solution"]["nodes"] for id_, puzzle in STORED.items()}
 PATTERNS = [puzzle for puzzle in PUZZLES if "pattern" in puzzle.tags]

@@ -1,18 +1,28 @@
 """Saved strategies: built, read back, accepted by the checker, and refused when anything in them is off."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from retrograde.puzzles.certificate import Certificate, build_certificate, read_certificate, rules_digest
-from retrograde.puzzles.checker import check_strategy
+from retrograde.puzzles.certificate import (
+    MOST_PLIES,
+    MOST_POSITIONS,
+    Certificate,
+    build_certificate,
+    game_of,
+    read_certificate,
+)
+from retrograde.puzzles.checker import check_strategy, wins_within
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
 from tablut.position import Position
+from tablut.rules import NaiveGame
 from tablut.variants import load_variant
 
 # Name, position, winner, distance; with either side to move.
@@ -51,7 +61,9 @@ def test_a_proof_is_written_read_and_accepted(name: str, text: str, winner: str,
     assert checked.shorter is None
     assert checked.excluded >= 1
     assert checked.positions >= len(proof.strategy)
-    assert proof.rules == rules_digest(load_variant(name))
+    assert checked.unused == 0
+    assert game_of(str(target), again) == load_variant(name)
+    assert again.plies_left == load_variant(name).rules.move_limit
 
 
 def test_the_shortest_is_shown_where_it_is_cheap() -> None:
@@ -117,6 +129,52 @@ def test_a_root_that_is_over_is_refused(proof: Certificate, root: str) -> None:
         check(replace(proof, position=root))
 
 
+def test_the_limits_of_the_format_are_those_of_the_search() -> None:
+    from retrograde.puzzles.cli_solve import solve_command
+    from retrograde.puzzles.search import proof_numbers
+
+    assert MOST_PLIES == proof_numbers.MOST_PLIES
+    (option,) = solve_command.__annotations__["proof_positions"].__metadata__
+    assert option.max == MOST_POSITIONS
+
+
+def test_the_cost_of_a_check_grows_with_the_strategy_alone(proof: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each position is expanded once, whatever numbers stand in the file."""
+    expanded: Counter[str] = Counter()
+    moves_of = NaiveGame.legal_moves
+
+    def legal_moves(game: NaiveGame, position, side=None):
+        expanded[game.write(position)] += 1
+        return moves_of(game, position, side)
+
+    monkeypatch.setattr(NaiveGame, "legal_moves", legal_moves)
+    random = Random(7)
+    for _ in range(5):
+        expanded.clear()
+        found = check(proof, most_plies=0)
+        del expanded[proof.position]  # from which shorter wins are looked for as well
+        assert set(expanded.values()) == {1}
+        assert len(expanded) < found.positions
+        moved = {position: (plies + random.randrange(3), move) for position, (plies, move) in proof.strategy.items()}
+        proof = replace(proof, strategy=moved, plies=proof.plies + 3)
+
+
+def test_a_long_way_without_a_choice_is_no_recursion() -> None:
+    """Both sides have one move each, for ever: the search for a shorter win goes as deep as it is asked to."""
+    board = load_variant("brandubh-5-4v0")
+    narrow = replace(board, name="narrow", terrain=("A..", "BCC", "T.."), start=("b..", ".K.", "..."))
+    for plies in (1, 2, 999, 5000):
+        for winner in ("white", "black"):
+            assert not wins_within(narrow, "1K1/3/1b1 w", winner, plies)
+
+
+def test_nothing_is_claimed_of_what_is_no_proof() -> None:
+    proof = certificate(*WINS[0])
+    checked = check(replace(proof, plies=MOST_PLIES, winner="black"), most_plies=10**9)
+    assert checked.failures
+    assert (checked.excluded, checked.shorter, checked.distance) == (-1, None, "at most")
+
+
 def test_a_strategy_that_is_too_large_or_too_dear() -> None:
     with pytest.raises(TablutError, match="over 10 positions"):
         certificate(*WINS[1], most=10)
@@ -137,14 +195,15 @@ def test_damaged_files_are_named(proof: Certificate, tmp_path: Path) -> None:
         return "\n".join([json.dumps({**header, **changes}), *lines[1:]])
 
     cases = {
-        "": "line 1: is damaged",
+        "": "is empty",
         "{}": "no file that --save-proof wrote",
-        altered(version=2): "format version 2",
+        altered(version=3): "format version 3; this program reads 1 and 2",
         altered(format="other"): "no file that --save-proof wrote",
-        altered(plies="six"): "lacks 'plies'",
-        altered(winner="nobody"): "white or black",
+        altered(plies="six"): "'plies': input should be a valid integer",
+        altered(winner="nobody"): "'white' or 'black'",
+        altered(sure=True): "'sure' is no field of a proof",
         "\n".join(lines[:-1]): f"has {len(lines) - 2} positions",
-        "\n".join([*lines[:-1], lines[-1][:-3]]): f"line {len(lines)}: is damaged",
+        "\n".join([*lines[:-1], lines[-1][:-3]]): "damaged, not JSON",
         "\n".join([*lines[:-1], '["x", 0, "y"]']): f"line {len(lines)}: expected",
     }
     for content, message in cases.items():

@@ -1,11 +1,20 @@
 """``tablut puzzle``: answers, exit codes, JSON, files."""
 
 import json
+import os
+import signal
+import threading
+import time
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from retrograde.puzzles.checker import StrategyCheck
 from retrograde.puzzles.cli import app
+from retrograde.puzzles.making import Made
+from retrograde.puzzles.puzzle_file import parse_puzzles
+from retrograde.puzzles.solver import Solver
 from retrograde.puzzles.strip import draw_strip
 from tablut.cli.shell import run
 from tablut.errors import IllegalMoveError
@@ -118,7 +127,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "game is over" in refused(capsys, "solve", "-v", "brandubh", "-p", "K6/7/7/7/7/7/3b3 b")
     assert "SOLDIER_ON_CASTLE" in refused(capsys, "solve", "-v", "brandubh", "-p", "7/7/7/3b3/2K4/7/7 w")
     assert "tablebase" in refused(capsys, "solve", "-v", "brandubh", "--tablebase", str(tmp_path))
-    assert "is damaged" in refused(capsys, "check", __file__)
+    assert "is no file that --save-proof wrote" in refused(capsys, "check", __file__)
     assert "--max-plies" in refused(capsys, "make", "--min-plies", "5", "--max-plies", "3")
     unwritable = tmp_path / "file"
     unwritable.write_text("not a folder")
@@ -164,3 +173,261 @@ def test_a_strip_is_well_formed() -> None:
     boards = root.findall("{http://www.w3.org/2000/svg}svg")
     assert len(boards) == 2
     assert float(root.attrib["width"]) >= sum(float(board.attrib["width"]) for board in boards)
+
+
+# -- nothing from outside is markup, a path, or too much ---------------------------------
+
+
+@pytest.fixture
+def strange_rules(tmp_path: Path) -> Path:
+    """Rules of one's own, with a name that is markup and a move limit."""
+    own = tmp_path / "own.toml"
+    shipped = (resources.files("tablut.variants") / "data" / "ashton-5-4v0.toml").read_text()
+    shipped = shipped.replace('repetition = "draw"', 'repetition = "mover_loses"\nmove_limit = 9')
+    own.write_text(f'name = "[/bold]"\n{shipped}')
+    return own
+
+
+def test_names_are_never_markup(capsys: pytest.CaptureFixture[str], tmp_path: Path, strange_rules: Path) -> None:
+    proof, drawn = tmp_path / "p[/b].jsonl", tmp_path / "s[/i].svg"
+    own = ["-v", str(strange_rules)]
+    asked_for = [*own, *SMALL, "-p", f"{START} note=[/red]", "--save-proof", str(proof), "--svg", str(drawn)]
+    assert run(["puzzle", "solve", *asked_for]) == 0
+    shown = capsys.readouterr().out
+    for text in ("[/bold]", "note=[/red]", "(9 plies left)", str(proof), str(drawn)):
+        assert text in shown
+    assert run(["puzzle", "check", str(proof), *own]) == 0
+    assert "[/bold]" in capsys.readouterr().out
+    file = tmp_path / "mine[red].txt"
+    file.write_text(f"{START}; id=[/red]; stipulation=black wins; source=[/b]\n")
+    assert run(["puzzle", "solve", str(file), *own, *SMALL]) == 1
+    assert "[/red]" in capsys.readouterr().out
+
+
+def test_a_proof_records_the_plies_that_are_left(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, strange_rules: Path
+) -> None:
+    own, proof = ["-v", str(strange_rules)], tmp_path / "proof"
+    for left, dtm in ((9, 3), (3, 3), (2, None)):
+        options = [*own, *SMALL, "--plies-left", str(left), "--save-proof", str(proof)]
+        if dtm is None:
+            assert "no win is proved" in refused(capsys, "solve", *options)
+            continue
+        code, answer = asked(capsys, "solve", *options)
+        assert (code, answer["dtm"], answer["plies_left"]) == (0, dtm, left)
+        header = json.loads(proof.read_text().split("\n")[0])
+        assert (header["plies_left"], header["variant"], header["version"]) == (left, None, 2)
+        assert str(strange_rules) not in proof.read_text()
+        code, checked = asked(capsys, "check", str(proof), *own)
+        assert (code, checked["plies_left"], checked["proved"], checked["unused"]) == (0, left, True, 0)
+        assert checked["game"] == load_variant(str(strange_rules)).digest
+    assert "has 9 at most" in refused(capsys, "solve", *own, *SMALL, "--plies-left", "10")
+    proof.write_text(proof.read_text().replace('"plies_left": 3', '"plies_left": 10'))
+    assert "has 9 at most" in refused(capsys, "check", str(proof), *own)
+
+
+def test_a_loss_without_a_move_can_be_saved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    proof = tmp_path / "proof"
+    stuck = ["-v", "ashton-5-4v0", "-p", "5/2b2/1bKb1/2b2/5 w"]
+    code, answer = asked(capsys, "solve", *stuck, "--save-proof", str(proof))
+    assert (code, answer["dtm"], answer["winner"], answer["proof_positions"]) == (0, 0, "black", 0)
+    code, checked = asked(capsys, "check", str(proof))
+    assert (code, checked["proved"], checked["distance"], checked["plies"]) == (0, True, "exact", 0)
+
+
+def test_what_is_not_needed_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "data" / "proofs" / "ashton-5-4v0-version-2.jsonl"
+    proof = tmp_path / "proof"
+    more = '["5/1b3/2K1b/5/2b2 w", 1, "c3-c2"]\n'
+    proof.write_text(sample.read_text().replace('"positions": 20', '"positions": 21') + more)
+    code, checked = asked(capsys, "check", str(proof))
+    assert (code, checked["unused"], checked["strategy"]) == (0, 1, 21)
+    assert run(["puzzle", "check", str(proof)]) == 0
+    assert "not needed, and not checked: 1 positions of the file" in capsys.readouterr().out
+
+
+ABSURD = str(10**25)
+
+
+@pytest.mark.parametrize(
+    "option", ["--nodes", "--seconds", "--memory", "--positions", "--plies-left", "--proof-positions"]
+)
+@pytest.mark.parametrize("value", [ABSURD, "-1", "nan", "1e400", "9" * 5000])
+def test_absurd_numbers_are_refused(capsys: pytest.CaptureFixture[str], option: str, value: str) -> None:
+    assert option in refused(capsys, "solve", "-v", "ashton-5-4v0", option, value)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("make", ["--count", "--seed", "--min-plies", "--max-plies", "--nodes", "--memory", "--games", "--deepen"]),
+        ("make", ["--samples", "--men"]),
+        ("check", ["--plies"]),
+    ],
+)
+def test_absurd_numbers_are_refused_elsewhere(
+    capsys: pytest.CaptureFixture[str], command: str, options: list[str]
+) -> None:
+    for option in options:
+        for value in (ABSURD, "-1", "x"):
+            assert option in refused(capsys, command, *(["nowhere"] if command == "check" else []), option, value)
+
+
+def test_memory_that_is_not_there_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablut.machine.physical_memory", lambda: 1 << 30)
+    for command in ("solve", "make"):
+        error = refused(capsys, command, "-v", "ashton-5-4v0", "--memory", "200000")
+        assert "--memory 200000: the machine has 1,024 MiB of memory" in error
+
+
+# -- nothing checked is no success ------------------------------------------------------
+
+
+def test_vacuous_success(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("# only a comment\n")
+    assert "holds no puzzle" in refused(capsys, "solve", str(file))
+    file.write_text("")
+    assert "nothing to check" in refused(capsys, "solve", str(file))
+    assert "nothing to check" in refused(capsys, "check", str(file))
+    file.write_text(f"{START}; variant=ashton-5-4v0; stipulaton=black wins\n")
+    assert "did you mean 'stipulation'?" in refused(capsys, "solve", str(file))
+    few = ["-v", "ashton-5-4v0", "--from", "placements", "--samples", "1", "--men", "5", "--memory", "1", "-n", "1"]
+    code, answer = asked(capsys, "make", *few, "--seed", "1")
+    assert (code, answer["examined"], answer["puzzles"]) == (3, 1, []) or code == 0
+
+
+def test_ids_and_slips(capsys: pytest.CaptureFixture[str]) -> None:
+    code, answer = asked(capsys, "solve", "Brandubh-01", *SMALL)
+    assert (code, answer["checked"], answer["puzzles"][0]["id"]) == (0, 1, "brandubh-01")
+    assert answer["puzzles"][0]["solution"]["variant"] == "brandubh"
+    assert "did you mean 'collection'?" in refused(capsys, "solve", "colection")
+    assert "--variant names 'mcgill'; leave it out" in refused(capsys, "solve", "brandubh-01", "-v", "mcgill")
+
+
+def test_impossible_positions_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    crowded = "b1b1b/5/b1K1b/5/b1b1b w"
+    file = tmp_path / "file"
+    file.write_text(f"{crowded}; id=crowd; variant=brandubh-5-4v0\n")
+    assert run(["puzzle", "solve", str(file), *SMALL]) == 2
+    assert "SOLDIER_ON_CORNER" in capsys.readouterr().err
+    file.write_text("1bbb1/5/b1K1b/5/2b2 w; id=crowd; variant=brandubh-5-4v0\n")
+    assert run(["puzzle", "solve", str(file), *SMALL]) in (0, 3)
+    error = capsys.readouterr().err
+    assert error.startswith("tablut: warning: puzzle 'crowd': is impossible in brandubh-5-4v0: ")
+    assert "more attackers" in error
+
+
+# -- interrupts -------------------------------------------------------------------------
+
+
+def test_an_interrupt_prints_what_was_done(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine"
+    file.write_text("".join(f"{START}; id={n}; variant=ashton-5-4v0; stipulation=white wins in 3\n" for n in range(3)))
+    solved, calls = Solver.solve, []
+
+    def solve(solver: Solver, *arguments, **settings):
+        calls.append(solver)
+        if len(calls) % 3 == 0:
+            raise KeyboardInterrupt
+        return solved(solver, *arguments, **settings)
+
+    monkeypatch.setattr(Solver, "solve", solve)
+    code, answer = asked(capsys, "solve", str(file), *SMALL)
+    assert (code, answer["interrupted"], answer["holds"], len(answer["puzzles"])) == (130, True, 2, 2)
+    assert run(["puzzle", "solve", str(file), *SMALL]) == 130
+    assert "interrupted: 2 of 3 puzzles solved" in capsys.readouterr().out
+
+
+def test_an_interrupt_while_the_strategy_is_made_keeps_the_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("retrograde.puzzles.certificate.build_certificate", interrupted)
+    options = ["-v", "ashton-5-4v0", *SMALL, "--save-proof", str(tmp_path / "proof")]
+    code, answer = asked(capsys, "solve", *options)
+    assert (code, answer["interrupted"], answer["dtm"], answer["proof"]) == (130, True, 3, None)
+    assert run(["puzzle", "solve", *options]) == 130
+    assert "interrupted before the strategy was saved" in capsys.readouterr().out
+    assert not (tmp_path / "proof").exists()
+
+
+def test_an_interrupted_maker_writes_what_it_has(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(*_, tell, **__):
+        tell(Made(parse_puzzles("made", f"{START}; id=one; variant=ashton-5-4v0"), 7))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("retrograde.puzzles.making.from_self_play", play)
+    out = tmp_path / "out"
+    code, answer = asked(capsys, "make", "-v", "ashton-5-4v0", *SMALL, "--out", str(out))
+    assert (code, answer["interrupted"], answer["examined"]) == (130, True, 7)
+    assert out.read_text().splitlines() == answer["puzzles"]
+
+
+def test_an_interrupted_check_says_how_far_it_came(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = Path(__file__).parents[2] / "data" / "proofs" / "ashton-5-4v0-version-2.jsonl"
+    turned, calls = StrategyCheck._winners_turn, []
+
+    def turn(check: StrategyCheck, position):
+        calls.append(position)
+        if len(calls) % 6 == 0:
+            raise KeyboardInterrupt
+        return turned(check, position)
+
+    monkeypatch.setattr(StrategyCheck, "_winners_turn", turn)
+    code, answer = asked(capsys, "check", str(sample))
+    assert (code, answer["interrupted"], answer["proved"], answer["failures"]) == (130, True, False, [])
+    assert answer["positions"] > 1
+    assert run(["puzzle", "check", str(sample)]) == 130
+    shown = capsys.readouterr().out
+    assert "interrupted" in shown
+    assert "proved" not in shown
+
+
+def test_a_search_is_interrupted_within_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    """A real signal, while the kernel runs; what is proved until then is printed."""
+    signalled: list[float] = []
+
+    def interrupt() -> None:
+        while not signalled:
+            time.sleep(0.05)
+            if any(found is not None and found.nodes > 0 for found in [solver.so_far() for solver in started]):
+                signalled.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+
+    started: list[Solver] = []
+    built = Solver.__init__
+
+    def build(solver: Solver, *arguments, **settings) -> None:
+        built(solver, *arguments, **settings)
+        started.append(solver)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Solver, "__init__", build)
+        threading.Thread(target=interrupt, daemon=True).start()
+        code, answer = asked(capsys, "solve", *SMALL, "--nodes", "30000000")
+        heard = time.monotonic()
+    assert (code, answer["interrupted"], answer["reason"]) == (130, True, "interrupted")
+    assert heard - signalled[0] < 2.0  # a second, and as much for a busy machine
+    assert answer["bounds"]["white"]["no_win_within"] >= 0
+
+
+def test_memory_that_the_system_does_not_give(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_table(*_: int) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("retrograde.puzzles.win_search.new_table", no_table)
+    assert run(["puzzle", "solve", "-v", "ashton-5-4v0"]) == 74
+    assert "a table of 128 MiB: the machine does not give as much memory" in capsys.readouterr().err

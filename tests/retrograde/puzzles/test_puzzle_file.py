@@ -1,8 +1,12 @@
 """Puzzle files and stipulations: read, written, refused, judged."""
 
+from importlib import resources
+
 import pytest
 
-from retrograde.puzzles.puzzle_file import Puzzle, Stipulation, format_puzzles, judge, parse_puzzles, read_puzzle_text
+from retrograde.puzzles.collection import read_puzzle_text, read_puzzles, shipped_ids
+from retrograde.puzzles.making import puzzle_of
+from retrograde.puzzles.puzzle_file import Puzzle, Stipulation, format_puzzles, judge, parse_puzzles
 from retrograde.puzzles.solution import Limits
 from retrograde.puzzles.solver import solve
 from tablut.errors import InputError
@@ -12,7 +16,7 @@ from tablut.variants import load_variant
 START = "2b2/5/b1K1b/5/2b2 w"
 LINE = (
     f"{START}; id=one; variant=ashton-5-4v0; stipulation=white wins in 3; first=c3-b3 c3-d3 c3-c2 c3-c4; grade=1; "
-    "source=the start, shown at https://example.org/?a=b; mine=kept"
+    "source=the start, shown at https://example.org/?a=b; x-mine=kept"
 )
 
 
@@ -22,7 +26,7 @@ def test_what_is_read_is_written() -> None:
     assert puzzle.stipulation == Stipulation("white", 3)
     assert puzzle.first is not None
     assert [str(move) for move in puzzle.first] == ["c3-b3", "c3-d3", "c3-c2", "c3-c4"]
-    assert puzzle.tags == {"grade": "1", "source": "the start, shown at https://example.org/?a=b", "mine": "kept"}
+    assert puzzle.tags == {"grade": "1", "source": "the start, shown at https://example.org/?a=b", "x-mine": "kept"}
     text = format_puzzles([puzzle], "a header\nof two lines")
     assert text == f"# a header\n# of two lines\n{LINE}\n"
     assert parse_puzzles("file", text) == [puzzle]
@@ -44,20 +48,76 @@ def test_stipulations_round_trip(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("nonsense", "expected w or b"),
+        ("nonsense", "the side to move is missing"),
         (f"{START}; id", "expected name=value"),
         (f"{START}; id=a; id=b", "occurs twice"),
         (f"{START}; stipulation=white wins in 0", "expected 'white wins in 5'"),
         (f"{START}; stipulation=draw in 3", "expected 'white wins in 5'"),
         (f"{START}; first=c3", "move 'c3'"),
         (f"{START}; variant=chess", "chess"),
-        (f"{START}; variant=ashton", "the board has 9"),
+        (f"{START}; variant=brandubh-5-4v0", "--variant names 'ashton-5-4v0'"),
+        (f"{START}; variant=asthon-5-4v0", "did you mean 'ashton-5-4v0'?"),
+        (f"{START}; variant=/dev/zero", "no rule set that ships"),
+        (f"{START}; stipulaton=draw", "did you mean 'stipulation'?"),
+        (f"{START}; Stipulation=draw", "expected name=value"),
+        (f"{START}; mine=kept", "tags of your own begin with 'x-'"),
+        (f"{START}; game=abc", "64 hexadecimal digits"),
+        (f"{START}; game={'0' * 64}", "other rules than 'ashton-5-4v0'"),
+        (f"{START}; game={'0' * 64}; variant=ashton", "has both"),
+        (f"{START}; first=c3-c{'4' * 5000}", "has 5,0"),
+        (f"{'1' * 600} w", "more than 500 characters"),
     ],
 )
 def test_bad_lines_are_named(line: str, message: str) -> None:
     with pytest.raises(InputError, match="puzzle file 'mine', line 2") as caught:
         parse_puzzles("mine", f"# first\n{line}", "ashton-5-4v0")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
+def test_a_file_without_puzzles_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="holds no puzzle"):
+        parse_puzzles("mine", text)
+
+
+def test_another_board_is_named() -> None:
+    with pytest.raises(InputError, match="the board has 9"):
+        parse_puzzles("mine", f"{START}; variant=ashton")
+
+
+def test_every_misspelt_tag_is_noticed() -> None:
+    """Any letter dropped from any tag that the program knows."""
+    for name in ("id", "variant", "game", "stipulation", "first", "grade", "tempting", "source", "pattern"):
+        for place in range(1, len(name)):
+            wrong = name[:place] + name[place + 1 :]
+            with pytest.raises(InputError, match=f"tag '{wrong}': is none of puzzle files"):
+                parse_puzzles("mine", f"{START}; variant=ashton-5-4v0; {wrong}=1")
+
+
+def test_rules_that_do_not_ship_are_written_by_their_digest(tmp_path) -> None:
+    own = tmp_path / "ashton.toml"
+    shipped = (resources.files("tablut.variants") / "data" / "ashton-5-4v0.toml").read_text()
+    own.write_text(shipped.replace('repetition = "draw"', 'repetition = "none"'))
+    variant = load_variant(str(own))
+    solution = solve(variant, Position.parse(START, 5))
+    line = str(puzzle_of(variant, solution, "one", "a test"))
+    assert f"; game={variant.digest}; " in line
+    assert "ashton" not in line
+    assert [str(puzzle) for puzzle in parse_puzzles("mine", line, str(own))] == [line]
+    with pytest.raises(InputError, match="under rules that do not ship; name their file with --variant"):
+        parse_puzzles("mine", line)
+    with pytest.raises(InputError, match="is under other rules than 'ashton-5-4v0'"):
+        parse_puzzles("mine", line, "ashton-5-4v0")
+
+
+def test_a_puzzle_that_ships_is_found_by_its_id_in_any_case() -> None:
+    for id_ in shipped_ids():
+        (puzzle,) = read_puzzles(id_.title())
+        assert puzzle.id == id_
+    assert len(read_puzzles("COLLECTION")) == len(shipped_ids())
+    for wrong, meant in {"colection": "collection", "clear-edg": "clear-edge", "brandub": "brandubh"}.items():
+        with pytest.raises(InputError, match=f"did you mean '{meant}'"):
+            read_puzzle_text(wrong)
 
 
 def test_an_id_occurs_once() -> None:

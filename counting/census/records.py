@@ -1,0 +1,317 @@
+"""What a census says of itself in JSON: the store, its plies, the heads of its row files; each bound by digests.
+
+The record of a ply has two. Its ``digest`` is of what was counted: the game, the ply, the
+digest of the ply before, the counts, and the rows in the order of their leaves. It is the
+same whatever memory, threads and interruptions there were, so it can be published. Its
+``checksum`` is of all the rest as well: how the ply is cut into parts, the digest of
+each, and the processor time. Whoever changes a value changes one of the two.
+
+Everything that is read goes through a model here: its types and ranges are checked, and no
+name is ever read from a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from counting.census.survey import COUNTERS
+from tablut.errors import InputError
+from tablut.files import read_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["FORMAT_VERSION", "LEAF_BITS", "Owner", "PartEntry", "PlyRecord", "RowHeader", "StoreAbout", "digest_of"]
+
+FORMAT_VERSION: Final = 4
+LEAF_BITS: Final = 12
+"""Bits of the hash that name a leaf: 4096 leaves, so that a leaf fits into memory up to some 10^11 children."""
+RECORD_BYTES: Final = 4 << 20
+"""Most bytes of a record: 4096 parts, and the material of an 11x11 board."""
+
+
+def digest_of(content: Any) -> str:
+    """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys.
+
+    Examples
+    --------
+    >>> digest_of({"b": 1, "a": [2]}) == digest_of({"a": [2], "b": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _all_counters(found: dict[str, int]) -> dict[str, int]:
+    if set(found) != set(COUNTERS):
+        raise ValueError("these are not the counters of a census")
+    return found
+
+
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
+PlyNumber = Annotated[int, Field(ge=0, le=9999)]
+Number = Annotated[int, Field(ge=0, le=99_999)]
+Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
+Few = Annotated[tuple[Count, ...], Field(max_length=128)]
+Material = Annotated[tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class Owner(NamedTuple):
+    """What a row file belongs to.
+
+    Attributes
+    ----------
+    game : str
+        `Variant.digest`.
+    full : bool
+        Whether positions are counted without symmetry.
+    ply, number : int
+        The ply, and which of its files this is.
+    plan : str
+        Names how the ply was cut into tasks, and from what.
+    """
+
+    game: str
+    full: bool
+    ply: int
+    number: int
+    plan: str
+
+
+class ExpansionStats(_Model):
+    """What a file of children says: how many, and the four counters of `expand_canonical`."""
+
+    children: Count
+    counters: tuple[Count, Count, Count, Count]
+
+
+class PartStats(_Model):
+    """What a part says: children it was sifted from, counters and material of `survey`, and its own children."""
+
+    children: Count
+    counters: Counters
+    material: Material
+    next_children: Count
+
+
+class RowHeader(_Model):
+    """The head of a row file; see `counting.census.files`.
+
+    Attributes
+    ----------
+    kind : str
+        ``part`` or ``children``.
+    game, full, ply, number, plan
+        As in `Owner`.
+    words, leaf_bits, rows : int
+        Words of a row, bits that name a leaf, number of rows.
+    codes : tuple of int or None
+        If rows are coded: cells, most attackers and defenders, the side to move.
+    stats : PartStats or ExpansionStats
+        What the rows are.
+    """
+
+    kind: Annotated[str, Field(pattern="^(part|children)$")]
+    game: Digest
+    full: bool
+    ply: PlyNumber
+    number: Number
+    plan: Plan
+    words: Annotated[int, Field(ge=1, le=4)]
+    leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
+    rows: Count
+    codes: (
+        tuple[
+            Annotated[int, Field(ge=1, le=121)],
+            Annotated[int, Field(ge=0, le=120)],
+            Annotated[int, Field(ge=0, le=120)],
+            Annotated[int, Field(ge=0, le=1)],
+        ]
+        | None
+    )
+    stats: PartStats | ExpansionStats
+
+    @property
+    def owner(self) -> Owner:
+        """What the file belongs to."""
+        return Owner(self.game, self.full, self.ply, self.number, self.plan)
+
+
+class StoreAbout(_Model):
+    """``census.json``: which census a folder holds; ``variant`` is a name for people, ``game`` decides."""
+
+    format: int
+    variant: str
+    game: Digest
+    full: bool
+    leaf_bits: int
+    checksum: Digest
+
+    @classmethod
+    def make(cls, variant: str, game: str, *, full: bool) -> StoreAbout:
+        """Return what a new folder says."""
+        content = {
+            "format": FORMAT_VERSION,
+            "variant": variant,
+            "game": game,
+            "full": full,
+            "leaf_bits": LEAF_BITS,
+        }
+        return cls.model_validate_json(json.dumps({**content, "checksum": digest_of(content)}))
+
+    def fault(self) -> str | None:
+        """Return what is wrong with it, or None."""
+        if self.leaf_bits != LEAF_BITS:
+            return f"leaf_bits is {self.leaf_bits}, not {LEAF_BITS}"
+        content = self.model_dump(mode="json", exclude={"checksum"})
+        return None if digest_of(content) == self.checksum else "its checksum is another"
+
+
+class PartEntry(_Model):
+    """A part of a ply: rows, bytes of the file, and the digest that the file must have."""
+
+    rows: Count
+    bytes: Count
+    digest: Digest
+
+
+_COUNTED = {
+    "game",
+    "full",
+    "ply",
+    "before",
+    "counters",
+    "material",
+    "children",
+    "next_children",
+    "expanded",
+    "rows",
+}
+
+
+class PlyRecord(_Model):
+    """``ply-004.json``: what one complete ply holds.
+
+    Attributes
+    ----------
+    game, full, ply
+        Which ply of which census.
+    before : str or None
+        The digest of the ply before.
+    counters, material, next_children
+        Sums of the parts', see `PartStats`.
+    children : int
+        Children from which the ply was sifted.
+    expanded : tuple of int
+        The counters of `expand_canonical`: parents, moves, capturing moves, captured soldiers.
+    rows : str
+        Digest of the rows in the order of leaves, however they are cut into parts.
+    digest : str
+        Of everything above.
+    plan, parts
+        How the ply is cut into files.
+    cpu : float
+        Processor seconds.
+    checksum : str
+        Of everything above.
+    """
+
+    format: int
+    game: Digest
+    full: bool
+    ply: PlyNumber
+    before: Digest | None
+    counters: Counters
+    material: Material
+    children: Count
+    next_children: Count
+    expanded: tuple[Count, Count, Count, Count]
+    rows: Digest
+    digest: Digest
+    plan: Plan
+    parts: Annotated[tuple[PartEntry, ...], Field(min_length=1, max_length=1 << LEAF_BITS)]
+    cpu: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    checksum: Digest
+
+    @classmethod
+    def make(cls, content: dict[str, Any]) -> PlyRecord:
+        """Return a record with its digests, from all its other fields but the format."""
+        counted = {name: content[name] for name in _COUNTED}
+        whole = {**content, "format": FORMAT_VERSION, "digest": digest_of(counted)}
+        return cls.model_validate_json(json.dumps({**whole, "checksum": digest_of(whole)}))
+
+    def fault(self) -> str | None:
+        """Return what is wrong with it in itself, or None."""
+        if self.format != FORMAT_VERSION:
+            return f"format version {self.format}, not {FORMAT_VERSION}"
+        content = self.model_dump(mode="json", exclude={"checksum"})
+        if digest_of(content) != self.checksum:
+            return "its checksum is another"
+        if digest_of({name: content[name] for name in _COUNTED}) != self.digest:
+            return "its digest is another"
+        return None
+
+
+class _Format(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    format: int
+
+
+Record = TypeVar("Record", StoreAbout, PlyRecord)
+
+
+def read_record(path: Path, model: type[Record], hint: str) -> Record:
+    """Return what a JSON file of a store says, checked by itself.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    model : type
+        `StoreAbout` or `PlyRecord`.
+    hint : str
+        The way out if it is damaged.
+
+    Raises
+    ------
+    InputError
+        Naming the file, if it is of another format version, or damaged.
+    MachineError
+        If the system cannot read it.
+    """
+    try:
+        content = read_bytes(path, "census file", RECORD_BYTES)
+    except InputError as error:
+        reason = str(error).rpartition(": ")[2]
+        raise InputError(f"census file {str(path)!r} cannot be read: {reason}; {hint}") from error
+    try:
+        version = _Format.model_validate_json(content).format
+        if version != FORMAT_VERSION:
+            raise InputError(
+                f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
+                "count again into another folder"
+            )
+        found = model.model_validate_json(content)
+        fault = found.fault()
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        fault = f"{where}: {first['msg']}" if where else first["msg"]
+    if fault is not None:
+        raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
+    return found
+
+
+def dump(record: StoreAbout | PlyRecord) -> bytes:
+    """Return a record as it is written."""
+    return record.model_dump_json(indent=2).encode() + b"\n"

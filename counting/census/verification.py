@@ -1,0 +1,413 @@
+"""``tablut census verify``: a stored census, proved again from its files.
+
+Records, parts and rows are checked by their digests; then what the rows are is found out
+again by other code than made them: orbits by the images of each position, material and
+terrain from unpacked bits, moves by `tablut.engine`. With ``parents`` every
+position is expanded once more, by `Engine.expand` and `Engine.canonical`, of which the
+census uses neither: each child must be in the store, and each position be a child of the ply before.
+
+Non-guarantee: without ``parents`` a store that lacks positions and is consistent
+otherwise is not refuted, unless its digests are published.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from counting.census.buckets import copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
+from counting.census.expansion import BLACK_WON, DECIDED
+from counting.census.files import RowFile, read_rows, row_digests
+from counting.census.positions import Inspector
+from counting.census.published import published_digests
+from counting.census.records import LEAF_BITS, PlyRecord
+from counting.census.search import Observer, Silent, cut, ended, excess
+from counting.census.store import StoredCensus, read_about
+from counting.census.survey import COUNTERS
+from counting.census.tasks import spans, start_rows, toolbox
+from tablut.engine import engine_for
+from tablut.errors import InputError, MachineError
+from tablut.files import lock_folder
+from tablut.results import Result
+from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
+from tablut.variants import as_variant, shipped_variants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant, VariantLike
+
+__all__ = ["Check", "VerifyReport", "verify_census"]
+
+_LEAVES: Final = 1 << LEAF_BITS
+_MESSAGES: Final = 5
+_EXPANDED: Final = 1 << 20
+"""Children that are made at once."""
+
+_CHECKS: Final = {
+    "records": "records: digests, and each follows from the one before",
+    "parts": "parts: there, of the right length, named by their record",
+    "rows": "rows: digests, and in the order of their leaves",
+    "start": "the start is ply 0",
+    "distinct": "positions are distinct, in a ply and among plies",
+    "canonical": "positions are in canonical form",
+    "decided": "decided positions are won as marked, others possible",
+    "counts": "counts: orbits, moves, material and winners of each ply",
+    "bound": "no more positions than the board has",
+    "parents": "each position has a parent, each child is there",
+    "full": "the same numbers without symmetry",
+    "published": "the digests are those published",
+}
+
+
+class Check(Result):
+    """One kind of check: how many cases, how many of them failed, and what the first failures say."""
+
+    name: str
+    cases: int
+    failures: int
+    messages: list[str]
+
+
+class VerifyReport(Result):
+    """Everything that ``tablut census verify`` says.
+
+    Attributes
+    ----------
+    variant, store : str
+        What was verified.
+    plies : int
+        Plies of the census, ply 0 included.
+    complete : bool
+        Whether the census is complete.
+    parents : bool
+        Whether every position was expanded again.
+    positions_checked, classes_checked : int
+        Stored positions, decided ones too, and their classes.
+    published : str
+        Whether the digests are those that ship with the program.
+    checks : list of Check
+        What was checked.
+    failures : int
+        Failures of all checks.
+    """
+
+    variant: str
+    store: str
+    plies: int
+    complete: bool
+    parents: bool
+    positions_checked: int
+    classes_checked: int
+    published: str
+    checks: list[Check]
+    failures: int
+
+
+class _Tally:
+    """Cases and failures by check."""
+
+    def __init__(self) -> None:
+        self.cases = dict.fromkeys(_CHECKS, 0)
+        self.failures = dict.fromkeys(_CHECKS, 0)
+        self.messages: dict[str, list[str]] = {name: [] for name in _CHECKS}
+
+    def add(self, name: str, cases: int, failures: int = 0, message: str = "") -> None:
+        self.cases[name] += cases
+        self.failures[name] += failures
+        if failures and len(self.messages[name]) < _MESSAGES:
+            self.messages[name].append(message)
+
+    def checks(self) -> list[Check]:
+        return [
+            Check(name=text, cases=self.cases[name], failures=self.failures[name], messages=self.messages[name])
+            for name, text in _CHECKS.items()
+            if self.cases[name] or self.failures[name]
+        ]
+
+
+def verify_census(
+    store: Path | str,
+    variant: VariantLike | None = None,
+    *,
+    parents: bool = False,
+    memory: int = 2 << 30,
+    observer: Observer | None = None,
+) -> VerifyReport:
+    """Prove a stored census again.
+
+    Parameters
+    ----------
+    store : Path or str
+        The folder that ``tablut census --store`` was given.
+    variant : Variant or str, optional
+        Its game, or the name or path of it; by default the shipped one whose digest the store names.
+    parents : bool
+        Expand every position again.
+    memory : int
+        Most bytes for positions at once.
+    observer : Observer, optional
+        Is told of the progress.
+
+    Returns
+    -------
+    VerifyReport
+        A damaged file is a failure in it.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no census, one of other rules, or no complete ply.
+    """
+    root, tally = Path(store), _Tally()
+    watcher = Silent() if observer is None else observer
+    found: dict[str, _Verification] = {}
+    with ExitStack() as stack:
+        for name in ("classes", "full") if not (root / "census.json").exists() else (".",):
+            folder = root / name
+            if not folder.is_dir() or (about := read_about(folder)) is None:
+                continue
+            rules = _rules(str(store), about.game, about.variant, None if variant is None else as_variant(variant))
+            # Where nobody may write, nobody does.
+            with suppress(MachineError):
+                stack.enter_context(lock_folder(folder, "census"))
+            stored = StoredCensus(folder, rules.digest, full=about.full)
+            found[name] = _Verification(rules, stored, tally, memory, watcher)
+            found[name].run(parents=parents)
+    if not found:
+        raise InputError(f"census verify {str(store)!r}: holds no census; name the folder given with --store")
+    first, *others = found.values()
+    for other in others:
+        for one, two in zip(first.records, other.records, strict=False):
+            same = all(one.counters[name] == two.counters[name] for name in ("new", "decided", "moves"))
+            tally.add("full", 1, not same, f"ply {one.ply} has other numbers without symmetry")
+    if not first.records and not any(tally.failures.values()):
+        raise InputError(f"census verify {str(store)!r}: holds no complete ply; nothing can be verified")
+    return VerifyReport(
+        variant=first.variant.name,
+        store=str(store),
+        plies=len(first.records),
+        complete=bool(first.records) and ended(first.variant, first.records),
+        parents=parents,
+        positions_checked=sum(each.positions for each in found.values()),
+        classes_checked=sum(each.classes for each in found.values()),
+        published=first.published,
+        checks=tally.checks(),
+        failures=sum(tally.failures.values()),
+    )
+
+
+def _rules(store: str, game: str, name: str, variant: Variant | None) -> Variant:
+    candidates = shipped_variants() if variant is None else (variant,)
+    for candidate in candidates:
+        if candidate.digest == game:
+            return candidate
+    if variant is not None:
+        raise InputError(f"census verify {store!r}: is a census by other rules than those of {variant.name!r}")
+    raise InputError(f"census verify {store!r}: the rules of {name[:80]!r} do not ship; name their file with -v")
+
+
+class _Verification:
+    """One folder of a census under verification."""
+
+    def __init__(self, variant: Variant, stored: StoredCensus, tally: _Tally, memory: int, observer: Observer) -> None:
+        self.variant, self.stored, self.tally, self.observer = variant, stored, tally, observer
+        self.tools, self.engine = toolbox(variant, stored.full), engine_for(variant)
+        self.group = self.engine.group[:1] if stored.full else self.engine.group
+        self.most = max(1 << 16, memory // (2 * (8 * self.tools.tables.words + 14)))
+        self.records: list[PlyRecord] = []
+        self.files: list[list[RowFile]] = []
+        self.positions = self.classes = 0
+        self.published = "not published"
+
+    def run(self, *, parents: bool) -> None:
+        """Make all checks."""
+        self._read_records()
+        for record in self.records:
+            self._check_ply(record)
+        if self.records and self.tally.failures["parts"] == 0:
+            fault = excess(self.variant, self.records)
+            self.tally.add("bound", 1, fault is not None, fault or "")
+        # Rows that are not what they should be prove nothing about each other.
+        if not any(self.tally.failures[name] for name in ("parts", "rows")):
+            for parity in (0, 1):
+                self._check_distinct(parity)
+            if parents:
+                for ply in range(1, len(self.records)):
+                    self._check_parents(ply)
+        self._compare_published()
+
+    # -- files -------------------------------------------------------------------------
+
+    def _read_records(self) -> None:
+        while True:
+            ply = len(self.records)
+            try:
+                record = self.stored.record(ply, self.records[-1] if ply else None)
+            except InputError as error:
+                self.tally.add("records", 1, 1, str(error))
+                return
+            if record is None:
+                break
+            self.tally.add("records", 1)
+            self.records.append(record)
+        names = [path.name for path in self.stored.root.glob("ply-*.json")]
+        later = [name for name in names if name > f"ply-{len(self.records):03}.json"]
+        if later:
+            path = self.stored.root / f"ply-{len(self.records):03}.json"
+            self.tally.add("records", 1, 1, f"census file {str(path)!r} is missing, {min(later)!r} is there")
+
+    def _check_ply(self, record: PlyRecord) -> None:
+        try:
+            files = self.stored.check_parts(record)
+            codes = [None if file.header.codes is None else file.header.codes[:3] for file in files]
+            words = {file.header.words for file in files}
+            if set(codes) != {self.tools.codes} or words != {self.tools.tables.words}:
+                raise InputError(f"ply {record.ply}: its rows are those of another board")
+        except InputError as error:
+            self.files.append([])
+            self.tally.add("parts", 1, 1, str(error))
+            return
+        self.files.append(files)
+        self.tally.add("parts", len(files))
+        inspector = Inspector(self.variant, self.group)
+        total = record.counters["new_classes"] + record.counters["decided_classes"]
+        self.observer.begin(record.ply, "verify", total)
+        for file in files:
+            self._check_rows(file, inspector)
+        if self.tally.failures["rows"]:
+            return
+        counters, material = inspector.counters, inspector.material.tolist()
+        same = counters == record.counters and material == [[list(row) for row in kind] for kind in record.material]
+        wrong = next((name for name in COUNTERS if counters[name] != record.counters[name]), "material")
+        self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} is not what its positions say")
+        moves_same = inspector.class_moves == record.next_children
+        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children is another")
+        self.positions += counters["new"] + counters["decided"]
+        self.classes += total
+
+    def _check_rows(self, file: RowFile, inspector: Inspector) -> None:
+        done = 0
+        for first, last in spans(file, 0, _LEAVES):
+            try:
+                rows = read_rows(file, first, last)
+                digests = row_digests(file, rows, first, last)
+                if digests != file.leaves[done : done + len(digests)]:
+                    raise InputError(f"census file {str(file.path)!r} is damaged: its rows have other digests")
+            except InputError as error:
+                self.tally.add("rows", 1, 1, str(error))
+                return
+            done += len(digests)
+            self.tally.add("rows", len(rows))
+            not_canonical, impossible = inspector.inspect(rows)
+            self.tally.add(
+                "canonical", len(rows), not_canonical, f"{file.path}: {not_canonical} rows are not canonical"
+            )
+            self.tally.add("decided", len(rows), impossible, f"{file.path}: {impossible} rows cannot be")
+            self.observer.advance(len(rows))
+            if file.header.ply == 0:
+                start = start_rows(self.variant, self.stored.full)
+                self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: it is another position")
+
+    # -- rows against rows -------------------------------------------------------------
+
+    def _gathered(
+        self, files: Sequence[RowFile], first: int, last: int
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the rows of some leaves of several files in the order of leaves, and where each leaf begins."""
+        counts = np.sum([file.counts[first:last] for file in files], axis=0, dtype=np.int64)
+        starts = np.zeros(last - first + 1, dtype=np.int64)
+        if files:
+            np.cumsum(counts, out=starts[1:])
+        rows = np.empty((int(starts[-1]), self.tools.tables.words), dtype=np.uint64)
+        cursors = starts[:-1].copy()
+        for file in files:
+            for begin, end in spans(file, first, last):
+                some = read_rows(file, begin, end)
+                copy_leaves(some, file.counts[begin:end], cursors[begin - first : end - first], rows)
+        return rows, starts
+
+    def _ranges(self, files: Sequence[RowFile]) -> list[tuple[int, int]]:
+        return cut(np.sum([file.counts for file in files], axis=0, dtype=np.int64), self.most)
+
+    def _check_distinct(self, parity: int) -> None:
+        files = [file for some in self.files[parity::2] for file in some]
+        if not files:
+            return
+        for first, last in self._ranges(files):
+            table = _Table(*self._gathered(files, first, last))
+            twice = len(table.rows) - table.distinct
+            self.tally.add("distinct", len(table.rows), twice, f"{twice} positions of plies {parity}, … are not new")
+
+    def _check_parents(self, ply: int) -> None:
+        """Expand the ply before; its children are the ply's positions, or known already."""
+        new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
+        self.observer.begin(ply, "parents", self.records[ply].children)
+        for first, last in self._ranges([*new, *known]):
+            fresh, old = (_Table(*self._gathered(files, first, last)) for files in (new, known))
+            missing = 0
+            for children, counts in self._children(ply - 1, first, last):
+                missing += len(children) - fresh.mark(children, counts) - old.mark(children, counts)
+                self.observer.advance(len(children))
+                self.tally.add("parents", len(children))
+            self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are not there")
+            orphans = len(fresh.rows) - int(fresh.marked.sum())
+            self.tally.add("parents", len(fresh.rows), orphans, f"ply {ply}: {orphans} positions have no parent")
+
+    def _children(self, ply: int, first: int, last: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+        """Yield the canonical children of a ply in some leaves, in the order of leaves, and how many each leaf has."""
+        step = max(1, _EXPANDED // (4 * self.tools.tables.cells))
+        for file in self.files[ply]:
+            for begin, end in spans(file, 0, _LEAVES):
+                rows = read_rows(file, begin, end)
+                rows = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
+                for start in range(0, len(rows), step):
+                    found = self.engine.expand(rows[start : start + step])
+                    words = self.engine.canonical(found.words, self.group)[0]
+                    words[:, -1] |= (found.outcomes != UNDECIDED).astype(np.uint64) << np.uint64(DECIDED)
+                    black = np.isin(found.outcomes, (KING_CAPTURED, NO_MOVES_WHITE)).astype(np.uint64)
+                    words[:, -1] |= black << np.uint64(BLACK_WON)
+                    leaves = np.empty(len(words), dtype=np.uint16)
+                    scratch = np.zeros(_LEAVES, dtype=np.int64), np.zeros(_LEAVES, dtype=np.uint64)
+                    leaf_sums(words, LEAF_BITS, leaves, *scratch)
+                    inside = np.flatnonzero((leaves >= first) & (leaves < last))
+                    order = inside[np.argsort(leaves[inside], kind="stable")]
+                    yield words[order], np.bincount(leaves[order] - first, minlength=last - first).astype(np.int64)
+
+    # -- published ---------------------------------------------------------------------
+
+    def _compare_published(self) -> None:
+        wanted = published_digests(self.stored.game)
+        if self.stored.full or not wanted:
+            return
+        common = min(len(wanted), len(self.records))
+        for record, digest in zip(self.records, wanted, strict=False):
+            self.tally.add("published", 1, record.digest != digest, f"ply {record.ply} has another digest")
+        if self.tally.failures["published"]:
+            self.published = "other than published"
+        elif common:
+            self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
+
+
+class _Table:
+    """Rows of some leaves, and how to find them."""
+
+    def __init__(self, rows: NDArray[np.uint64], starts: NDArray[np.int64]) -> None:
+        counts = np.diff(starts)
+        self.rows, self.starts, self.bits = rows, starts, table_bits(counts)
+        sizes = np.left_shift(1, self.bits)
+        self.tables, self.slots = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()), dtype=np.uint32)
+        unique, sums = np.empty_like(counts), np.empty(len(counts), dtype=np.uint64)
+        self.distinct = int(mark_unique(rows, starts, LEAF_BITS, self.bits, self.tables, self.slots, unique, sums))
+        self.marked = np.zeros(len(rows), dtype=np.uint8)
+
+    def mark(self, known: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
+        """Mark the rows that are among others, in the order of the same leaves; return how many of those are here."""
+        sums: NDArray[Any] = np.empty(len(counts), dtype=np.uint64)
+        table = (self.rows, self.starts, LEAF_BITS, self.bits, self.tables, self.slots, self.marked)
+        return int(mark_known(np.ascontiguousarray(known), counts, *table, sums))

@@ -1,0 +1,131 @@
+"""The results that pages are rendered from: kept as files, and believed only after they were checked.
+
+Each is what a command printed with ``--json``. It is read with a bound on its size,
+through the model of the command's answer, and compared with itself (sums, names,
+lines of play), so that a damaged file is named instead of rendered.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import Field, ValidationError
+
+from tablut.board import Board
+from tablut.errors import InputError, TablutError
+from tablut.files import read_bytes
+from tablut.position import Position
+from tablut.results import Result
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["DATA", "Provenance", "check_line", "check_numbers", "read_stored", "read_stored_all"]
+
+DATA = Path(__file__).parent / "data"
+_MOST_BYTES = 16 << 20
+
+Stored = TypeVar("Stored", bound=Result)
+
+
+class Provenance(Result):
+    """Where a result comes from, as `tablut.cli.runtime.provenance` writes it."""
+
+    version: str
+    commit: str | None
+    command: Annotated[str, Field(pattern=r"^tablut [^`|\n]*$")]
+    parameters: dict[str, Any]
+    seed: int | None
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    peak_rss_bytes: Annotated[int, Field(ge=0)]
+
+
+def read_stored(folder: str, name: str, model: type[Stored], check: Callable[[Stored, str], None]) -> dict[str, Any]:
+    """Return a stored result as plain data, every field of it checked.
+
+    Parameters
+    ----------
+    folder, name : str
+        It is ``reports/data/FOLDER/NAME.json``.
+    model : type of Result
+        What it must be.
+    check : callable
+        Takes the result and its name; raises ValueError (or `InputError`) where it contradicts itself.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the way out.
+    """
+    path = DATA / folder / f"{name}.json"
+    where = f"report data {str(path)!r}"
+    hint = "; restore the file, or make it again with the command that its provenance names"
+    try:
+        content = read_bytes(path, "report data", _MOST_BYTES)
+        stored = model.model_validate_json(content)
+        plain = stored.model_dump(mode="json", by_alias=True)
+        check_numbers(plain)
+        check(stored, name)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{where}: {place}: {first['msg']}{hint}") from error
+    except TablutError as error:
+        if where in str(error):
+            raise
+        raise InputError(f"{where}: {error}{hint}") from error
+    except ValueError as error:
+        raise InputError(f"{where}: {error}{hint}") from error
+    return plain
+
+
+def read_stored_all(
+    folder: str, names: Iterable[str], model: type[Stored], check: Callable[[Stored, str], None]
+) -> dict[str, dict[str, Any]]:
+    """Return the results that a folder has, by name, in the order of the names.
+
+    One that is not there is left out: its page is shorter by it.
+
+    Raises
+    ------
+    InputError
+        As `read_stored`.
+    """
+    return {
+        name: read_stored(folder, name, model, check) for name in names if (DATA / folder / f"{name}.json").exists()
+    }
+
+
+def check_numbers(plain: Any, place: str = "") -> None:
+    """Refuse numbers below zero, and those that are none: no result has any, but for the word "none" as -1.
+
+    Raises
+    ------
+    ValueError
+        Naming the field.
+    """
+    if isinstance(plain, dict):
+        for name, value in plain.items():
+            if name not in ("provenance", "no_win_within"):
+                check_numbers(value, f"{place}.{name}" if place else name)
+    elif isinstance(plain, list):
+        for number, value in enumerate(plain):
+            check_numbers(value, f"{place}.{number}")
+    elif isinstance(plain, (int, float)) and not 0 <= plain < float("inf"):
+        raise ValueError(f"{place}: {plain} is no count")
+
+
+def check_line(variant: str, position: str, line: list[str]) -> None:
+    """Refuse a line of play that the rules do not allow.
+
+    Raises
+    ------
+    InputError
+        Naming the move.
+    """
+    rules = load_variant(variant)
+    board = Board(rules, Position.parse(position, rules.size))
+    for move in line:
+        board.push_text(move)

@@ -1,0 +1,68 @@
+"""Arrays in files of a scratch folder, so that the system may drop them from memory.
+
+The disk's room is taken before an array is used: a page of a mapped file that finds none
+would end the process without a word. The name goes at once where the system allows it, so that
+nothing is left behind however the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tablut.errors import output_failure
+from tablut.files import reserve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["mapped_array"]
+
+
+def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array of zeros that is mapped from a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made if it is missing.
+    size : int
+        Number of items.
+    dtype : dtype
+        Of the items.
+
+    Returns
+    -------
+    ndarray, shape (size,)
+        On POSIX systems the file lasts as long as the array does.
+
+    Raises
+    ------
+    MachineError
+        If the disk has no room for it; nothing is left behind.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     array = mapped_array(Path(folder) / "items", 3, np.uint16)
+    ...     array[1] = 7
+    ...     array.tolist()
+    [0, 7, 0]
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        reserve(path, max(size, 1) * np.dtype(dtype).itemsize)
+        found = np.memmap(path, dtype=dtype, mode="r+", shape=(max(size, 1),)).view(np.ndarray)
+        if os.name == "posix":
+            path.unlink()
+    except OSError as error:
+        if isinstance(error.errno, int):
+            raise output_failure(f"scratch file {str(path)!r}: {error.strerror}", error) from error
+        raise
+    return found[:size]

@@ -1,0 +1,111 @@
+"""Standard input, output and error of the command: whatever they are, nothing crashes and nothing is written askew.
+
+What is redirected is UTF-8; a terminal of another encoding gets ASCII signs for those
+that it lacks. A closed or full standard output is the machine's failure (exit code 74),
+a reader that went away is none.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import IO, Any
+
+from tablut.errors import InputError, MachineError
+from tablut.printable import one_line, plain_signs
+
+__all__ = ["complain", "finish_output", "is_utf8", "prepare_streams", "write_output"]
+
+
+class _Closed(io.TextIOBase):
+    """Stands for a standard stream that whoever started the program has closed."""
+
+    name = "closed"
+    encoding = "utf-8"
+
+    def read(self, _size: int | None = -1, /) -> str:
+        raise InputError("standard input: is closed; name a file")
+
+    def readline(self, _size: int | None = -1, /) -> str:  # type: ignore[override]
+        return self.read()
+
+    def write(self, text: str, /) -> int:
+        if text:
+            raise MachineError("standard output: is closed")
+        return 0
+
+
+def prepare_streams() -> None:
+    """Make the three standard streams usable; called once, before anything is opened."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # Else the next file that is opened would take its place, and get what is meant for the terminal.
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = _Closed()
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            asked_for = stream.isatty() or os.environ.get("PYTHONIOENCODING")
+            stream.reconfigure(encoding=None if asked_for else "utf-8", errors=plain_signs())
+
+
+def is_utf8(stream: IO[str] | None) -> bool:
+    """Return whether a stream shows every character."""
+    return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
+
+
+def write_output(text: str) -> None:
+    """Write to standard output and have it there.
+
+    Raises
+    ------
+    MachineError
+        If it is full or closed. Nobody reading any more is no error.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_output()
+    except MachineError:
+        raise
+    except OSError as error:
+        _abandon_output()
+        raise MachineError(f"standard output: {error.strerror}") from error
+
+
+def finish_output() -> None:
+    """Write out what is still in the buffers of standard output; see `write_output`."""
+    write_output("")
+
+
+def complain(message: str) -> None:
+    """Write one safe line to standard error, where there is one."""
+    try:
+        sys.stderr.write(f"tablut: {one_line(message)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        # Nobody can be told; the exit code still says it.
+        _abandon(sys.stderr)
+
+
+def _abandon_output() -> None:
+    _abandon(sys.stdout)
+
+
+def _abandon(stream: Any) -> None:
+    """Let what remains in a buffer go nowhere: the interpreter would try again at its end, and complain."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

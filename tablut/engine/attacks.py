@@ -1,0 +1,327 @@
+"""What pieces can do to one another: slides, captures, the king's fall and its ways out.
+
+Every question about one position that is neither generation nor a whole ply is answered
+here, once: the engine, search, solver and proofs all ask here. Bulk loops that go through
+every move of every position (`tablut.engine.perft`, `counting.census.expansion`) keep
+their own enumeration; they say so.
+
+Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and
+are inlined unless they say otherwise. A pair of masks is one of places on a cell's row
+and one of places on its column. Directions are bits, as in `tablut.engine.tables`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tablut.engine.jit import I64, inlined, popcount, trailing_zeros
+from tablut.engine.layout import (
+    coordinates,
+    is_occupied,
+    king_of,
+    line_of,
+    move_of,
+    occupied,
+    own_pieces,
+    side_of,
+    start_of,
+    target_of,
+)
+from tablut.rules.outcome import KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = [
+    "NO_MOVE",
+    "attackers_beside",
+    "beside",
+    "blocking_places",
+    "captures_at",
+    "escape_targets",
+    "escape_ways",
+    "is_legal",
+    "king_capture",
+    "king_falls_to",
+    "king_slides",
+    "may_capture",
+    "neighbour",
+    "slides_along",
+    "slides_from",
+    "slides_of",
+    "slides_onto",
+    "winner_of",
+]
+
+NO_MOVE = -1
+
+
+# -- slides --------------------------------------------------------------------------------
+
+
+@inlined
+def slides_of(t: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
+    """Return where the slides of a side's piece on a cell begin, by line; the piece is the king if it stands there."""
+    return t.attacker_slides if side == 1 else (t.king_slides if start == king else t.defender_slides)
+
+
+@inlined
+def slides_along(t: Tables, slides_at: NDArray[np.uint32], line: int, place: int, occupancy: int) -> int:
+    """Return the places to which a piece may slide along a line.
+
+    Parameters
+    ----------
+    slides_at : pointer to uint32
+        Of the kind of piece; see `slides_of`.
+    line, place : int
+        Where the piece stands.
+    occupancy : int
+        The places of the line on which any piece stands.
+    """
+    return I64(t.slides[I64(slides_at[line]) + (place << t.size) + occupancy])
+
+
+@inlined
+def slides_from(t: Tables, board: NDArray[np.uint32], slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
+    """Return the pair of masks to which a piece on a cell may slide."""
+    rank, file = coordinates(t, cell)
+    return (
+        slides_along(t, slides_at, rank, file, occupied(line_of(board, rank))),
+        slides_along(t, slides_at, t.size + file, rank, occupied(line_of(board, t.size + file))),
+    )
+
+
+@inlined
+def king_slides(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
+    """Return the pair of masks to which the king may slide."""
+    return slides_from(t, board, t.king_slides, king)
+
+
+@inlined
+def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
+    """Return whether a move, any 14 bits, is legal for the side to move."""
+    start, target = start_of(move), target_of(move)
+    if start == target or start >= t.cells or target >= t.cells:
+        return False
+    side = side_of(t, board)
+    rank, file = coordinates(t, start)
+    to_rank, to_file = coordinates(t, target)
+    if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
+        return False
+    if rank == to_rank:
+        line, place, end = rank, file, to_file
+    elif file == to_file:
+        line, place, end = t.size + file, rank, to_rank
+    else:
+        return False
+    slides_at = slides_of(t, side, start, king_of(t, board))
+    return (slides_along(t, slides_at, line, place, occupied(line_of(board, line))) >> end) & 1 != 0
+
+
+@inlined
+def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
+    """Return the cell of an attacker that can slide to an empty cell, or `NO_MOVE`."""
+    rank, file = coordinates(t, cell)
+    for along in range(2):
+        line, place = (rank, file) if along == 0 else (t.size + file, rank)
+        content = line_of(board, line)
+        attackers = own_pieces(content, 1)
+        while attackers:
+            start = trailing_zeros(attackers)
+            attackers &= attackers - 1
+            if (slides_along(t, t.attacker_slides, line, start, occupied(content)) >> place) & 1:
+                return rank * t.size + start if along == 0 else start * t.size + file
+    return NO_MOVE
+
+
+# -- captures ------------------------------------------------------------------------------
+
+
+@inlined
+def neighbour(t: Tables, cell: int, direction: int) -> int:
+    """Return the cell next to a cell in a direction; it must exist."""
+    if direction == 1:
+        return cell - 1
+    if direction == 2:
+        return cell - t.size
+    if direction == 4:
+        return cell + 1
+    return cell + t.size
+
+
+@inlined
+def attackers_beside(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
+    """Return the directions from a cell in which an attacker stands next to it, 0 to 15."""
+    rank, file = coordinates(t, cell)
+    row = (((line_of(board, rank) & 0xFFFF) << 1) >> file) & 5
+    column = (((line_of(board, t.size + file) & 0xFFFF) << 1) >> rank) & 5
+    return row | (column << 1)
+
+
+@inlined
+def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
+    """Return the places of a line beside which a piece of a side stands."""
+    shift = 16 - (side << 4)
+    pieces = (line_of(board, line) >> shift) & 0xFFFF
+    found = (pieces << 1) | (pieces >> 1)
+    # The lines of one direction stand side by side, rows before columns.
+    if line != 0 and line != t.size:
+        found |= line_of(board, line - 1) >> shift
+    if line != t.size - 1 and line != 2 * t.size - 1:
+        found |= line_of(board, line + 1) >> shift
+    return found & ((1 << t.size) - 1)
+
+
+@inlined
+def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> int:
+    """Return the directions in which a piece that has arrived on a cell captures a soldier.
+
+    ``side`` is the mover, ``king`` the king's cell after the move; the board already
+    shows the piece on its target.
+    """
+    size = t.size
+    rank, file = coordinates(t, target)
+    row, column = line_of(board, rank), line_of(board, size + file)
+    if side == 1:
+        state = 2
+        if king == t.castle:
+            state = 4 if popcount(attackers_beside(t, board, king)) >= 3 else 3
+    else:
+        if target == king and t.king_armed == 0:
+            return 0
+        state = 1 if king == t.castle else 0
+    own_row, own_column = own_pieces(row, side), own_pieces(column, side)
+    enemy_row, enemy_column = own_pieces(row, side ^ 1), own_pieces(column, side ^ 1)
+    if side == 0 and t.king_armed == 0:
+        if t.rank[king] == rank:
+            own_row &= ~(1 << I64(t.file[king]))
+        if t.file[king] == file:
+            own_column &= ~(1 << I64(t.rank[king]))
+    own_row |= I64(t.anvils[state * 2 * size + rank])
+    own_column |= I64(t.anvils[state * 2 * size + size + file])
+    enemy_row &= I64(t.exposed[rank])
+    enemy_column &= I64(t.exposed[size + file])
+    # Bit 0 is one step down the line, bit 2 one step up; anvils stand two steps away.
+    victims = ((enemy_row << 1) >> file) & 5
+    anvils = ((own_row << 2) >> file) & 17
+    directions = victims & (anvils | (anvils >> 2))
+    victims = ((enemy_column << 1) >> rank) & 5
+    anvils = ((own_column << 2) >> rank) & 17
+    directions |= (victims & (anvils | (anvils >> 2))) << 1
+    if side == 1:
+        directions &= ~I64(t.facing[king * t.cells + target])
+    return directions
+
+
+@inlined
+def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
+    """Return whether a piece that goes to an empty cell may capture something there.
+
+    The piece need not be there yet: what it captures does not depend on the cell that it
+    leaves, except around the king; ``king`` is the king's cell after the move.
+    """
+    if side == 1 and (king == t.castle or t.facing[king * t.cells + target] != 0):
+        return True
+    return captures_at(t, board, side, target, king) != 0
+
+
+# -- the king ------------------------------------------------------------------------------
+
+
+@inlined
+def king_falls_to(t: Tables, board: NDArray[np.uint32], king: int, cell: int) -> bool:
+    """Return whether an attacker that has just arrived on a cell, as the board shows, captures the king."""
+    facing = I64(t.facing[king * t.cells + cell])
+    return facing != 0 and (I64(t.king_falls[king * 16 + attackers_beside(t, board, king)]) & facing) != 0
+
+
+@inlined
+def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
+    """Return a move by which an attacker, were black to move, would capture the king, or `NO_MOVE`.
+
+    It does exactly that: no slide leads from one cell beside the king to another, so that
+    the attackers beside it stay.
+    """
+    king = king_of(t, board)
+    sides = I64(t.capture_sides[king * 16 + attackers_beside(t, board, king)])
+    while sides:
+        direction = sides & -sides
+        sides ^= direction
+        cell = neighbour(t, king, direction)
+        if not is_occupied(t, board, cell):
+            start = slides_onto(t, board, cell)
+            if start != NO_MOVE:
+                return move_of(start, cell)
+    return NO_MOVE
+
+
+@inlined
+def escape_targets(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
+    """Return the pair of masks of the escapes to which the king could slide."""
+    row, column = king_slides(t, board, king)
+    rank, file = coordinates(t, king)
+    return row & I64(t.escapes_on[rank]), column & I64(t.escapes_on[t.size + file])
+
+
+@inlined
+def nearest(targets: int, place: int) -> tuple[int, int]:
+    """Return the masks of the way, ends excluded and included, to the nearest target below and above a place."""
+    below, above = targets & ((1 << place) - 1), targets >> (place + 1)
+    down, up = I64(0), I64(0)
+    if below != 0:
+        # Every bit up to the highest one.
+        below |= below >> 1
+        below |= below >> 2
+        below |= below >> 4
+        below |= below >> 8
+        down = ((1 << place) - 1) & ~(below >> 1)
+    if above != 0:
+        up = ((2 << trailing_zeros(above)) - 1) << (place + 1)
+    return down, up
+
+
+@inlined
+def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int, int, int]:
+    """Return the ways on which the king may escape, nearest targets included.
+
+    Returns
+    -------
+    west, east, south, north : int
+        Masks, the first two of its row, the last two of its column; 0 where it cannot.
+    """
+    rank, file = coordinates(t, king)
+    row, column = escape_targets(t, board, king)
+    west, east = nearest(row, file)
+    south, north = nearest(column, rank)
+    return west, east, south, north
+
+
+@inlined
+def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bool, int, int]:
+    """Return whether white, if it were to move, could let the king escape, and where one soldier would block that.
+
+    Returns
+    -------
+    threatens : bool
+        Whether it could.
+    row, column : int
+        If there is only one way, its cells as a mask of the king's row or of its
+        column; otherwise no cell blocks all ways, and both are 0.
+    """
+    west, east, south, north = escape_ways(t, board, king)
+    ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
+    if ways == 1:
+        return True, west | east, south | north
+    return ways > 1, I64(0), I64(0)
+
+
+# -- the end -------------------------------------------------------------------------------
+
+
+@inlined
+def winner_of(outcome: int) -> int:
+    """Return the side that an outcome code of a decided position names: 0 white, 1 black."""
+    return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK) else I64(1)

@@ -1,0 +1,195 @@
+"""Compiled kernels on disk: a sealed file for each, checked before it is used, and rebuilt if it is not sound.
+
+numba's own cache unpickles whatever it finds: a file cut short is an UnpicklingError,
+one with a flipped bit can crash the process, and either stays until someone deletes it.
+Here a file begins with a magic line, the digest of what it was made from, the length of
+the rest and the digest of all of it. A file that does not fit is as good as none: the
+kernel is compiled again, and its file replaced. A file is written under a temporary
+name and renamed, so that processes that write at once, or are killed, leave whole files.
+
+The digest finds damage, not malice: a compiled kernel is code, and whoever can write to
+the folder can have it run. It lies where numba puts it: in ``NUMBA_CACHE_DIR`` if that is set,
+else in ``__pycache__`` beside the source, else, where one may not write there, in the
+user's cache folder. Where nothing can be written, everything works without a cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import llvmlite
+import numba
+import numba.core.config
+from numba.core.caching import FunctionCache
+
+from tablut import compilation
+from tablut.errors import TablutError
+from tablut.files import read_bytes, write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["KernelCache", "attach_cache", "described", "seal", "source_digest", "unseal"]
+
+_config: Any = numba.core.config
+
+_MAGIC: Final = b"tablut kernel 1\n"
+_DIGEST: Final = 32
+_LENGTH: Final = 8
+_HEAD: Final = len(_MAGIC) + _DIGEST + _LENGTH + _DIGEST
+_MOST: Final = 1 << 28
+"""Most bytes of a file that is read: a hundred times the largest kernel."""
+_ABANDONED: Final = 3600
+"""Seconds after which a temporary file is one that a killed process left."""
+
+
+def seal(key: bytes, payload: bytes) -> bytes:
+    """Return the content of a cache file.
+
+    Parameters
+    ----------
+    key : bytes
+        The digest of what the payload was made from, 32 bytes.
+    payload : bytes
+        What is kept.
+
+    Examples
+    --------
+    >>> key = hashlib.sha256(b"sources, types, machine").digest()
+    >>> unseal(key, seal(key, b"code"))
+    b'code'
+    """
+    length = len(payload).to_bytes(_LENGTH, "little")
+    return _MAGIC + key + length + hashlib.sha256(key + length + payload).digest() + payload
+
+
+def unseal(key: bytes, content: bytes) -> bytes | None:
+    """Return the payload of a cache file; None if it was made from something else, or is damaged."""
+    payload = content[_HEAD:]
+    return payload if content == seal(key, payload) else None
+
+
+def described(function: Callable[..., Any], sig: Any) -> str:
+    """Return a function and its argument types, by names that say all there is to them."""
+    return f"{function.__module__}.{function.__qualname__}({', '.join(_types(sig))})"
+
+
+def _types(sig: Any) -> tuple[str, ...]:
+    return tuple(repr(argument) for argument in (sig if isinstance(sig, tuple) else sig.args))
+
+
+@cache
+def source_digest(folder: Path) -> str:
+    """Return the digest of the sources that kernels of a folder are made of.
+
+    These are the engine's, the outcome codes, the compiled indices, and the folder's own.
+    """
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    shared = {*here.glob("*.py"), here.parent / "rules" / "outcome.py", *(here.parent / "indexing").glob("*.py")}
+    for path in sorted(shared | set(folder.glob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class KernelCache(FunctionCache):
+    """numba's cache of one function, with sealed files in place of its own, and all sources in the key."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._folder = Path(function.__code__.co_filename).parent
+
+    def path(self, sig: Any, codegen: Any) -> Path:
+        """Return the file of one version of the function: for argument types, a machine and a compiler."""
+        versions = (numba.__version__, llvmlite.__version__)
+        settings = (str(_config.OPT), _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
+        text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
+        return (
+            Path(self._cache_path)
+            / f"{self._impl.filename_base}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.kernel"
+        )
+
+    def key(self, sig: Any, codegen: Any) -> bytes:
+        """Return the digest of everything that a compiled version depends on."""
+        _, machine, code = self._index_key(sig, codegen)
+        text = (self.path(sig, codegen).name, machine, code, source_digest(self._folder))
+        return hashlib.sha256(repr(text).encode()).digest()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled version for argument types, None if there is no sound one."""
+        compilation.begin(loads=True)
+        found = None
+        try:
+            found = super().load_overload(sig, target_context)
+        finally:
+            compilation.end(described(self._py_func, sig), done=found is not None, loads=True)
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled version; if it cannot be kept, say so once."""
+        compilation.begin(loads=True)
+        try:
+            super().save_overload(sig, data)
+        finally:
+            compilation.end("", done=False, loads=True)
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        codegen = target_context.codegen()
+        path = self.path(sig, codegen)
+        try:
+            content = read_bytes(path, "compiled kernel", _MOST)
+        except TablutError:
+            return None  # there is none, or none that can be read
+        payload = unseal(self.key(sig, codegen), content)
+        return None if payload is None else self._impl.rebuild(target_context, pickle.loads(payload))
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if not self._impl.check_cachable(data):
+            return
+        path = self.path(sig, data.codegen)
+        payload = self._cache_file._dump(self._impl.reduce(data))
+        try:
+            write_bytes(path, seal(self.key(sig, data.codegen), payload))
+            _sweep(path.parent)
+        except (TablutError, OSError) as error:
+            _say_uncached(str(error))
+
+
+def attach_cache(dispatcher: Any, function: Callable[..., Any]) -> None:
+    """Give a kernel its cache, or say that there is no folder for one."""
+    try:
+        dispatcher._cache = KernelCache(function)
+    except (RuntimeError, OSError) as error:
+        # numba found no folder that can be written.
+        _say_uncached(str(error))
+
+
+@cache
+def _sweep(folder: Path) -> None:
+    """Remove, once a process, what killed ones left under temporary names."""
+    for path in folder.glob(".*.kernel.*.tmp"):
+        try:
+            if time.time() - path.stat().st_mtime > _ABANDONED:
+                path.unlink()
+        except FileNotFoundError:
+            continue  # another process was faster
+
+
+_said: list[str] = []
+
+
+def _say_uncached(reason: str) -> None:
+    """Say once that what is compiled is not kept, and what to do."""
+    if not _said:
+        _said.append(reason)
+        print(  # noqa: T201
+            f"tablut: compiled kernels cannot be kept ({reason}), so each run compiles them anew; "
+            "set NUMBA_CACHE_DIR to a folder that you can write to",
+            file=sys.stderr,
+        )

@@ -1,0 +1,223 @@
+"""How a board, a move and an undo record are laid out, and every question that is answered by layout alone.
+
+A board is one small array, ``uint32[2N + 4]``: line ``l`` (rows, then columns, see
+`tablut.engine.lines`) with its attackers in bits 0-15 and its defenders and king in
+bits 16-31; then its *head*: the king's cell, the side to move (0 white, 1 black), and the
+numbers of attackers and of defenders. Every piece is thus stored twice, and a slide or a
+capture is a few operations on one line whichever way it runs.
+
+A move is ``start | target << 7``; an undo record is the move with the directions of its
+captures on top, ``| directions << 14``.
+
+Functions of a table and a board are inlined into kernels and cost nothing there. They
+take flat tables (`tablut.engine.records.flat`) and a pointer to the board. `new_board`,
+`head`, `images_of_moves` and `read_undo` are for Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tablut.engine.jit import I64, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = [
+    "ATTACKERS_AT",
+    "DEFENDERS_AT",
+    "KING_AT",
+    "SIDE_AT",
+    "board_items",
+    "coordinates",
+    "count_of",
+    "head",
+    "images_of_moves",
+    "is_occupied",
+    "king_of",
+    "line_of",
+    "move_of",
+    "new_board",
+    "occupied",
+    "own_pieces",
+    "put_count",
+    "put_king",
+    "put_side",
+    "read_undo",
+    "side_of",
+    "start_of",
+    "target_of",
+    "undo_captured",
+    "undo_of",
+]
+
+KING_AT: Final = 0
+SIDE_AT: Final = 1
+ATTACKERS_AT: Final = 2
+DEFENDERS_AT: Final = 3
+"""Places in a board's head."""
+_HEAD: Final = 4
+
+
+def new_board(size: int) -> NDArray[np.uint32]:
+    """Return room for a board.
+
+    Examples
+    --------
+    >>> len(new_board(9))
+    22
+    """
+    return np.zeros(2 * size + _HEAD, dtype=np.uint32)
+
+
+def head(boards: NDArray[Any]) -> NDArray[Any]:
+    """Return the heads of boards, a view.
+
+    Parameters
+    ----------
+    boards : ndarray of uint32, shape (..., 2N + 4)
+
+    Returns
+    -------
+    ndarray of uint32, shape (..., 4)
+        To be indexed by `KING_AT` and its fellows.
+
+    Examples
+    --------
+    >>> from tablut.engine import engine_for
+    >>> from tablut.variants import load_variant
+    >>> head(engine_for(load_variant("ashton")).start()).tolist()
+    [40, 0, 16, 8]
+    """
+    return boards[..., -_HEAD:]
+
+
+def images_of_moves(moves: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
+    """Return the images of moves under a permutation of the cells.
+
+    Examples
+    --------
+    >>> images_of_moves(np.array([1 | 2 << 7]), np.array([0, 2, 1])) == (2 | 1 << 7)
+    array([ True])
+    """
+    return table[moves & 127] | table[moves >> 7] << 7
+
+
+def read_undo(undo: int) -> tuple[int, int, int]:
+    """Return start, target and directions of captures of an undo record.
+
+    Examples
+    --------
+    >>> read_undo(31 | 58 << 7 | 8 << 14)
+    (31, 58, 8)
+    """
+    return undo & 127, undo >> 7 & 127, undo >> 14
+
+
+@inlined
+def board_items(size: int) -> int:
+    """Return the length of a board's array."""
+    return 2 * size + 4
+
+
+@inlined
+def king_of(t: Tables, board: NDArray[np.uint32]) -> int:
+    """Return the king's cell."""
+    return I64(board[2 * t.size])
+
+
+@inlined
+def put_king(t: Tables, board: NDArray[np.uint32], cell: int) -> None:
+    """Write the king's cell; its place on the lines is another matter."""
+    board[2 * t.size] = np.uint32(cell)
+
+
+@inlined
+def side_of(t: Tables, board: NDArray[np.uint32]) -> int:
+    """Return the side to move: 0 white, 1 black."""
+    return I64(board[2 * t.size + 1])
+
+
+@inlined
+def put_side(t: Tables, board: NDArray[np.uint32], side: int) -> None:
+    """Write the side to move."""
+    board[2 * t.size + 1] = np.uint32(side)
+
+
+@inlined
+def count_of(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+    """Return the number of a side's soldiers: attackers of 1, defenders of 0."""
+    return I64(board[2 * t.size + 3 - side])
+
+
+@inlined
+def put_count(t: Tables, board: NDArray[np.uint32], side: int, count: int) -> None:
+    """Write the number of a side's soldiers."""
+    board[2 * t.size + 3 - side] = np.uint32(count)
+
+
+@inlined
+def coordinates(t: Tables, cell: int) -> tuple[int, int]:
+    """Return the rank and the file of a cell."""
+    return I64(t.rank[cell]), I64(t.file[cell])
+
+
+@inlined
+def line_of(board: NDArray[np.uint32], line: int) -> int:
+    """Return the content of a line: attackers in the lower 16 bits, white pieces in the upper ones."""
+    return I64(board[line])
+
+
+@inlined
+def occupied(content: int) -> int:
+    """Return the places of a line on which any piece stands."""
+    return (content | (content >> 16)) & 0xFFFF
+
+
+@inlined
+def own_pieces(content: int, side: int) -> int:
+    """Return the places of a line on which pieces of a side stand; the king is white's."""
+    return (content >> (16 - (side << 4))) & 0xFFFF
+
+
+@inlined
+def is_occupied(t: Tables, board: NDArray[np.uint32], cell: int) -> bool:
+    """Return whether any piece stands on a cell."""
+    return (occupied(I64(board[I64(t.rank[cell])])) >> I64(t.file[cell])) & 1 != 0
+
+
+# -- moves and undo records ----------------------------------------------------------------
+
+
+@inlined
+def move_of(start: int, target: int) -> int:
+    """Return a move."""
+    return start | (target << 7)
+
+
+@inlined
+def start_of(move: int) -> int:
+    """Return the cell that a move, or the move of an undo record, begins on."""
+    return move & 127
+
+
+@inlined
+def target_of(move: int) -> int:
+    """Return the cell that a move, or the move of an undo record, ends on."""
+    return (move >> 7) & 127
+
+
+@inlined
+def undo_of(move: int, directions: int) -> int:
+    """Return the undo record of a move that captured soldiers in some directions."""
+    return (move & 0x3FFF) | (directions << 14)
+
+
+@inlined
+def undo_captured(undo: int) -> int:
+    """Return the directions in which the ply of an undo record captured soldiers, 0 if it captured none."""
+    return (undo >> 14) & 15

@@ -1,0 +1,159 @@
+"""Functions that kernels are made of: compiled as far as linking needs, and no further.
+
+numba treats every function as one that Python may call: it wraps it for Python and for C,
+optimises it fully and makes machine code of it, even if it is only ever linked into
+another, where all of that is done again. Here a part ends as a linked module
+on which the cheap passes have run; the full ones and the making of code are left
+to the kernel that the part goes into. That halves the time to compile.
+
+The hooks are numba's: a pass before lowering chooses the library that code is put into.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.environment import lookup_environment
+from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.untyped_passes import (
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    WithLifting,
+)
+
+__all__ = ["KernelCompiler", "PartCompiler"]
+
+
+_UNUSED = {InlineClosureLikes, InlineInlinables, LiteralUnroll, MakeFunctionToJitFunction, WithLifting}
+"""Passes for what no kernel has: functions within functions, ``with``, functions inlined as Python, unrolled tuples."""
+
+
+_HASH: Final = hash(tuple(sorted(Flags.options)))
+"""The hash of all options: numba's is of their names alone."""
+
+
+class _Flags(Flags):
+    """The options of one function, which numba compares and hashes at every call that it types."""
+
+    __slots__ = ("_all", "_seen")
+
+    def values(self) -> dict[str, Any]:
+        """Return all options by name, set or not."""
+        if getattr(self, "_seen", None) != self._values:
+            self._all, self._seen = super().values(), dict(self._values)
+        return self._all
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
+
+
+class _WithoutEnvironment:
+    """The code generator as a part shows it: there is no machine code yet, and no place for an environment in it."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing: the kernel that the part goes into sets it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Code that is only linked into other code."""
+
+    @property
+    def codegen(self) -> Any:
+        """The code generator."""
+        return _WithoutEnvironment(self._codegen)
+
+    def finalize(self) -> None:
+        """Link what this calls and run the passes that inline it; make no code."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        manager, builder = self._codegen._module_pass_manager(
+            loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
+        )
+        manager.run(self._final_module, builder)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
+        """Return 0: Python cannot call it."""
+        self._ensure_finalized()
+        return 0
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _ForLinking(LoweringPass):
+    """Has the code put into a library for linking."""
+
+    _name = "tablut_for_linking"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return True
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _SetEnvironments(LoweringPass):
+    """Gives the parts within a kernel their environments, in which numba keeps their constants."""
+
+    _name = "tablut_set_environments"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        for variable in state.library._final_module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv"):
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    state.library.codegen.set_env(variable.name, environment)
+        return True
+
+
+class _Compiler(Compiler):
+    """numba's, without the passes that no kernel needs, and with one of ours."""
+
+    added: type
+    after: type
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags = _Flags(self.state.flags)
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the passes."""
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [step for step in pipeline.passes if step[0] not in _UNUSED]
+            pipeline.add_pass_after(self.added, self.after)
+            pipeline.finalize()
+        return pipelines
+
+
+class PartCompiler(_Compiler):
+    """For functions that kernels call: the library is chosen before lowering."""
+
+    added, after = _ForLinking, AnnotateTypes
+
+
+class KernelCompiler(_Compiler):
+    """For functions that Python calls: environments are set after lowering."""
+
+    added, after = _SetEnvironments, NativeLowering

@@ -1,0 +1,234 @@
+"""Records of arrays as kernels see them, made from the records' own field declarations.
+
+A record is a NamedTuple of integers, arrays and further records. Its declaration is the
+only list of its fields: `flat` turns every array into a bare pointer, whatever the record;
+`directory` writes a record down as numbers and addresses, and `record_at` reads it back
+inside a kernel. No field is named a second time, so that two of the same type cannot be
+swapped.
+
+Every function below a kernel's entry takes one to three records of twenty to forty
+pointers. numba compares such types item by item, millions of times in a compilation, and
+spells all of their items out in the name of every function that takes them. A `Record` is
+compared, and spelt, as one word; the code is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import from_dtype
+from numba.core import types
+from numba.extending import intrinsic, models, register_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["Record", "directory", "field_kinds", "flat", "record_at"]
+
+_intrinsic: Any = intrinsic
+_ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
+
+
+@cache
+def field_kinds(record: type[tuple[Any, ...]]) -> dict[str, Any]:
+    """Return what each field of a record is declared to be.
+
+    Parameters
+    ----------
+    record : type
+        A NamedTuple whose fields are annotated ``int``, ``NDArray[np.…]`` or with another
+        such NamedTuple.
+
+    Returns
+    -------
+    dict of str to object
+        By name and in order: ``int``, the dtype of an array, or the class of a record.
+
+    Raises
+    ------
+    TypeError
+        If a field is declared as anything else.
+
+    Examples
+    --------
+    >>> from tablut.engine.tables import Tables
+    >>> field_kinds(Tables)["slides"], field_kinds(Tables)["castle"]
+    (dtype('uint16'), <class 'int'>)
+    """
+    return {name: _kind(record, name, declared) for name, declared in record.__annotations__.items()}
+
+
+def _kind(record: type, name: str, declared: Any) -> Any:
+    # A NamedTuple keeps the text of an annotation that is not evaluated.
+    text = str(getattr(declared, "__forward_arg__", None) or getattr(declared, "__name__", declared))
+    array = _ARRAY.fullmatch(text)
+    if array is not None:
+        return np.dtype(getattr(np, array[1]))
+    inner = int if text == "int" else vars(sys.modules[record.__module__]).get(text)
+    if inner is not int and not hasattr(inner, "_fields"):
+        raise TypeError(f"{record.__name__}.{name}: a record holds integers, arrays and records, not {text}")
+    return inner
+
+
+def directory(record: tuple[Any, ...]) -> NDArray[np.int64]:
+    """Return a record as numbers and addresses of arrays, for `record_at`; the arrays must be kept alive.
+
+    Parameters
+    ----------
+    record : NamedTuple
+        Its arrays are contiguous and of the dtypes that the record declares.
+
+    Returns
+    -------
+    ndarray of int64, shape (fields,)
+        Those of records within it in their place.
+
+    Raises
+    ------
+    TypeError
+        If a field is not what the record declares.
+
+    Examples
+    --------
+    >>> from tablut.engine.tables import build_tables
+    >>> from tablut.variants import load_variant
+    >>> directory(build_tables(load_variant("ashton")))[:3]
+    array([ 9, 81,  3])
+    """
+    return np.array(list(_items(record)), dtype=np.int64)
+
+
+def _items(record: tuple[Any, ...]) -> Iterator[int]:
+    for (name, kind), value in zip(field_kinds(type(record)).items(), record, strict=True):
+        if kind is int:
+            yield value
+        elif not isinstance(kind, np.dtype):
+            yield from _items(value)
+        elif isinstance(value, np.ndarray) and value.dtype == kind and value.flags.c_contiguous:
+            yield value.ctypes.data
+        else:
+            raise TypeError(f"{type(record).__name__}.{name}: expected a contiguous array of {kind}")
+
+
+# -- in kernels ----------------------------------------------------------------------------
+
+
+class Record(types.NamedTuple):
+    """A named tuple whose name stands for all that its type is.
+
+    Parameters
+    ----------
+    whole : numba.types.NamedTuple
+        The type that it stands for.
+    """
+
+    def __init__(self, whole: types.NamedTuple) -> None:
+        super().__init__(whole.types, whole.instance_class)
+        origin = whole.instance_class
+        spelt = f"{origin.__module__}.{origin.__qualname__} {self.fields} {whole.types!r}"
+        self.name = f"{origin.__name__}_{hashlib.sha256(spelt.encode()).hexdigest()[:16]}"
+
+    @property
+    def key(self) -> str:
+        """What types are compared by."""
+        return self.name
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """What the names of functions are made of."""
+        return self.name, ()
+
+
+register_model(Record)(models.TupleModel)
+
+
+def _record(fields: list[Any], cls: type) -> Any:
+    """Return the type of a record with fields of these types; one of equal fields is a type of its own for numba."""
+    whole = types.BaseTuple.from_types(fields, cls)
+    return Record(whole) if type(whole) is types.NamedTuple else whole
+
+
+def _is_record(field: Any) -> bool:
+    return isinstance(field, types.BaseNamedTuple)
+
+
+def _pointers(record: Any) -> Any:
+    """Return the type of a record with pointers for arrays."""
+    fields = [
+        _pointers(field) if _is_record(field) else types.CPointer(field.dtype) if hasattr(field, "ndim") else field
+        for field in record.types
+    ]
+    return _record(fields, record.instance_class)
+
+
+def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
+    values = [builder.extract_value(value, number) for number in range(len(record.types))]
+    for number, field in enumerate(record.types):
+        if _is_record(field):
+            values[number] = _flattened(context, builder, field, values[number])
+        elif isinstance(field, types.Array):
+            values[number] = context.make_array(field)(context, builder, values[number]).data
+    return context.make_tuple(builder, _pointers(record), values)
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def flat(_typing_context: Any, record: Any) -> Any:
+    """Return a record with pointers for arrays, as all that kernels call takes it; indexing knows no bounds."""
+
+    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return _flattened(context, builder, record, args[0])
+
+    return _pointers(record)(record), code
+
+
+def _declared(cls: type[tuple[Any, ...]]) -> Any:
+    """Return the type of a record as `record_at` makes it."""
+    fields = [
+        types.int64
+        if kind is int
+        else types.CPointer(from_dtype(kind))
+        if isinstance(kind, np.dtype)
+        else _declared(kind)
+        for kind in field_kinds(cls).values()
+    ]
+    return _record(fields, cls)
+
+
+def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> Any:
+    values = []
+    for field in made.types:
+        if _is_record(field):
+            values.append(_loaded(context, builder, field, numbers))
+            continue
+        item = builder.load(next(numbers))
+        pointer = isinstance(field, types.CPointer)
+        values.append(builder.inttoptr(item, context.get_value_type(field)) if pointer else item)
+    return context.make_tuple(builder, made, values)
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
+    """Return the record that a `directory` describes, with pointers for arrays.
+
+    ``items`` is a pointer to the directory's numbers, ``record`` the NamedTuple's class.
+    What lies at the addresses must be kept alive.
+    """
+    made = _declared(record.instance_class)
+
+    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        def places() -> Iterator[Any]:
+            number = 0
+            while True:
+                yield builder.gep(args[0], [context.get_constant(types.int64, number)])
+                number += 1
+
+        return _loaded(context, builder, made, places())
+
+    return made(items, record), code

@@ -1,0 +1,244 @@
+"""One reader of positions and one of moves, whichever program's text it is.
+
+The forms are told apart by their shape: a brace begins JSON, a slash an OpenTafl string,
+five numbers are McGill's. No text has the shape of two, so nothing is guessed; what has
+the shape of none, or says less than a position, is refused with what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from tablut.errors import InputError
+from tablut.files import excerpt
+from tablut.formats import berkeley, bologna, mcgill, opentafl
+from tablut.position import Move, MoveText, Position
+
+if TYPE_CHECKING:
+    from tablut.board import Board
+    from tablut.position import Side
+    from tablut.variants import Variant
+
+__all__ = ["PositionLike", "SaidMove", "as_move", "as_position", "looks_like_position", "read_move", "read_position"]
+
+PositionLike: TypeAlias = "Position | Board | str"
+"""What `as_position` reads."""
+
+# Bounds of what a single position or move may be: the JSON of a board of side 11 has under 2,000 characters.
+_MOST = 20_000
+_SHOWN = 240
+_ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
+_OPENTAFL = re.compile(r"/[0-9tTkKnNcCmM/]*")
+_SHORT = re.compile(r"[a-z][0-9]{1,2}-(?:[a-z]|[0-9]{1,2})", re.IGNORECASE | re.ASCII)
+_OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", re.DOTALL)
+
+
+class SaidMove(NamedTuple):
+    """A move as a text says it.
+
+    Attributes
+    ----------
+    said : MoveText
+        The move, with the captures that the text claims.
+    side : {'w', 'b'} or None
+        Whose move the text says it is; None if it does not.
+    """
+
+    said: MoveText
+    side: Side | None
+
+
+def read_position(text: str, size: int, side: Side | None = None) -> Position:
+    r"""Return the position of a text: our line or grid, OpenTafl's string, or the Bologna server's JSON.
+
+    Parameters
+    ----------
+    text : str
+        OpenTafl's string may have a space and the side to move after it, ``w`` or ``b``,
+        which it lacks otherwise.
+    size : int
+        Side of the board in cells.
+    side : {'w', 'b'}, optional
+        The side to move, for a text that does not tell it; one that does must agree.
+
+    Raises
+    ------
+    InputError
+        If the text is none of these, of another size, or does not tell the side to move.
+
+    Examples
+    --------
+    >>> for text in ("2w/K2/1b1 w", "..w\nK..\n.b.\nw", "/1t1/K2/2T/ w"):
+    ...     print(read_position(text, 3))
+    2w/K2/1b1 w
+    2w/K2/1b1 w
+    2w/K2/1b1 w
+    >>> read_position("/1t1/K2/2T/", 3)
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: position '/1t1/K2/2T/': an OpenTafl string does not tell the side to move; add ...
+    """
+    trimmed = text.strip()
+    if len(trimmed) > _MOST:
+        raise InputError(f"position {excerpt(trimmed)}: is longer than any position")
+    if trimmed.startswith("{"):
+        position = _from_state(trimmed, size, side)
+    elif trimmed.startswith("/"):
+        position = _from_opentafl(trimmed, size, side)
+    else:
+        position = Position.parse(trimmed, size)
+    if side is not None and position.side != side:
+        raise InputError(f"position {excerpt(trimmed, _SHOWN)}: says that {position.side} is to move, not {side}")
+    return position
+
+
+def _from_state(text: str, size: int, side: Side | None) -> Position:
+    state = bologna.read_state(text)
+    if state.size != size:
+        raise InputError(f"state: its board has side {state.size}, not {size}")
+    return state.position(side)
+
+
+def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
+    rows, *said = text.split()
+    if len(said) > 1 or (said and said[0] not in ("w", "b")):
+        raise InputError(f"position {excerpt(text, _SHOWN)}: expected w or b alone after an OpenTafl string")
+    if said:
+        side = "w" if said[0] == "w" else "b"
+    if side is None:
+        raise InputError(
+            f"position {excerpt(text, _SHOWN)}: an OpenTafl string does not tell the side to move; add ' w' or ' b'"
+        )
+    return opentafl.read_position(rows, side, size)
+
+
+def looks_like_position(text: str) -> bool:
+    """Return whether a text is meant as a position rather than as the name of a file.
+
+    Examples
+    --------
+    >>> [looks_like_position(text) for text in ("3/1K1/1b1 w", "3/1K1/1b1", "/3/1K1/1t1/", '{"board": 1}')]
+    [True, True, True, True]
+    >>> [looks_like_position(text) for text in ("positions.txt", "/home/me/one.txt", "my games/one")]
+    [False, False, False]
+    """
+    trimmed = text.strip()
+    if not trimmed or "\n" in trimmed or trimmed.startswith("{"):
+        return True
+    first, *rest = trimmed.split()
+    sided = bool(rest) and rest[0] in ("w", "b")
+    return sided or any(shape.fullmatch(first) is not None for shape in (_ROWS, _OPENTAFL))
+
+
+def read_move(text: str, size: int) -> SaidMove:
+    """Return the move of a text: ours, OpenTafl's, a Bologna client's JSON, Berkeley's or McGill's.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``e4-e7``, ``e4e7xe8``, ``Ke5-e1xd1/e2``, ``{"from":"e4","to":"e7"}``,
+        ``e4-7`` or ``5 4 2 4 1``.
+    size : int
+        Side of the board in cells.
+
+    Raises
+    ------
+    InputError
+        If the text is none of these.
+
+    Examples
+    --------
+    >>> for text in ("E4-E7", "Te4-e7", '{"from": "e4", "to": "e7"}', "e4-7", "5 4 2 4 1"):
+    ...     print(*read_move(text, 9))
+    e4-e7 None
+    e4-e7 None
+    e4-e7 None
+    e4-e7 None
+    e4-e7 w
+    """
+    text = text.strip()
+    if len(text) > _MOST:
+        raise InputError(f"move {excerpt(text)}: is longer than any move")
+    if text.startswith("{"):
+        move, side = bologna.read_move(text, size)
+        return SaidMove(MoveText(move), side)
+    if len(text.split()) == 5:
+        move, player = mcgill.read_move(text, size)
+        return SaidMove(MoveText(move), player)
+    if _SHORT.fullmatch(text):
+        return SaidMove(MoveText(berkeley.read_move(text, size)), None)
+    if _OPENTAFL_MOVE.match(text):
+        return SaidMove(opentafl.read_move(text, size), None)
+    try:
+        return SaidMove(MoveText.parse(text, size), None)
+    except InputError:
+        # The same squares, perhaps with the letters of captured pieces; if not, ours is the form to ask for.
+        if re.search(r"[xX/][tTK][a-zA-Z]", text) is None:
+            raise
+        return SaidMove(opentafl.read_move(text, size), None)
+
+
+def as_position(value: PositionLike, variant: Variant) -> Position:
+    """Return the position that a caller means: itself, that of a board, or a text's.
+
+    Every function of the toolkit that takes a position reads it so.
+
+    Parameters
+    ----------
+    value : Position, Board or str
+        Text is read as `read_position` does.
+    variant : Variant
+        The rule set.
+
+    Raises
+    ------
+    InputError
+        If the text cannot be read, the value is none of these, or it is of another size or game.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> str(as_position("/5/5/2K2/5/5/ b", load_variant("ashton-5-4v0")))
+    '5/5/2K2/5/5 b'
+    >>> as_position(7, load_variant("ashton-5-4v0"))
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: position 7: expected a Position, a Board or a text
+    """
+    if isinstance(value, str):
+        return read_position(value, variant.size)
+    from tablut.board import Board  # a board reads positions with this module
+
+    position = value.position if isinstance(value, Board) else value
+    if not isinstance(position, Position):
+        shown = repr(value)
+        raise InputError(
+            f"position {shown if len(shown) <= 80 else excerpt(shown)}: expected a Position, a Board or a text"
+        )
+    if isinstance(value, Board) and not value.variant.same_game(variant):
+        raise InputError(f"position '{position}': is on a board of {value.variant.name}, not of {variant.name}")
+    if len(position.cells) != variant.size**2:
+        raise InputError(f"position '{position}': is of size {position.size}; {variant.name} is not")
+    return position
+
+
+def as_move(value: Move | str, size: int) -> SaidMove:
+    """Return the move that a caller means: itself, or a text's.
+
+    Raises
+    ------
+    InputError
+        If the text cannot be read, or the value is neither.
+
+    Examples
+    --------
+    >>> as_move("e4-7", 9) == as_move(Move(31, 58, 9), 9)
+    True
+    """
+    if isinstance(value, str):
+        return read_move(value, size)
+    if isinstance(value, Move):
+        return SaidMove(MoveText(value), None)
+    shown = repr(value)
+    raise InputError(f"move {shown if len(shown) <= 80 else excerpt(shown)}: expected a Move or a text such as e4-e7")

@@ -1,0 +1,45 @@
+"""What the machine has: memory, and whether an option asks for more of it."""
+
+from __future__ import annotations
+
+import os
+
+from tablut.errors import InputError
+
+__all__ = ["check_memory", "physical_memory"]
+
+
+def physical_memory() -> int | None:
+    """Return the bytes of memory that the machine has; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def check_memory(option: str, mib: int) -> None:
+    """Refuse an option that would take more memory than the machine has.
+
+    Parameters
+    ----------
+    option : str
+        As the user types it.
+    mib : int
+        What it asks for, in MiB, all of it taken at once.
+
+    Raises
+    ------
+    InputError
+        Naming the option and what the machine has.
+
+    Examples
+    --------
+    >>> check_memory("--cache", 1)
+    >>> check_memory("--cache", 10**12)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: --cache 1000000000000: the machine has ... MiB of memory; ask for less
+    """
+    has = physical_memory()
+    if has is not None and mib > has >> 20:
+        raise InputError(f"{option} {mib}: the machine has {has >> 20:,} MiB of memory; ask for less")

@@ -1,0 +1,76 @@
+"""Text from outside on its way to a terminal or into one line: nothing in it is obeyed, nothing breaks an encoding."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Final
+
+__all__ = ["ENCODING_ERRORS", "one_line", "plain_signs", "printable"]
+
+ENCODING_ERRORS: Final = "tablut.signs"
+"""Name of the handler of encoding errors that `plain_signs` registers."""
+
+_LINE: Final = 1500
+
+_PLAIN = {
+    "●": "b", "○": "w", "♔": "K", "╳": "T", "✕": "X", "☆": "*", "▒": "#", "·": ".",
+    "…": "...", "–": "-", "—": "-", "−": "-", "±": "+-", "×": "x", "≤": "<=", "≥": ">=", "≠": "!=",
+    "─": "-", "━": "-", "│": "|", "┃": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+",
+}  # fmt: skip
+
+
+def printable(text: str) -> str:
+    r"""Return a text in which every character that a terminal might obey is written as an escape; line ends stay.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31mb\nc\u202ed"))
+    a\x1b[31mb
+    c\u202ed
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape", "backslashreplace").decode()
+        for sign in text
+    )
+
+
+def one_line(text: str, most: int = _LINE) -> str:
+    r"""Return a message as one safe line; of a very long one the middle is left out.
+
+    Examples
+    --------
+    >>> one_line("no\nsuch \x07 file"), one_line("x" * 50, 20)
+    ('no such \\x07 file', 'xxxxxxxx ... xxxxxxx')
+    """
+    # Of a text of megabytes only the ends are looked at.
+    if len(text) > 4 * most:
+        text = text[: 2 * most] + text[-2 * most :]
+    line = printable(" ".join(text.split()))
+    if len(line) <= most:
+        return line
+    half = (most - 5) // 2
+    return f"{line[: most - 5 - half]} ... {line[len(line) - half :]}"
+
+
+def plain_signs() -> str:
+    r"""Register how to write signs that an encoding lacks, and return the name for ``errors=``.
+
+    The signs of boards and tables get ASCII ones, all others an escape.
+
+    Examples
+    --------
+    >>> "5 ● ♔ ✕ ☃".encode("ascii", plain_signs()).decode()
+    '5 b K X \\u2603'
+    """
+
+    def replace(error: UnicodeError) -> tuple[str | bytes, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        lost = error.object[error.start : error.end]
+        written = "".join(_PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode("ascii") for sign in lost)
+        return written, error.end
+
+    codecs.register_error(ENCODING_ERRORS, replace)
+    return ENCODING_ERRORS

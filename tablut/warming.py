@@ -1,0 +1,42 @@
+"""What `tablut warmup` runs of the game's own: small cases that call every kernel with every kind of argument.
+
+A package lists its cases in a tuple ``COMMANDS`` and registers that under the entry
+point group ``tablut.warmup``. A case is a command line, or a function for what no
+command calls; ``{folder}`` in a line is an empty folder that all cases of the run share.
+Boards of one word and of several are both there.
+"""
+
+__all__ = ["COMMANDS", "changes_of_keys"]
+
+
+def changes_of_keys() -> None:
+    """Ask an engine what a move changes in a key, as programs may that use the packages."""
+    from tablut.engine import engine_for
+    from tablut.variants import load_variant
+
+    engine = engine_for(load_variant("ashton-5-4v0"))
+    board = engine.start()
+    undo, _ = engine.make(board, int(engine.legal_moves(board)[0]))
+    engine.key_change(board, undo)
+    engine.unmake(board, undo)
+
+
+COMMANDS = (
+    changes_of_keys,
+    *(
+        case.format(variant=variant, folder="{folder}")
+        for variant in ("ashton", "ashton-5-4v0")
+        for case in (
+            "moves -v {variant}",
+            "perft -d 2 -v {variant}",
+            "perft -d 2 --applied -v {variant}",
+            "perft -d 2 --cache 1 -v {variant}",
+            "perft -d 2 --divide --threads 2 -v {variant}",
+            "bestmove --nodes 1000 --hash 1 -v {variant}",
+            "bestmove --player random -v {variant}",
+            "symmetry verify --samples 10 -v {variant}",
+            "rank -v {variant}",
+            "unrank 0 -v {variant}",
+        )
+    ),
+)

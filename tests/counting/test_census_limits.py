@@ -1,0 +1,202 @@
+"""Games that end after so many plies; censuses that cannot be done, are stopped, or end early."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from counting.census import census
+from counting.census.naive import naive_census
+from counting.census.search import Silent
+from tablut.cli.shell import run
+from tablut.errors import InputError, MachineError
+from tablut.scheduling import LocalScheduler
+from tablut.testing import small_variants
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from counting.census.report import CensusReport
+
+Captured = pytest.CaptureFixture[str]
+
+VARIANT = load_variant("ashton-5-4v0")
+COMMAND = [sys.executable, "-c", "from tablut.cli.shell import main; main()", "census"]
+
+
+def limited(variant: Variant, plies: int) -> Variant:
+    return replace(variant, name="limited", rules=variant.rules.model_copy(update={"move_limit": plies}))
+
+
+# -- move limits -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [2, 15, 16, 17])
+def test_a_census_ends_with_the_game(limit: int) -> None:
+    report, free = census(limited(VARIANT, limit)), census(VARIANT)
+    assert [ply.new for ply in report.plies] == [ply.new for ply in free.plies[: limit + 1]]
+    assert report.complete
+    assert report.next_ply is None
+    assert report.move_limit == limit
+    # From ply 16 on nothing undecided is new: then it is not the limit that ends the census.
+    assert report.stopped_by_limit == (limit < 16)
+    fewer = census(limited(VARIANT, limit), plies=limit - 1)
+    assert fewer.complete == (limit > 16)
+    assert not fewer.stopped_by_limit
+    beyond = census(limited(VARIANT, limit), plies=limit + 3)
+    assert [ply.new for ply in beyond.plies] == [ply.new for ply in report.plies]
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(small_variants(size=3, most_attackers=2, most_defenders=1), st.integers(1, 6))
+def test_any_rules_with_a_limit(variant: Variant, limit: int) -> None:
+    variant = limited(variant, limit)
+    report, naive = census(variant), naive_census(variant, limit)
+    while len(naive) > 1 and naive[-1]["new"] == naive[-1]["decided"] == 0:
+        naive.pop()
+    assert [{name: getattr(ply, name) for name in naive[0]} for ply in report.plies] == naive
+    assert report.complete
+
+
+def test_a_limit_is_said(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "short.toml"
+    data = Path(__file__).parents[2] / "tablut/variants/data/ashton-5-4v0.toml"
+    text = data.read_text(encoding="utf-8")
+    assert "move_limit" not in text
+    head, table, rest = text.partition("\n[")
+    path.write_text(f"{head}\nmove_limit = 3\n{table}{rest}", encoding="utf-8")
+    assert run(["census", "-v", str(path), "--all"]) == 0
+    assert "The rules end a game after 3 plies: the census stops there" in capsys.readouterr().out
+    assert run(["census", "-v", str(path), "--all", "--json", "--graph", str(tmp_path / "graph")]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["complete"], answer["stopped_by_limit"], answer["move_limit"]) == (True, True, 3)
+    # Nothing is reached from the last ply: its positions are ends of the graph.
+    assert answer["graph"]["eccentricity"] == 3
+
+
+# -- what cannot be done ---------------------------------------------------------------
+
+
+def test_a_hopeless_census_is_refused_before_it_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def never(self: object, *arguments: object) -> object:
+        raise AssertionError("something was computed")
+
+    monkeypatch.setattr(LocalScheduler, "run", never)
+    for store in (None, tmp_path / "store"):
+        with pytest.raises(InputError, match=r"--all: ashton has up to 236,972,[0-9,]+ classes.*--plies N"):
+            census(load_variant("ashton"), store=store)
+    assert not (tmp_path / "store").exists()
+
+
+def test_what_is_done_is_shown_before_the_refusal(tmp_path: Path, capsys: Captured) -> None:
+    store = tmp_path / "store with blanks"
+    arguments = ["census", "-v", "ashton-5-4v0", "--plies", "12", "--store", str(store)]
+    free = "counting.census.store.CensusStore.free_bytes"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(free, lambda self: 20_000)
+        assert run([*arguments, "--json"]) == 2
+        captured = capsys.readouterr()
+        partial = json.loads(captured.out)
+        assert partial["complete"] is False
+        assert 2 < len(partial["plies"]) < 12
+        kept, reason = captured.err.splitlines()
+        assert "go on: tablut census -v ashton-5-4v0 --plies 12 --store" in kept
+        assert kept.endswith(f"'{store}' --resume")
+        assert "20.0 kB are free" in reason
+        assert run([*arguments, "--resume"]) == 2
+        assert "7,276" not in capsys.readouterr().out
+    assert run([*arguments, "--resume", "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert [ply["new"] for ply in whole["plies"]][: len(partial["plies"])] == [ply["new"] for ply in partial["plies"]]
+
+
+def test_no_more_memory_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    census(VARIANT, plies=5, store=tmp_path)
+
+    def full(task: Any) -> Any:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("counting.census.search.run_merge", full)
+        partial: list[CensusReport] = []
+        with pytest.raises(MachineError, match="--memory") as caught:
+            census(VARIANT, plies=8, store=tmp_path, resume=True, partial=partial.append)
+    assert caught.value.exit_code == 74
+    assert len(partial[0].plies) == 6
+    assert census(VARIANT, store=tmp_path, resume=True).total == 139_097
+
+
+def test_what_a_ply_takes_is_said_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    class Listener(Silent):
+        def say(self, text: str) -> None:
+            said.append(text)
+
+    monkeypatch.setattr("counting.census.search._RATE_CHILDREN", 100)
+    census(VARIANT, plies=6, observer=Listener())
+    assert [line.split(":")[0] for line in said] == [f"ply {ply}" for ply in range(1, 7)]
+    assert re.search(r"ply 6: [0-9,]+ children, [0-9.]+ kB, about [0-9]+ s; positions about", said[-1])
+
+
+# -- what is stopped -------------------------------------------------------------------
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a census that takes some seconds, its temporary folders in this one, and wait until it counts."""
+    process = subprocess.Popen(
+        [*COMMAND, "-v", "ashton-5-4v4", "--all", "--memory", "2048", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(folder)},
+        cwd=Path.cwd(),
+    )
+    deadline = time.monotonic() + 90
+    while not list(folder.glob("*/classes/ply-006.json")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process.poll() is None
+    return process
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("kind", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_temporary_folder_goes_with_its_census(tmp_path: Path, kind: str) -> None:
+    process = started(tmp_path, *(["--threads", "2"] if kind == "SIGTERM" else []))
+    number = getattr(signal, kind)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, err
+    assert not list(tmp_path.iterdir())
+    assert "Traceback" not in err
+    if kind == "SIGINT":
+        # The plies that were done, and how to keep them.
+        assert "ply" in out
+        assert "--store DIR" in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_is_heard_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    process = started(tmp_path, "--store", str(store), "--json")
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    # A second, and what a busy machine adds.
+    assert time.monotonic() - began < 5
+    assert process.returncode == 130
+    partial = json.loads(out)
+    assert partial["complete"] is False
+    assert f"--store {store} --resume" in err
+    plies = len(partial["plies"])
+    again = census(load_variant("ashton-5-4v4"), plies=plies - 1, store=store, resume=True)
+    assert [ply.digest for ply in again.plies] == [ply["digest"] for ply in partial["plies"]]

@@ -1,0 +1,100 @@
+"""``python -m tests.faults``: all five parts, or one trial again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.faults import certificates, damages, fuzz, kills, specimens, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.faults.verdict import Trial
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the trials; exit code 1 tells that something occurred which must not."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    for name, number in (("damages", 500), ("others", 500), ("certificates", 2000), ("inputs", 50_000), ("kills", 200)):
+        parser.add_argument(f"--{name}", type=int, default=number, help=f"how many [default: {number}]")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2, help="processes side by side [default: 2]")
+    parser.add_argument("--quick", action="store_true", help="few kinds of stores, which take seconds to make")
+    parser.add_argument("--only", metavar="PART:SEED", help="make one trial again, such as others:1.17")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the counts as JSON, as tests/data has them")
+    parser.add_argument(
+        "--store", action="store_true", help="keep the counts in tests/data, the table in docs/testing.md"
+    )
+    parser.add_argument("--trials", type=Path, metavar="FILE", help="write every trial, as lines of JSON")
+    options = parser.parse_args(arguments)
+    # A fork of a process with threads is what this is about.
+    warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+    with tempfile.TemporaryDirectory(prefix="faults-stores-") as folder:
+        trials, skipped = _trials(Path(folder).resolve(), options)
+    if options.only is not None:
+        for trial in trials:
+            print(json.dumps(trial.to_json(), indent=1, ensure_ascii=False))  # noqa: T201
+        return 0
+    result = table.summary(trials, options.seed, skipped)
+    if options.out is not None:
+        options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.trials is not None:
+        lines = (json.dumps(trial.to_json()) for trial in trials)
+        options.trials.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if options.store:
+        table.store(result)
+    table.show(result, trials)
+    return int(bool(result["failures"]))
+
+
+def _trials(root: Path, options: argparse.Namespace) -> tuple[list[Trial], list[str]]:
+    """Run all parts; return the trials and what was skipped."""
+    wanted, at = {part: range(getattr(options, part)) for part in table.PARTS}, {}
+    seed = options.seed
+    if options.only is not None:
+        part, _, place = options.only.partition(":")
+        seed, number = (int(word) for word in place.split("."))
+        wanted, at = {name: range(0) for name in wanted}, {part: [number]}
+    numbers: dict[str, Sequence[int]] = {**wanted, **at}
+    trials: list[Trial] = []
+    skipped: list[str] = []
+    began = time.monotonic()
+
+    def prepared(part: str) -> None:
+        print(f"{part}: prepared after {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201
+
+    for part in ("damages", "others"):
+        if numbers[part]:
+            found, missing = specimens.made(root / part, part, quick=options.quick)
+            skipped += missing
+            prepared(part)
+            trials += damages.damage_stores(part, found, numbers[part], seed, options.jobs)
+    if numbers["certificates"]:
+        each = (2, 4) if options.quick else (16, 4)
+        proofs = certificates.real_proofs(root / "certificates", seed, *each)
+        prepared("certificates")
+        trials += certificates.make_certificates(proofs, numbers["certificates"], seed, options.jobs)
+    if numbers["inputs"]:
+        fuzz.prepare(root / "inputs")
+        skipped += [f"options of `tablut {name}`" for name in fuzz.commands_without_template()]
+        prepared("inputs")
+        if options.only is not None:
+            trials += fuzz.fuzz_trials(root / "inputs", numbers["inputs"], seed)
+        else:
+            trials += fuzz.fuzz(root / "inputs", len(numbers["inputs"]), seed, options.jobs)
+    if numbers["kills"]:
+        victims = kills.jobs_to_kill(root / "kills", quick=options.quick)
+        prepared("kills")
+        trials += kills.kills(victims, numbers["kills"], seed, options.jobs)
+    return trials, skipped
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,427 @@
+"""Fuzzed inputs: mangled texts for every parser, hostile values for every option; in process, each with a time limit.
+
+A group of inputs is run one after the other by `tablut.cli.main` in a fork, which tells
+this process what became of each. If it hangs or dies, the input at fault is known and the
+next fork goes on with the one after it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tests.faults.mangle import HOSTILE_NUMBERS, HOSTILE_WORDS, mangled, sound_texts
+from tests.faults.running import Run, here, spread, starved
+from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["GROUP", "commands_without_template", "fuzz", "fuzz_trials", "prepare"]
+
+GROUP: Final = 200
+"""Inputs of a fork."""
+LIMIT: Final = 20.0
+"""Seconds for an input."""
+_LONGEST: Final = 2000
+"""Characters of an error line, beyond which it is no line for people."""
+_SMALL: Final = ["-v", "ashton-5-4v0"]
+
+# Commands that read a kind of text: TEXT is the text itself, FILE a file that holds it.
+_READERS: Final[dict[str, list[list[str]]]] = {
+    "position": [
+        ["show", *_SMALL, "-p", "TEXT"],
+        ["show", "-p", "TEXT"],
+        ["show", *_SMALL, "-p", "FILE"],
+        ["show", *_SMALL, "-p", "-"],
+        ["moves", *_SMALL, "-p", "TEXT"],
+        ["status", *_SMALL, "-p", "TEXT"],
+        ["rank", *_SMALL, "-p", "TEXT"],
+        ["convert", "--to", "opentafl", *_SMALL, "-p", "TEXT"],
+        ["convert", "--to", "bologna", "-p", "TEXT"],
+        ["apply", "c3-b3", *_SMALL, "-p", "TEXT"],
+        ["perft", "-d", "1", *_SMALL, "-p", "TEXT"],
+        ["bestmove", *_SMALL, "--nodes", "50", "--movetime", "0.05", "--hash", "1", "-p", "TEXT"],
+        ["puzzle", "solve", *_SMALL, "--nodes", "200", "--positions", "20", "--memory", "2", "-p", "TEXT"],
+        ["probe", "table", "-p", "TEXT"],
+    ],
+    "move": [
+        ["apply", "TEXT"],
+        ["apply", *_SMALL, "c3-b3", "TEXT"],
+        ["convert", "--to", "tablut", "TEXT"],
+        ["bestmove", *_SMALL, "--nodes", "50", "--movetime", "0.05", "--hash", "1", "-m", "TEXT"],
+    ],
+    "record": [["replay", "FILE"], ["replay", "FILE", "--all"], ["replay", "-"], ["replay", "FILE", "-v", "ashton"]],
+    "variant": [
+        ["variants", "FILE"],
+        ["show", "-v", "FILE"],
+        ["moves", "-v", "FILE"],
+        ["puzzle", "solve", "-v", "FILE", "--nodes", "100", "--positions", "10", "--memory", "2"],
+    ],
+    "puzzles": [["puzzle", "solve", "FILE", "--nodes", "200", "--positions", "20", "--memory", "2"]],
+    "corpus": [["perft", *_SMALL, "--corpus", "FILE"]],
+    "certificate": [["puzzle", "check", "FILE", "--plies", "10"], ["puzzle", "check", "-", *_SMALL, "--plies", "10"]],
+}
+
+# A command of each kind that ends soon; one of its options gets a hostile value.
+_TEMPLATES: Final[dict[tuple[str, ...], list[str]]] = {
+    ("variants",): [],
+    ("show",): _SMALL,
+    ("moves",): _SMALL,
+    ("apply",): [*_SMALL, "c3-b3"],
+    ("status",): _SMALL,
+    ("convert",): [*_SMALL, "--to", "grid"],
+    ("replay",): ["game.txt"],
+    ("rank",): _SMALL,
+    ("unrank",): [*_SMALL, "5"],
+    ("perft",): [*_SMALL, "-d", "1"],
+    ("symmetry", "verify"): [*_SMALL, "--samples", "2", "--most", "10"],
+    ("symmetry", "show"): _SMALL,
+    ("census",): [*_SMALL, "--plies", "1"],
+    ("census", "verify"): ["count"],
+    ("solve",): _SMALL,
+    ("tablebase", "build"): [*_SMALL, "--men", "2"],
+    ("tablebase", "info"): ["table"],
+    ("tablebase", "verify"): ["table", "--quick"],
+    ("probe",): ["table", "-p", "5/5/1bK2/5/5 b"],
+    ("puzzle", "solve"): [*_SMALL, "--nodes", "100", "--positions", "10", "--memory", "2"],
+    ("puzzle", "make"): [*_SMALL, "--count", "1", "--games", "1", "--nodes", "50", "--memory", "2", "--samples", "3"],
+    ("puzzle", "check"): ["proof.jsonl", "--plies", "10"],
+    ("bestmove",): [*_SMALL, "--nodes", "50", "--movetime", "0.05", "--hash", "1"],
+    ("bounds",): _SMALL,
+    ("report",): ["--check"],
+    ("bench",): [],
+    ("warmup",): [],
+}
+_LONG: Final = frozenset({("report",), ("bench",), ("warmup",), ("solve",), ("bounds",), ("symmetry", "verify")})
+"""Commands that take a second whatever is given: tried less often; the first three only where they refuse."""
+
+
+# -- what there is -------------------------------------------------------------------------
+
+
+@cache
+def _tree() -> dict[tuple[str, ...], Any]:
+    """Return every command with its click object, by its words."""
+    from typer.main import get_command
+
+    from tablut.cli.shell import app
+
+    found: dict[tuple[str, ...], Any] = {}
+
+    def walk(words: tuple[str, ...], command: Any) -> None:
+        names = command.list_commands(None) if hasattr(command, "list_commands") else []
+        for name in names:
+            walk((*words, name), command.get_command(None, name))
+        if words and (not names or getattr(command, "invoke_without_command", False)):
+            found[words] = command
+
+    walk((), get_command(app))
+    return found
+
+
+def commands_without_template() -> list[str]:
+    """Return the commands whose options are not tried: new ones, and those that wait for somebody."""
+    return sorted(" ".join(words) for words in _tree() if words not in _TEMPLATES)
+
+
+def prepare(folder: Path) -> None:
+    """Make what the commands read, and load the kernels."""
+    folder.mkdir(parents=True)
+    texts = sound_texts()
+    (folder / "game.txt").write_text(texts["record"][0], encoding="utf-8")
+    here(["tablebase", "build", *_SMALL, "--men", "3", "--store", "table"], folder)
+    here(["census", *_SMALL, "--plies", "2", "--store", "count"], folder)
+    here(["puzzle", "solve", *_SMALL, "--save-proof", "proof.jsonl"], folder)
+    for readers in _READERS.values():
+        for args in readers:
+            if "TEXT" not in args and "FILE" not in args and "-" not in args:
+                continue
+            filled = ["2b2/5/b1K1b/5/2b2 w" if word in ("TEXT", "FILE") else word for word in args]
+            if "-" not in filled:
+                here(filled, folder)
+    for words, args in _TEMPLATES.items():
+        if words not in _tree() or words in _LONG:
+            continue
+        here([*words, *args], folder)
+        for item in _tree()[words].params:
+            if getattr(item, "is_flag", False) and item.name not in ("help", "as_json"):
+                here([*words, *args, item.opts[0]], folder)
+    here(["perft", *_SMALL, "-d", "1", "--cache", "1"], folder)
+    here(["bestmove", *_SMALL, "--nodes", "50", "--tablebase", "table"], folder)
+    here(["solve", *_SMALL, "--store", "solved"], folder)
+    here(["show"], folder)
+    here(["rank"], folder)
+
+
+# -- making inputs -------------------------------------------------------------------------
+
+
+class Input(NamedTuple):
+    """A command line and what it reads."""
+
+    kind: str
+    args: list[str]
+    stdin: bytes = b""
+    file: bytes = b""
+
+
+def _classics() -> list[Input]:
+    """Return inputs that each did harm once; every run begins with them."""
+    record = ["replay", "input.txt"]
+    solve = ["puzzle", "solve", "input.txt", "--nodes", "200"]
+    place = b"2b2/5/b1K1b/5/2b2 w"
+    game = b'[Variant "ashton"]\n1. e4-e7' + b"xe8" * 40 + b"!\n"
+    proof = b'{"format": "tablut-proof", "version": 1, "variant": "/dev/zero", "rules": "", "position": "5 w", '
+    proof += b'"winner": "white", "plies": 1, "positions": 0}\n'
+    options = [
+        ["perft", *_SMALL, "-d", "1", "--cache", "200000"],
+        ["bestmove", *_SMALL, "--nodes", "50", "--hash", "99999999"],
+        ["bestmove", *_SMALL, "--movetime", "0.05", "--nodes", "9" * 23],
+        ["bestmove", *_SMALL, "--nodes", "50", "-p", "3bb/3bK/3bb/5/5 w"],
+        ["puzzle", "solve", *_SMALL, "--nodes", "50", "--memory", "200000"],
+        ["puzzle", "solve", *_SMALL, "--nodes", "50", "--save-proof", "p[/b].jsonl"],
+        ["census", *_SMALL, "--plies", "1", "--store", "c1", "--scheduler", "tls://127.0.0.1:1"],
+        ["census", *_SMALL, "--plies", "1", "--store", "c2", "--scheduler", "ucx://1"],
+        ["show", "-p", "/dev/zero"],
+        ["apply", "²²-¹¹"],
+        ["apply", "e" + "9" * 5000 + "-e1"],
+        ["convert", "--to", "grid", "e4-e7" + "xe8" * 40 + "!"],
+    ]
+    named = '{}\nname = "[/bold]"\n'.format("a = " + "[" * 100_000 + "]" * 100_000)
+    rules = sound_texts()["variant"][0]
+    return [
+        *(Input("option", args) for args in options),
+        Input("record", record, b"", game),
+        Input("record", record, b"", b'[Variant "/dev/zero"]\n1. e4-e7\n'),
+        Input("record", record, b"", b'[Variant "ashton"]\n[White "[/bold]"]\n1. e4-f4\n'),
+        Input("puzzles", solve, b"", place + b"; variant=/dev/zero"),
+        Input("puzzles", solve, b"", place + b"; variant=ashton-5-4v0; id=[/red]; stipulation=white wins in 3\n"),
+        Input("puzzles", solve, b"", b"# nothing\n"),
+        Input("certificate", ["puzzle", "check", "input.txt"], b"", proof),
+        Input("certificate", ["puzzle", "check", "input.txt"], b"", b"[" * 100_000),
+        Input("variant", ["variants", "input.txt"], b"", named.encode()),
+        Input("variant", ["variants", "input.txt"], b"", ('name = "[/bold]"\n' + rules).encode()),
+        Input("variant", ["show", "-v", "input.txt"], b"", (f"move_limit = {2**63}\n" + rules).encode()),
+    ]
+
+
+def _input(seed: str, proof: str) -> Input:
+    """Return the input of a seed; ``proof`` is a sound certificate."""
+    number, classics = int(seed.rpartition(".")[2]), _known_classics()
+    if number < len(classics):
+        return classics[number]
+    rng = random.Random(f"inputs {seed}")
+    if rng.random() < 0.25:
+        return _hostile_option(rng)
+    texts = _texts()
+    kind = rng.choices(list(texts), [5, 2, 5, 4, 4, 1, 3])[0]
+    sound = proof if kind == "certificate" and rng.random() < 0.8 else rng.choice(texts[kind])
+    text = mangled(rng, sound, _all_texts())
+    if kind == "corpus":
+        # A depth that takes hours is no fault of the reader.
+        text = re.sub(r"\b([4-9]|\d\d)=", "3=", text)
+    coded = text.encode("utf-8", rng.choice(["replace", "surrogatepass"]))
+    reader = rng.choice(_READERS[kind])
+    # A command line has no null characters, and is not endless.
+    shown = text.replace("\0", "")[:100_000]
+    args = ["input.txt" if word == "FILE" else shown if word == "TEXT" else word for word in reader]
+    return Input(kind, args, coded if "-" in reader else b"", coded)
+
+
+@cache
+def _known_classics() -> list[Input]:
+    return _classics()
+
+
+@cache
+def _texts() -> dict[str, list[str]]:
+    return sound_texts()
+
+
+@cache
+def _all_texts() -> list[str]:
+    return [text for texts in _texts().values() for text in texts]
+
+
+def _hostile_option(rng: random.Random) -> Input:
+    """Return a command with one or two options of hostile values."""
+    while True:
+        words = rng.choice([words for words in _tree() if words in _TEMPLATES])
+        if words not in _LONG or rng.random() < 0.15:
+            break
+    args = [*words, *_TEMPLATES[words]]
+    parameters = [item for item in _tree()[words].params if item.name != "help"]
+    for _ in range(rng.choice([1, 1, 2])):
+        if not parameters or rng.random() < 0.05:
+            args.insert(rng.randrange(len(words), len(args) + 1), rng.choice(["--nonsense", "-Z", "x", "--json=1"]))
+            continue
+        item = rng.choice(parameters)
+        numeric = re.search(
+            r"int|float", str(getattr(item, "type_descriptor", getattr(item, "type", ""))), re.IGNORECASE
+        )
+        value = rng.choice(HOSTILE_NUMBERS if numeric and rng.random() < 0.8 else HOSTILE_WORDS)
+        if words in (("report",), ("bench",), ("warmup",)):
+            value = rng.choice(["/dev/null/x", "input.txt/x"])
+        if item.param_type_name == "argument":
+            args.append(value)
+        elif getattr(item, "is_flag", False):
+            args.append(item.opts[0])
+        else:
+            args += [rng.choice(item.opts), value] if rng.random() < 0.8 else [f"{item.opts[0]}={value}"]
+    if words in (("report",), ("bench",), ("warmup",)):
+        args.append("--nonsense")
+    return Input(" ".join(words), args, rng.choice([b"", b"\0", b"w\n", b"\xff\xfe"]), b"2b2/5/b1K1b/5/2b2 w\n")
+
+
+# -- running them --------------------------------------------------------------------------
+
+
+def fuzz(root: Path, count: int, seed: int, jobs: int) -> list[Trial]:
+    """Run so many inputs; return a trial for each."""
+
+    def work(group: int) -> list[Trial]:
+        return fuzz_trials(root, range(group * GROUP, min(count, (group + 1) * GROUP)), seed)
+
+    return spread(work, range(-(-count // GROUP)), jobs, "inputs")
+
+
+def fuzz_trials(root: Path, numbers: Sequence[int], seed: int) -> list[Trial]:
+    """Run the inputs of some numbers; return a trial for each."""
+    proof = (root / "proof.jsonl").read_text(encoding="utf-8")
+    found: list[Trial] = []
+    with tempfile.TemporaryDirectory(prefix="faults-") as top:
+        folder = Path(top).resolve() / "a" / "b" / "run"
+        shutil.copytree(root, folder)
+        left = list(numbers)
+        while left:
+            done = _served(folder, [(f"{seed}.{number}", _input(f"{seed}.{number}", proof)) for number in left])
+            found += done
+            left = left[len(done) :]
+    return found
+
+
+def _served(folder: Path, inputs: Sequence[tuple[str, Input]]) -> list[Trial]:
+    """Run inputs in a fork until all are done or one ends it; return the trials, at least one."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _serve(folder, [given for _, given in inputs], writing)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    found: list[Trial] = []
+    with os.fdopen(reading, "rb", buffering=0) as lines:
+        for seed, given in inputs:
+            began = time.monotonic()
+            heard = False
+            while not heard and time.monotonic() - began < 6 * LIMIT:
+                heard = bool(select.select([lines], [], [], LIMIT)[0])
+                if not starved(pid, LIMIT):
+                    break
+            told = lines.readline() if heard else b""
+            if told:
+                ended = Run(**json.loads(told))
+            else:
+                if not heard:
+                    os.killpg(pid, signal.SIGKILL)
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                ended = Run(code or -1, "", f"the process ended with {code}", time.monotonic() - began, not heard)
+            found.append(_trial(seed, given, ended))
+            if not told:
+                return found
+    os.waitpid(pid, 0)
+    return found
+
+
+def _serve(folder: Path, inputs: Sequence[Input], writing: int) -> None:
+    """Run inputs and write what became of each as a line of JSON."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir(folder)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder.parent)
+    files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115 - they live as long as the process
+    for number, file in enumerate(files):
+        os.dup2(file.fileno(), number)
+    for given in inputs:
+        for file, content in zip(files, (given.stdin, b"", b""), strict=True):
+            file.seek(0)
+            file.truncate()
+            file.write(content)
+            file.flush()
+            file.seek(0)
+        (folder / "input.txt").write_bytes(given.file)
+        began = time.monotonic()
+        code = _command(given.args)
+        seconds = time.monotonic() - began
+        texts = []
+        for file in files[1:]:
+            file.seek(0)
+            texts.append(_ends(file.read(1 << 20).decode("utf-8", "replace")))
+        line = {"code": code, "out": texts[0][-200:], "err": texts[1], "seconds": seconds}
+        os.write(writing, json.dumps(line).encode() + b"\n")
+
+
+def _ends(text: str, most: int = 10_000) -> str:
+    """Return a text, its middle left out if it is long."""
+    return text if len(text) <= 2 * most else text[:most] + text[-most:]
+
+
+def _command(args: Sequence[str]) -> int:
+    """Run a command with streams of its own; return its exit code. What nobody catches is printed, as Python does."""
+    from tablut.cli import main
+
+    sys.argv = ["tablut", *args]
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    code = 1
+    try:
+        main()
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
+
+
+def _trial(seed: str, given: Input, ended: Run) -> Trial:
+    shown = " ".join(word if len(word) < 80 else f"{word[:40]}...({len(word)} characters)" for word in given.args)
+    what = f"tablut {shown}".encode("utf-8", "backslashreplace").decode()
+    what += f" < {given.file[:120]!r}" if "input.txt" in given.args or "-" in given.args else ""
+    verdict, detail = _judged(ended)
+    return Trial("inputs", given.kind, given.kind, seed, what[:500], verdict, detail, round(ended.seconds, 3))
+
+
+def _judged(ended: Run) -> tuple[Verdict, str]:
+    """Return the verdict on an input: an answer, or a refusal in one line of sensible length."""
+    if (bad := crash(ended)) is not None:
+        return bad, tail(ended)
+    if ended.code in (0, 1, 3):
+        return Verdict.RIGHT, ""
+    if ended.code in (2, 74):
+        line = one_line(ended)
+        if line is None:
+            return Verdict.UNNAMED, tail(ended)
+        return (
+            (Verdict.NAMED, "") if len(line) <= _LONGEST else (Verdict.UNNAMED, f"a line of {len(line):,} characters")
+        )
+    return Verdict.TRACEBACK, f"exit {ended.code}: {tail(ended)}"

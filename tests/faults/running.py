@@ -1,0 +1,273 @@
+"""Runs of `tablut` in forks of this process, which has the kernels in memory; and trials side by side.
+
+A fork runs `tablut.cli.main` with a command line, a folder and standard streams of its
+own, as a shell would start it; only the second that Python and the kernels take to load
+is saved. Memory is limited, so that a reader without bounds does not take the machine
+down.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tests.faults.verdict import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["LIMIT", "Forked", "Run", "here", "run", "spread", "starved"]
+
+LIMIT: Final = 30.0
+"""Seconds after which a command counts as hanging, unless a trial says otherwise."""
+_MEMORY: Final = 3 << 30
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a command ended.
+
+    Attributes
+    ----------
+    code : int
+        The exit code; minus the signal's number where one ended it.
+    out, err : str
+        What it printed.
+    seconds : float
+        Wall time.
+    hung : bool
+        Whether the time limit ended it.
+    """
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    hung: bool = False
+
+
+class Forked:
+    """A command that runs in a fork, to be waited for or killed.
+
+    Parameters
+    ----------
+    args : sequence of str
+        Of `tablut`.
+    folder : Path
+        The current folder; temporary files go to its neighbour ``tmp``, if that is there.
+    stdin : bytes
+        Standard input.
+    prepare : callable, optional
+        Called in the fork before the command.
+    """
+
+    def __init__(
+        self, args: Sequence[str], folder: Path, *, stdin: bytes = b"", prepare: Callable[[], None] | None = None
+    ) -> None:
+        self._files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115 - closed by `wait`
+        self._files[0].write(stdin)
+        self._files[0].seek(0)
+        self.began = time.monotonic()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Until the command begins, a signal is not the command's business.
+        early = {signal.SIGINT, signal.SIGTERM}
+        signal.pthread_sigmask(signal.SIG_BLOCK, early)
+        self.pid = os.fork()
+        if self.pid:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, early)
+        if self.pid == 0:
+            code = 1
+            try:
+                code = self._become(args, folder, prepare)
+            finally:
+                os._exit(code)
+
+    def _become(self, args: Sequence[str], folder: Path, prepare: Callable[[], None] | None) -> int:
+        os.setsid()
+        # What this process is to do at its end is not the command's business.
+        atexit._clear()
+        weakref.finalize._registry.clear()  # type: ignore[attr-defined]
+        weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
+        for number, file in enumerate(self._files):
+            os.dup2(file.fileno(), number)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.chdir(folder)
+        scratch = folder.parent / "tmp"
+        if scratch.is_dir():
+            os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
+        sys.argv = ["tablut", *args]
+        code = 1
+        try:
+            if prepare is not None:
+                prepare()
+            from tablut.cli import main
+
+            try:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+            except KeyboardInterrupt:
+                return 130
+            main()
+            code = 0
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        except BaseException:
+            # What Python does with an exception that nobody caught.
+            traceback.print_exc()
+        # What Python does at its end: threads that are no daemons, then what is registered.
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        return code
+
+    def poll(self) -> bool:
+        """Return whether the command runs still."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def send(self, number: int) -> None:
+        """Send a signal to the command; one that has ended does not mind."""
+        os.kill(self.pid, number)
+
+    def wait(self, limit: float = LIMIT) -> Run:
+        """Wait for the end, or end the command after so many seconds."""
+        pause, hung, most = 0.001, False, limit
+        while self.poll():
+            if time.monotonic() - self.began > most:
+                if most < 6 * limit and starved(self.pid, limit):
+                    most += limit
+                    continue
+                hung = True
+                os.killpg(self.pid, signal.SIGKILL)
+                break
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+        _, status = os.waitpid(self.pid, 0)
+        seconds = time.monotonic() - self.began
+        texts = []
+        for file in self._files:
+            file.seek(0)
+            texts.append(file.read(1 << 22).decode("utf-8", "replace"))
+            file.close()
+        return Run(os.waitstatus_to_exitcode(status), texts[1], texts[2], seconds, hung)
+
+
+def starved(pid: int, limit: float) -> bool:
+    """Return whether a process wants to compute and has got less than half of the time that it is allowed.
+
+    On a busy machine wall time says little; a process that waits for something is not busy.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:  # not Linux
+        return False
+    used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return fields[0] in "RD" and used < limit / 2
+
+
+def run(
+    args: Sequence[str],
+    folder: Path,
+    *,
+    limit: float = LIMIT,
+    stdin: bytes = b"",
+    prepare: Callable[[], None] | None = None,
+) -> Run:
+    """Run a command to its end; see `Forked`."""
+    return Forked(args, folder, stdin=stdin, prepare=prepare).wait(limit)
+
+
+def spread(work: Callable[[int], list[Trial]], numbers: Sequence[int], jobs: int, title: str) -> list[Trial]:
+    """Make trials in several processes, each taking the next number; progress goes to standard error.
+
+    Parameters
+    ----------
+    work : callable
+        Makes the trials of a number.
+    numbers : sequence of int
+        At most 16,000.
+    jobs : int
+        Processes.
+    title : str
+        What is being done.
+
+    Raises
+    ------
+    RuntimeError
+        If a process failed: a mistake in the trials themselves.
+    """
+    if len(numbers) > 16_000:
+        raise ValueError(f"{len(numbers):,} numbers: more than fit into a pipe")
+    queue, feed = os.pipe()
+    files = [tempfile.TemporaryFile("w+") for _ in range(jobs)]  # noqa: SIM115 - closed below
+    children = []
+    for number in numbers:
+        os.write(feed, number.to_bytes(4, "little"))
+    os.close(feed)
+    for file in files:
+        if (pid := os.fork()) == 0:
+            code = 1
+            try:
+                while block := os.read(queue, 4):
+                    for trial in work(int.from_bytes(block, "little")):
+                        file.write(json.dumps(trial.to_json()) + "\n")
+                        file.flush()
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        children.append(pid)
+    os.close(queue)
+    began = time.monotonic()
+    statuses = [os.waitpid(pid, 0)[1] for pid in children]
+    trials = []
+    for file in files:
+        file.seek(0)
+        trials += [Trial.from_json(json.loads(line)) for line in file]
+        file.close()
+    if any(statuses):
+        raise RuntimeError(f"{title}: a process of the trials failed, see above")
+    print(f"{title}: {len(trials):,} in {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201
+    return trials
+
+
+def here(args: Sequence[str], folder: Path) -> int:
+    """Run a command in this process, so that all forks have what it loads and compiles; return its exit code."""
+    from tablut.cli.shell import run as run_here
+
+    before, files = Path.cwd(), [os.dup(1), os.dup(2)]
+    with tempfile.TemporaryFile() as out:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.chdir(folder)
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+        try:
+            return run_here(args)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os.dup2(files[0], 1)
+            os.dup2(files[1], 2)
+            os.close(files[0])
+            os.close(files[1])
+            os.chdir(before)

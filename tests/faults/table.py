@@ -1,0 +1,172 @@
+"""The result of a run: counted, kept as JSON, shown as a table here and in docs/testing.md."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.faults.verdict import FAILURES, Trial, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "BEGIN",
+    "DOCS",
+    "END",
+    "PARTS",
+    "STORED",
+    "cause",
+    "findings",
+    "markdown",
+    "read",
+    "show",
+    "store",
+    "summary",
+]
+
+STORED: Final = Path(__file__).resolve().parents[1] / "data" / "faults.json"
+"""The result that the docs show."""
+DOCS: Final = STORED.parents[2] / "docs" / "testing.md"
+BEGIN: Final = "<!-- faults: begin -->\n"
+END: Final = "<!-- faults: end -->"
+
+PARTS: Final = {
+    "damages": "Damaged census stores",
+    "others": "Damaged stores and files of other kinds",
+    "certificates": "Made certificates",
+    "inputs": "Fuzzed inputs",
+    "kills": "Kills",
+}
+"""The parts of a run, as tables call them."""
+
+_COLUMNS: Final = {
+    "right": (Verdict.RIGHT,),
+    "refused": (Verdict.NAMED, Verdict.UNNAMED),
+    "silent wrong": (Verdict.WRONG,),
+    "false proofs": (Verdict.FALSE_PROOF,),
+    "leftovers": (Verdict.LEFTOVER,),
+    "tracebacks": (Verdict.TRACEBACK,),
+    "hangs": (Verdict.HANG,),
+}
+
+
+def summary(trials: Sequence[Trial], seed: int, skipped: Sequence[str]) -> dict[str, Any]:
+    """Return the counts of a run, with what they depend on; nothing in it says when or where.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        All of them.
+    seed : int
+        Of the run.
+    skipped : sequence of str
+        What could not be tried, in words.
+    """
+    from tablut import __version__
+
+    rows = []
+    for part, title in PARTS.items():
+        made = [trial for trial in trials if trial.part == part]
+        for subject in sorted({trial.subject for trial in made}) if part != "inputs" else [""]:
+            counts = Counter(trial.verdict for trial in made if not subject or trial.subject == subject)
+            rows.append({"part": title, "subject": subject, "trials": counts.total(), **_counted(counts)})
+    counts = Counter(trial.verdict for trial in trials)
+    return {
+        "provenance": {"version": __version__, "seed": seed, "command": "python -m tests.faults"},
+        "rows": [row for row in rows if row["trials"]],
+        "all": {"trials": counts.total(), **_counted(counts)},
+        "unnamed": counts[Verdict.UNNAMED],
+        "failures": sum(counts[verdict] for verdict in FAILURES),
+        "skipped": sorted(skipped),
+    }
+
+
+def _counted(counts: Counter[Verdict]) -> dict[str, int]:
+    return {name: sum(counts[verdict] for verdict in verdicts) for name, verdicts in _COLUMNS.items()}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table of a result as docs have it."""
+    provenance = result["provenance"]
+    lines = [
+        "| what | trials | " + " | ".join(_COLUMNS) + " |",
+        "|---|--:|" + "--:|" * len(_COLUMNS),
+    ]
+    for row in [*result["rows"], {"part": "**all**", "subject": "", **result["all"]}]:
+        name = f"{row['part']}: {row['subject']}" if row["subject"] else row["part"]
+        lines.append(f"| {name} | {row['trials']:,} | " + " | ".join(f"{row[key]:,}" for key in _COLUMNS) + " |")
+    lines += ["", f"Version {provenance['version']}, seed {provenance['seed']}."]
+    if result["unnamed"]:
+        lines.append(f"{result['unnamed']:,} of the refusals do not name the file, or are not one short line.")
+    if result["skipped"]:
+        lines.append("Not tried: " + "; ".join(result["skipped"]) + ".")
+    return "\n".join(lines) + "\n"
+
+
+def show(result: dict[str, Any], trials: Sequence[Trial]) -> None:
+    """Print the table, the causes of what must not occur, and what took longest."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=160, markup=False, highlight=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("what", "trials", *_COLUMNS):
+        table.add_column(name, justify="left" if name == "what" else "right", no_wrap=True)
+    for row in [*result["rows"], {"part": "all", "subject": "", **result["all"]}]:
+        name = f"{row['part']}: {row['subject']}" if row["subject"] else row["part"]
+        table.add_row(name, f"{row['trials']:,}", *(f"{row[key]:,}" for key in _COLUMNS))
+    console.print(table)
+    if result["unnamed"]:
+        console.print(f"{result['unnamed']:,} refusals do not name the file, or are not one short line.")
+    for line in result["skipped"]:
+        console.print(f"not tried: {line}")
+    console.print(findings(trials), soft_wrap=True)
+    for part in PARTS:
+        slow = max((trial for trial in trials if trial.part == part), key=lambda trial: trial.seconds, default=None)
+        if slow is not None:
+            console.print(f"slowest of {part}: {slow.seconds:.1f} s, {slow.seed}: {slow.what[:200]}", soft_wrap=True)
+
+
+def findings(trials: Sequence[Trial], most: int = 60) -> str:
+    """Return what must not occur and unnamed refusals, grouped by cause, with one seed of each."""
+    groups: dict[tuple[str, str, str], list[Trial]] = {}
+    for trial in trials:
+        if trial.verdict in (*FAILURES, Verdict.UNNAMED):
+            groups.setdefault((trial.verdict, trial.part, cause(trial)), []).append(trial)
+    lines = []
+    for (verdict, part, why), found in sorted(groups.items(), key=lambda group: -len(group[1]))[:most]:
+        lines.append(f"{len(found):5} {verdict}, {part}: {why}")
+        lines.append(f"      --only {part}:{found[0].seed}  {found[0].what[:300]}")
+        lines.append(f"      {found[0].detail[:300]}")
+    if len(groups) > most:
+        lines.append(f"and {len(groups) - most} causes more")
+    return "\n".join(lines)
+
+
+def cause(trial: Trial) -> str:
+    """Return in a few words why a trial failed, the same for trials of one cause."""
+    if trial.verdict is Verdict.TRACEBACK and trial.detail.endswith("]"):
+        error = trial.detail.split(":")[0].split(" ")[0]
+        return f"{error} at {trial.detail.rsplit('[', 1)[-1].rstrip(']')}"
+    if trial.verdict is Verdict.UNNAMED and trial.part == "inputs":
+        return f"{trial.kind}: " + ("a long line" if "characters" in trial.detail else "not one line")
+    if trial.part == "kills":
+        return f"{trial.subject}, {trial.detail.split(';')[0][:60]}"
+    return f"{trial.subject}, {trial.kind}" + (f", {trial.detail.split(':')[0][:40]}" if trial.detail else "")
+
+
+def store(result: dict[str, Any]) -> None:
+    """Keep a result, and put its table into the docs."""
+    STORED.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    text = DOCS.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    DOCS.write_text(before + BEGIN + markdown(result) + END + rest.split(END)[1], encoding="utf-8")
+
+
+def read(path: Path = STORED) -> dict[str, Any]:
+    """Return a stored result."""
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result

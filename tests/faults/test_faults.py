@@ -1,0 +1,222 @@
+"""Fault injection: a small run by default, the whole one under ``-m slow``; and what the run itself is made of."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tablut.variants import load_variant
+from tests.faults.damage import DAMAGES, damage, edit_json, files_of
+from tests.faults.mangle import mangled, sound_texts
+from tests.faults.rule_sets import random_position, random_rule_set
+from tests.faults.running import Run
+from tests.faults.table import BEGIN, DOCS, END, PARTS, STORED, markdown, read, summary
+from tests.faults.truth import Truth
+from tests.faults.verdict import Trial, Verdict, crash, judge, worst
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="trials are forks")
+
+
+def run_faults(folder: Path, *options: str, limit: float) -> dict:
+    """Run the trials in a process of their own, which may fork, and return the counts."""
+    out, trials = folder / "counts.json", folder / "trials.jsonl"
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.faults", *options, "--out", str(out), "--trials", str(trials)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=limit,
+        check=False,
+    )
+    assert ended.returncode in (0, 1), ended.stderr
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert not found["failures"], ended.stdout
+    return found
+
+
+def test_a_small_run_finds_nothing(tmp_path: Path) -> None:
+    counts = ["--damages", "30", "--others", "20", "--certificates", "60", "--inputs", "400", "--kills", "8"]
+    found = run_faults(tmp_path, "--quick", *counts, "--seed", "2", limit=900)
+    assert found["all"]["trials"] == 30 + 20 + 60 + 400 + 8
+
+
+@pytest.mark.slow
+def test_a_full_run_finds_nothing(tmp_path: Path) -> None:
+    found = run_faults(tmp_path, "--seed", "3", limit=4 * 3600)
+    assert found["all"]["trials"] == 500 + 500 + 2000 + 50_000 + 200
+
+
+def test_the_table_in_the_docs_is_that_of_the_stored_result() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    assert text.count(BEGIN) == text.count(END) == 1
+    assert text.partition(BEGIN)[2].partition(END)[0] == markdown(read(STORED))
+
+
+def test_the_stored_result_is_that_of_a_full_run_that_found_nothing() -> None:
+    result = read(STORED)
+    trials: Counter[str] = Counter()
+    for row in result["rows"]:
+        trials[row["part"]] += row["trials"]
+    for part, least in (("damages", 500), ("others", 500), ("certificates", 2000), ("inputs", 50_000), ("kills", 200)):
+        assert trials[PARTS[part]] >= least, part
+    assert result["failures"] == 0
+
+
+# -- the parts -----------------------------------------------------------------------------
+
+
+def make_store(folder: Path, number: int) -> Path:
+    for ply in range(4):
+        part = folder / f"ply-{ply:03}"
+        part.mkdir(parents=True)
+        (part / "part-00000.rows").write_bytes(bytes([number, ply] * 50))
+        record = json.dumps({"ply": ply, "rows": 50 + number, "names": ["a", "b"]})
+        (folder / f"ply-{ply:03}.json").write_text(record, encoding="utf-8")
+    return folder
+
+
+def state(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        ordinary = path.is_file() and not path.is_symlink()
+        found[name] = path.read_bytes() if ordinary else (path.is_symlink(), path.is_fifo(), path.is_dir())
+    return found
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_each_damage_changes_the_folder_and_is_the_same_for_the_same_seed(kind: str, tmp_path: Path) -> None:
+    donor = make_store(tmp_path / "donor", 7)
+    (donor / "ply-009.json").write_text("{}", encoding="utf-8")
+    states = []
+    for name in ("first", "second"):
+        folder = make_store(tmp_path / name / "store", 1)
+        sound = state(folder)
+        said = DAMAGES[kind](random.Random(5), folder, [donor])
+        assert said
+        mode = {path.name: path.lstat().st_mode for path in folder.rglob("*")}
+        assert state(folder) != sound or 0o100000 in mode.values()
+        states.append((said, state(folder)))
+    assert states[0] == states[1]
+
+
+def test_damages_are_of_all_kinds(tmp_path: Path) -> None:
+    kinds = set()
+    for seed in range(200):
+        folder = make_store(tmp_path / str(seed) / "store", 1)
+        kinds.add(damage(random.Random(seed), folder, [])[0])
+        assert files_of(folder) is not None
+    assert kinds == set(DAMAGES) - {"from another store", "added from another store"}
+
+
+def test_an_edit_of_json_changes_it_and_leaves_the_original() -> None:
+    content = {"a": [1, {"b": "text"}], "c": None, "d": True}
+    kept, edits = json.dumps(content), set()
+    for seed in range(300):
+        _edited, said = edit_json(random.Random(seed), content)
+        edits.add(said)
+        assert json.dumps(content) == kept
+    assert len(edits) > 50
+
+
+def test_mangled_texts_are_the_same_for_the_same_seed() -> None:
+    for kind, texts in sound_texts().items():
+        made = [mangled(random.Random(seed), texts[0], ["other"]) for seed in range(50)]
+        assert made == [mangled(random.Random(seed), texts[0], ["other"]) for seed in range(50)]
+        assert len(set(made)) > 30, kind
+
+
+def test_random_rule_sets_are_valid(tmp_path: Path) -> None:
+    limits = set()
+    for seed in range(60):
+        path = tmp_path / f"{seed}.toml"
+        path.write_text(random_rule_set(random.Random(seed), f"rules-{seed}"), encoding="utf-8")
+        rules = load_variant(str(path)).rules
+        limits.add((rules.move_limit is None, rules.repetition, rules.no_moves))
+    assert len(limits) == 12
+
+
+def test_the_truth_is_that_of_a_complete_solution() -> None:
+    from retrograde.plain import plain_solution
+
+    variant = load_variant("ashton-5-4v0")
+    truth, rng = Truth(variant, most=10**6), random.Random(1)
+    drawn = [random_position(rng, variant.terrain, men=3)[1] for _ in range(60)]
+    places = [text for text in drawn if truth.decided(truth.game.read(text)) is None]
+    solution = plain_solution(variant, places)
+    values = [solution.value(text) for text in places]
+    for text, value in zip(places, values, strict=True):
+        mover, other = ("white", "black") if text.endswith("w") else ("black", "white")
+        for plies in range(4):
+            assert truth.holds(text, mover, plies) == (0 < value <= plies)
+            assert truth.holds(text, other, plies) == (value < 0 and -value - 1 <= plies)
+    assert {-3, -1, 1, 3} <= set(values)
+
+
+def test_the_truth_knows_move_limits_and_decided_roots(tmp_path: Path) -> None:
+    truth = Truth(load_variant("ashton-5-4v0"))
+    start = truth.variant.start_position
+    assert [truth.holds(start, "white", plies) for plies in range(4)] == [False, False, False, True]
+    assert not truth.holds(start, "white", 3, left=2)
+    assert truth.covers(start, "white", 3, {}) is False
+    text = random_rule_set(random.Random(1), "either").replace("side_to_move_loses", "either_after_ply")
+    path = tmp_path / "either.toml"
+    path.write_text(text, encoding="utf-8")
+    either = Truth(load_variant(str(path)))
+    # White's king cannot move: black has won, whose turn it is does not matter.
+    stuck = next(
+        place
+        for seed in range(5000)
+        for place in [random_position(random.Random(seed), either.variant.terrain, men=9)[1]]
+        if not either.game.legal_moves(either.game.read(place)._replace(side="w"))
+    )
+    assert not either.holds(stuck, "white", 0)
+
+
+# -- verdicts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("run", "verdict"),
+    [
+        (Run(0, '{"a": 1, "seconds": 3}', "", 0.1), Verdict.RIGHT),
+        (Run(0, '{"a": 2}', "", 0.1), Verdict.WRONG),
+        (Run(0, "", "", 0.1), Verdict.WRONG),
+        (Run(2, "", "tablut: file 'store/x.json' is damaged\n", 0.1), Verdict.NAMED),
+        (Run(74, "", "tablut: file 'store/x.json': cannot be read\n", 0.1), Verdict.NAMED),
+        (Run(2, "", "tablut: warning: old\ntablut: file 'x.json' is damaged\n", 0.1), Verdict.NAMED),
+        (Run(2, "", "tablut: something is damaged\n", 0.1), Verdict.UNNAMED),
+        (Run(2, "", "tablut: x.json\nand more\n", 0.1), Verdict.UNNAMED),
+        (Run(1, '{"failures": 1, "failed": ["x.json"]}', "", 0.1), Verdict.NAMED),
+        (
+            Run(1, "", 'Traceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: 1\n', 0.1),
+            Verdict.TRACEBACK,
+        ),
+        (Run(70, "", "tablut: a defect\n", 0.1), Verdict.TRACEBACK),
+        (Run(-11, "", "", 0.1), Verdict.TRACEBACK),
+        (Run(3, "{}", "", 0.1), Verdict.WRONG),
+        (Run(-9, "", "", 30.0, hung=True), Verdict.HANG),
+    ],
+)
+def test_verdicts(run: Run, verdict: Verdict) -> None:
+    assert judge(run, Path("/place"), ['{"a": 1}'], {"x.json"})[0] is verdict
+    assert (crash(run) is not None) == (verdict in (Verdict.TRACEBACK, Verdict.HANG))
+
+
+def test_a_summary_counts_each_trial_once() -> None:
+    trials = [
+        Trial("damages", "census", "cut", f"1.{number}", "", verdict)
+        for number, verdict in enumerate([*Verdict, Verdict.RIGHT])
+    ]
+    assert worst([trial.verdict for trial in trials]) is Verdict.HANG
+    result = summary(trials, 1, [])
+    row = result["rows"][0]
+    assert row["trials"] == len(trials) == sum(row[name] for name in row if name not in ("part", "subject", "trials"))
+    assert result["failures"] == 5
+    assert [Trial.from_json(trial.to_json()) for trial in trials] == trials

@@ -1,0 +1,167 @@
+"""What is true of a small position: who can force a win within so many plies, by the naive rules and nothing else.
+
+It shares no line with the checker of proofs: positions and plies are tried one after the
+other, with a memory. A rule set's move limit counts from the position: it is the first of
+its game.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tablut.rules.naive import NaiveGame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tablut.rules.naive import NaivePosition
+    from tablut.variants import Variant
+
+__all__ = ["Truth", "TruthSpentError"]
+
+
+_DEPTH: Final = 9
+
+
+class TruthSpentError(Exception):
+    """A question took more moves than are allowed for it."""
+
+
+class Truth:
+    """What is true under one rule set.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    most : int
+        Most moves that a question may take.
+    """
+
+    def __init__(self, variant: Variant, most: int = 30_000) -> None:
+        self.variant, self.most = variant, most
+        self.game = NaiveGame(variant)
+        self._known: dict[tuple[str, str, int], bool] = {}
+        self._made = 0
+
+    def holds(self, text: str, winner: str, plies: int, left: int | None = None) -> bool:
+        """Return whether a side can force a win from a position within so many plies.
+
+        Parameters
+        ----------
+        text : str
+            The position.
+        winner : {'white', 'black'}
+            Who is said to win.
+        plies : int
+            Within how many plies.
+        left : int, optional
+            Plies before the game is drawn; by default the rule set's limit.
+
+        Raises
+        ------
+        TruthSpentError
+            If that takes too many moves.
+        """
+        position = self.game.read(text)
+        over = self.decided(position)
+        if over is not None:
+            return over == winner
+        limits = [plies, *(limit for limit in (left, self.variant.rules.move_limit) if limit is not None)]
+        self._made = 0
+        within = min(limits)
+        if self._wins(position, winner, min(within, _DEPTH)):
+            return True
+        if within > _DEPTH:
+            raise TruthSpentError(f"{text}: no win within {_DEPTH} plies; further it was not tried")
+        return False
+
+    def covers(self, text: str, winner: str, plies: int, strategy: Mapping[str, str], left: int | None = None) -> bool:
+        """Return whether a strategy wins from a position within so many plies, whatever the loser does.
+
+        Parameters
+        ----------
+        text, winner, plies, left
+            As for `holds`.
+        strategy : mapping of str to str
+            The winner's move by position.
+        """
+        position = self.game.read(text)
+        over = self.decided(position)
+        if over is not None:
+            return over == winner
+        limits = [plies, *(limit for limit in (left, self.variant.rules.move_limit) if limit is not None)]
+        moves = {self.game.write(self.game.read(place)): move for place, move in strategy.items()}
+        longest = self._longest(position, winner, moves, {})
+        return longest is not None and longest <= min(limits)
+
+    def _longest(
+        self, position: NaivePosition, winner: str, moves: Mapping[str, str], known: dict[str, int | None]
+    ) -> int | None:
+        """Return the most plies that a strategy takes; None if it does not win."""
+        text = self.game.write(position)
+        if text in known:
+            return known[text]
+        # Who comes back to where the line has been has not won.
+        known[text] = None
+        legal = self.game.legal_moves(position)
+        mine = (position.side == "w") == (winner == "white")
+        if mine:
+            legal = [move for move in legal if self.game.move_name(move) == moves.get(text)]
+        longest = 0
+        if mine and not legal:
+            return None
+        for move in legal:
+            result = self.game.apply(position, move)
+            if result.outcome is not None:
+                rest = 0 if result.outcome.winner == winner else None
+            else:
+                rest = self._longest(result.position, winner, moves, known)
+            if rest is None:
+                return None
+            longest = max(longest, 1 + rest)
+        known[text] = longest
+        return longest
+
+    def decided(self, position: NaivePosition) -> str | None:
+        """Return who has won a position already, as far as a position alone shows it."""
+        pieces = list(position.pieces.values())
+        if "K" not in pieces:
+            return "black"
+        if "b" not in pieces or self.game.terrain[position.king()] in "*X":
+            return "white"
+        if self.variant.rules.no_moves == "either_after_ply":
+            for side, winner in (("w", "black"), ("b", "white")):
+                if not self.game.legal_moves(position._replace(side=side)):
+                    return winner
+        return None
+
+    def _wins(self, position: NaivePosition, winner: str, plies: int) -> bool:
+        key = (self.game.write(position), winner, plies)
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._tried(position, winner, plies)
+        return known
+
+    def _tried(self, position: NaivePosition, winner: str, plies: int) -> bool:
+        moves = self.game.legal_moves(position)
+        mine = (position.side == "w") == (winner == "white")
+        if not moves:
+            return not mine
+        if plies <= 0:
+            return False
+        # What is won in fewer plies is won.
+        if plies > 1 and self._wins(position, winner, plies - 1):
+            return True
+        for move in moves:
+            self._made += 1
+            if self._made > self.most:
+                raise TruthSpentError(f"{self.game.write(position)}: more than {self.most:,} moves")
+            result = self.game.apply(position, move)
+            won = (
+                self._wins(result.position, winner, plies - 1)
+                if result.outcome is None
+                else (result.outcome.winner == winner)
+            )
+            if won == mine:
+                return won
+        return not mine

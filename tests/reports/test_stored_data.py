@@ -1,0 +1,119 @@
+"""Results that pages are rendered from are checked first: whatever happens to a file, it is named or it is sound."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import reports.census
+import reports.puzzles
+import reports.solutions
+import reports.stored
+from tablut.cli.shell import run
+from tablut.errors import InputError
+
+SOURCE = reports.stored.DATA
+FILES = ["census/ashton.json", "census/ashton-5-4v0.json", "solutions/ashton-5-4v0.json", "puzzles/collection.json"]
+PAGES = {"census": reports.census, "solutions": reports.solutions, "puzzles": reports.puzzles}
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SOURCE / name, folder / name)
+    monkeypatch.setattr(reports.stored, "DATA", folder)
+    return folder
+
+
+def render(page: str) -> None:
+    """Render what is quick: pages; of figures only their data."""
+    for artefact in PAGES[page].artefacts():
+        if artefact.path.endswith(".md"):
+            artefact.render()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{}",
+        b"null",
+        b"[1, 2]",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"variant": NaN}',
+        b"1" * 10_000,
+        pytest.param(b" " * (17 << 20), id="large"),
+    ],
+)
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_result_is_one_line(
+    data: Path, name: str, damage: bytes, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (data / name).write_bytes(damage)
+    with pytest.raises(InputError, match=Path(name).name):
+        PAGES[name.partition("/")[0]].results()
+    if damage == b"{}" and name == FILES[-1]:
+        assert run(["report", "--out", str(tmp_path / "out")]) == 2
+        line = capsys.readouterr().err
+        assert line.count("\n") == 1
+        assert name in line
+        assert "restore the file" in line
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Return where every value in JSON data is, of long lists only the ends."""
+    if path:
+        yield path
+    if isinstance(value, dict):
+        for name, part in value.items():
+            if path != ("provenance",) or name in ("command", "seconds", "peak_rss_bytes"):
+                yield from places(part, (*path, name))
+    elif isinstance(value, list):
+        for number in {0, 1, len(value) - 1} & set(range(len(value))):
+            yield from places(value[number], (*path, number))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_field_damaged_in_some_way(data: Path, name: str) -> None:
+    """Each field is left out, emptied, made another kind or another number: named, or the page is still rendered."""
+    sound, random = json.loads((SOURCE / name).read_text(encoding="utf-8")), Random(name)
+    page = name.partition("/")[0]
+    every = list(places(sound))
+    named = tried = sound_still = 0
+    for path in random.sample(every, min(len(every), 120)):
+        damaged = json.loads(json.dumps(sound))
+        *above, last = path
+        holder = damaged
+        for step in above:
+            holder = holder[step]
+        old = holder[last]
+        replacements = [None, -1, 0, 10**40, "", "[/bold]\x1b[31m", [], {}, True, 1.5]
+        if isinstance(old, int):
+            replacements += [old + 1]
+        new = random.choice([replacement for replacement in replacements if replacement != old])
+        if random.random() < 0.2:
+            del holder[last]
+        else:
+            holder[last] = new
+        (data / name).write_text(json.dumps(damaged), encoding="utf-8")
+        tried += 1
+        try:
+            render(page)
+            sound_still += 1
+        except InputError as error:
+            named += Path(name).name in str(error)
+    # Fields that only inform (times, a branching factor) may have any sensible value.
+    assert named + sound_still == tried
+    assert named > 0.7 * tried
+
+
+def test_stored_results_are_checked_as_they_are(data: Path) -> None:
+    for page in PAGES:
+        render(page)

@@ -1,0 +1,378 @@
+"""The shell under what nobody foresees: defects, no memory, full and closed streams, poor encodings, interrupts."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablut.cli import completion, runtime, shell, streams
+from tablut.cli.people import PeopleConsole, wrapped
+from tablut.cli.runtime import Interrupted, Reply
+from tablut.cli.shell import command_specs, run
+from tablut.cli.tables import Table, label, number, prose
+from tablut.errors import InputError, MachineError, OutputError
+from tablut.machine import check_memory, physical_memory
+from tablut.printable import one_line, plain_signs, printable
+from tablut.results import Result
+
+Captured = pytest.CaptureFixture[str]
+
+
+def tablut(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[bytes]:
+    environment = os.environ | settings.pop("env", {})
+    return subprocess.run(
+        [sys.executable, "-m", "tablut", *arguments],
+        **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings),
+        env=environment,
+        check=False,
+    )
+
+
+# -- exit codes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (ValueError("no\nsense \x1b[31m"), 70, ["ValueError", "no sense \\x1b[31m", "TABLUT_TRACE=1"]),
+        (RecursionError("too deep"), 70, ["RecursionError", "TABLUT_TRACE=1"]),
+        (KeyError(), 70, ["KeyError", "test_cli_shell.py:"]),
+        (OverflowError("x" * 10**6), 70, ["OverflowError"]),
+        (FileNotFoundError(2, "No such file", "name"), 70, ["FileNotFoundError"]),
+        (MemoryError("Unable to allocate 9 TiB"), 74, ["memory", "9 TiB"]),
+        (OSError(28, "No space left on device", "some/file"), 74, ["some/file", "No space left"]),
+        (PermissionError(13, "Permission denied", "[/x]\x1b"), 74, ["[/x]\\x1b"]),
+        (InputError("position 'x': makes no sense"), 2, ["position 'x': makes no sense"]),
+        (OutputError("folder 'x': Is a directory"), 2, ["folder 'x'"]),
+        (MachineError("store 'x': No space left on device"), 74, ["store 'x'"]),
+        (KeyboardInterrupt(), 130, ["interrupted"]),
+        (BrokenPipeError(32, "Broken pipe"), 0, []),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_whatever_is_raised_has_its_exit_code_and_one_line(
+    error: BaseException, code: int, words: list[str], capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.delenv("TABLUT_TRACE", raising=False)
+    monkeypatch.setattr("tablut.cli.variants.shipped_variants", broken)
+    assert run(["variants"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == (1 if words else 0)
+    assert len(captured.err) < 2000
+    assert captured.err.replace("\n", "").isprintable()
+    assert all(word in captured.err for word in words), captured.err
+
+
+def test_the_trace_is_shown_on_request(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ValueError("no sense")
+
+    monkeypatch.setattr("tablut.cli.variants.shipped_variants", broken)
+    monkeypatch.setenv("TABLUT_TRACE", "1")
+    assert run(["variants"]) == 70
+    error = capsys.readouterr().err
+    assert error.startswith("Traceback")
+    assert 'raise ValueError("no sense")' in error
+
+
+def test_help_lists_every_exit_code(capsys: Captured) -> None:
+    assert run(["--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    listed = text.partition("Exit codes:")[2].partition("Options:")[0]
+    assert [int(word) for word in listed.replace(",", " ").split() if word.isdigit()] == [0, 1, 2, 3, 70, 74, 130]
+
+
+class _Count(Result):
+    variant: str
+    counted: int
+
+
+@pytest.mark.parametrize("form", ["people", "json"])
+def test_an_interrupted_command_answers_what_it_has(
+    form: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped() -> Reply:
+        reply = Reply(_Count(variant="ashton", counted=7), lambda console: console.print("ashton: 7"))
+        raise Interrupted(reply, "tablut show --resume")
+
+    import typer
+
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app.command("show")(runtime.command(stopped))
+    monkeypatch.setattr(shell, "import_module", lambda name: type("M", (), {"show_command": app}))
+    assert run(["show", *(["--json"] if form == "json" else [])]) == 130
+    captured = capsys.readouterr()
+    assert captured.err == "tablut: interrupted; above is what was done; go on with: tablut show --resume\n"
+    if form == "json":
+        answer = json.loads(captured.out)
+        assert (answer["counted"], answer["interrupted"], answer["provenance"]["seed"]) == (7, True, None)
+    else:
+        assert captured.out == "ashton: 7\n"
+
+
+def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken() -> None:
+    has = physical_memory()
+    assert has is None or has > 1 << 28
+    with pytest.raises(InputError, match=r"--hash 99999999: the machine has [\d,]+ MiB"):
+        check_memory("--hash", 99_999_999)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bestmove", "--hash", "99999999"],
+        ["puzzle", "solve", "--memory", "99999999"],
+        ["bestmove", "--nodes", "9" * 23],
+        ["perft", "--cache", "99999999"],
+    ],
+    ids=lambda arguments: arguments[-2],
+)
+def test_an_option_that_no_machine_can_follow_is_named(arguments: list[str], capsys: Captured) -> None:
+    assert run(arguments) == 2
+    error = capsys.readouterr().err
+    assert arguments[-2] in error
+    assert error.count("\n") == 1
+
+
+# -- streams -------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["show"], ["bounds", "--json"], ["--help"], ["bounds", "-h"], ["--version"]])
+def test_a_full_standard_output_is_the_machines_failure(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = tablut(*arguments, stdout=full)
+    assert result.returncode == 74
+    assert result.stderr.count(b"\n") == 1
+    assert b"No space left" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("closed", "code", "words"),
+    [
+        ("tablut show >&-", 74, "standard output: is closed"),
+        ("tablut --help >&-", 74, "standard output: is closed"),
+        ("tablut show 2>&-", 0, ""),
+        ("tablut nonsense 2>&-", 2, ""),
+        ("tablut show <&- 2>&- >&-", 74, ""),
+        ("tablut show -p - <&-", 2, "standard input: is closed"),
+        ("tablut replay - <&-", 2, "standard input: is closed"),
+        ("tablut bounds --help | true", 0, ""),
+    ],
+)
+def test_closed_streams(closed: str, code: int, words: str) -> None:
+    command = closed.replace("tablut", f"'{sys.executable}' -m tablut", 1)
+    result = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert result.returncode == code
+    assert words in result.stderr
+    assert result.stderr.count("\n") == (1 if words else 0)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "cp437", "utf-8"])
+def test_every_encoding_shows_a_board(encoding: str) -> None:
+    result = tablut("show", "-v", "brandubh", env={"PYTHONIOENCODING": encoding})
+    assert (result.returncode, result.stderr) == (0, b"")
+    text = result.stdout.decode(encoding)
+    assert "brandubh  3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b" in text
+    assert ("4  b b w K w b b" in text) == (encoding != "utf-8")
+    described = tablut("variants", "brandubh", "--json", env={"PYTHONIOENCODING": encoding})
+    assert json.loads(described.stdout.decode(encoding))["title"] == "Brandubh"
+
+
+def test_what_is_redirected_is_utf8() -> None:
+    environment = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    result = tablut("show", env=environment)
+    assert result.returncode == 0
+    assert "● ● ○ ○ ♔" in result.stdout.decode("utf-8")
+
+
+@given(st.text(), st.sampled_from(["cp1252", "ascii", "utf-8", "shift_jis"]))
+def test_any_text_can_be_written(text: str, encoding: str) -> None:
+    plain = printable(text)
+    assert all(sign == "\n" or sign.isprintable() for sign in plain)
+    assert printable(plain) == plain
+    plain.encode(encoding, plain_signs())
+    line = one_line(text * 50, 100)
+    assert len(line) <= 100
+    assert line.isprintable()
+
+
+# -- what people read ----------------------------------------------------------------------
+
+WORDS = st.lists(st.from_regex(r"[^\s\x00-\x1f\x7f-\x9f]{1,50}", fullmatch=True).filter(str.isprintable), max_size=12)
+
+
+@given(WORDS, st.integers(20, 100), st.integers(0, 8))
+def test_text_is_broken_between_words_only(words: list[str], width: int, indent: int) -> None:
+    lines = [line.plain for line in wrapped(" ".join(words), width, indent=indent)]
+    assert [word for line in lines for word in line.split()] == " ".join(words).split()
+    assert all(len(line.split()) <= 1 or len(line.encode("ascii", "replace")) <= width for line in lines)
+
+
+CELL = st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+@given(
+    st.lists(
+        st.sampled_from([number("count"), label("name"), prose("what it means"), label()]), min_size=1, max_size=5
+    ),
+    st.data(),
+    st.integers(40, 220),
+)
+def test_a_table_shows_every_cell_whole_at_any_width(columns: list[Any], data: st.DataObject, width: int) -> None:
+    table = Table(*columns)
+    rows = data.draw(st.lists(st.lists(CELL, min_size=len(columns), max_size=len(columns)), max_size=4))
+    for row in rows:
+        table.add(*row)
+    page = io.StringIO()
+    console = PeopleConsole(file=page)
+    console.width = width
+    console.print(table)
+    text = page.getvalue()
+    shown = text.split()
+    for row in rows:
+        for cell in row:
+            for word in printable(cell).split():
+                assert word in shown
+    assert all(sign == "\n" or sign.isprintable() for sign in text)
+
+
+def test_markup_is_text(capsys: Captured) -> None:
+    console = PeopleConsole()
+    console.print("[bold]a[/bold] [/red] :smile: https://x 12", style="bold")
+    console.print(Table(label("[b]"), header=True))
+    console.out("[/x]\x1b[1m")
+    out = capsys.readouterr().out
+    assert out.splitlines()[0] == "[bold]a[/bold] [/red] :smile: https://x 12"
+    assert "[/x]\\x1b[1m" in out
+
+
+def test_no_package_writes_markup() -> None:
+    """Styles are arguments: a tag in a string would be printed as it is."""
+    import re
+
+    root = Path(__file__).resolve().parents[2]
+    tag = re.compile(r"\[/?(?:bold|dim|italic|red|green|yellow|cyan|magenta)\b[^\]]*\]|\[/\]")
+    for package in ("tablut", "counting", "retrograde", "reports", "symmetry"):
+        for path in (root / package).rglob("*.py"):
+            if path.name == "testing.py":  # hostile samples
+                continue
+            lines = [line for line in path.read_text(encoding="utf-8").splitlines() if ">>>" not in line]
+            found = [line for line in lines if tag.search(line) and "'[/bold]" not in line]
+            assert not found, f"{path}: {found}"
+            imported = "rich.table" in path.read_text(encoding="utf-8")
+            assert not imported, f"{path}: tables are tablut.cli.tables"
+
+
+# -- completion ----------------------------------------------------------------------------
+
+
+def completed(words: str, shell_name: str = "bash") -> list[str]:
+    environment = {
+        "_TABLUT_COMPLETE": f"complete_{shell_name}",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+        "_TYPER_COMPLETE_ARGS": words,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    result = tablut(env=environment)
+    assert (result.returncode, result.stderr) == (0, b"")
+    return result.stdout.decode().split("\n")[:-1]
+
+
+def test_the_tab_key() -> None:
+    assert completed("tablut b") == ["bounds", "bestmove", "bench"]
+    assert set(completed("tablut ")) >= {*command_specs(), "help"}
+    assert completed("tablut symmetry v") == ["verify"]
+    assert completed("tablut bounds -v brandubh-5") == ["brandubh-5-4v0", "brandubh-5-4v4"]
+    assert completed("tablut bestmove --player r") == ["random"]
+    assert completed("tablut puzzle solve mc")[0] == "mcgill"
+    assert "--latex" in completed("tablut bounds --l")
+    assert completed("tablut nonsense x") in ([], [""])
+    assert completed("tablut b", "fish")[0].startswith("bounds\t")
+    assert '"bounds":"Regenerate' in completed("tablut b", "zsh")[0]
+
+
+def test_completing_a_command_loads_none() -> None:
+    script = (
+        "import os, sys\n"
+        "os.environ |= {'_TABLUT_COMPLETE': 'complete_bash', 'COMP_WORDS': 'tablut b', 'COMP_CWORD': '1'}\n"
+        "from tablut.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print('LOADED', *sorted(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("bounds\n")
+    loaded = set(result.stdout.split("LOADED", 1)[1].split())
+    assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "networkx"}
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_completion_is_shown_and_installed(name: str, tmp_path: Path, capsys: Captured) -> None:
+    assert run(["--show-completion", name]) == 0
+    assert "_TABLUT_COMPLETE=complete_" + name in capsys.readouterr().out
+    result = tablut("--install-completion", name, env={"HOME": str(tmp_path)})
+    assert result.returncode == 0, result.stderr
+    scripts = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*tablut*") if path.is_file()]
+    assert any("_TABLUT_COMPLETE" in script for script in scripts)
+
+
+def test_a_shell_that_cannot_be_told_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr(completion, "_asking", lambda: "")
+    for option in ("--show-completion", "--install-completion"):
+        assert run([option]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert "name one: bash, zsh, fish" in error
+
+
+# -- interrupts ----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+def test_an_interrupt_is_heard_though_python_does_not_look() -> None:
+    """A call that keeps Python from its signals, as a compiler does, is ended within a second."""
+    program = (
+        "import ctypes, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from tablut.cli.interrupts import watch_interrupts\n"
+        "watch_interrupts()\n"
+        "lock = ctypes.CDLL(None).pthread_mutex_lock\n"
+        "mutex = ctypes.create_string_buffer(64)\n"
+        "print('ready', flush=True)\n"
+        # The second call waits for ever, in C, and no signal ends it.
+        "lock(mutex), lock(mutex)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=10)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert error == b"tablut: interrupted\n"
+
+
+def test_the_closed_stream_takes_nothing() -> None:
+    closed = streams._Closed()
+    assert closed.write("") == 0
+    with pytest.raises(MachineError, match="standard output: is closed"):
+        closed.write("text")
+    with pytest.raises(InputError, match="standard input: is closed"):
+        closed.readline()

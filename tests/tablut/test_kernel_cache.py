@@ -1,0 +1,196 @@
+"""Compiled kernels on disk: a damaged file is rebuilt, never believed and never fatal."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablut.engine import kernel_cache
+from tablut.engine.jit import kernel
+from tablut.engine.kernel_cache import seal, unseal
+from tablut.errors import MachineError
+
+KEY = hashlib.sha256(b"sources").digest()
+
+# Two kernels of one file, called through dispatchers of their own, so that every call asks the cache.
+MODULE = '''
+from tablut import compilation
+from tablut.engine.jit import kernel
+
+def double(x):
+    return 2 * x
+
+def triple(x):
+    return 3 * x
+
+def answers():
+    """Return both answers by new dispatchers, and how many kernels were compiled for them."""
+    before = compilation.compiled_kernels()
+    return [int(kernel(function)(7)) for function in (double, triple)], compilation.compiled_kernels() - before
+'''
+
+DAMAGE = """
+import json, random
+from pathlib import Path
+from module import answers
+
+folder = Path({cache!r})
+seen = {{"first": answers()}}
+files = sorted(folder.rglob("*.kernel"))
+whole = [path.read_bytes() for path in files]
+seen["files"] = len(files)
+seen["again"] = answers()
+chance = random.Random(1)
+
+def damages(content, other):
+    length = len(content)
+    for end in (0, 1, 15, 16, 47, 48, 56, 87, 88, 89, length // 2, length - 1):
+        yield f"cut to {{end}}", content[:end]
+    # The magic line, the key, the length, the digest, and the rest.
+    for at in [0, 15, 16, 47, 48, 55, 56, 87, 88, length - 1, *(chance.randrange(88, length) for _ in range(6))]:
+        changed = bytearray(content)
+        changed[at] ^= 1 << chance.randrange(8)
+        yield f"bit of {{at}} flipped", bytes(changed)
+    yield "longer", content + b"0"
+    yield "garbage", chance.randbytes(length)
+    yield "zeros", bytes(length)
+    yield "another kernel's", other
+    yield "a pickle", b"\\x80\\x04N."
+
+seen["damages"] = []
+for number, path in enumerate(files):
+    for name, content in damages(whole[number], whole[1 - number]):
+        path.write_bytes(content)
+        rebuilt = answers()
+        seen["damages"].append([name, rebuilt, answers(), path.read_bytes()[:48] == whole[number][:48]])
+print(json.dumps(seen))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run Python with the module at hand and a cache of its own; return what it printed, as JSON."""
+    (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
+
+    def run(script: str) -> object:
+        process = start(tmp_path, script)
+        output, complaints = process.communicate(timeout=300)
+        assert process.returncode == 0, complaints
+        return json.loads(output)
+
+    return run
+
+
+def start(folder, script):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    return subprocess.Popen(
+        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_every_damage_is_rebuilt(run, tmp_path):
+    seen = run(DAMAGE.format(cache=str(tmp_path / "cache")))
+    assert seen["first"] == [[14, 21], 2]
+    assert seen["files"] == 2
+    assert seen["again"] == [[14, 21], 0]
+    assert len(seen["damages"]) == 2 * 33
+    for name, rebuilt, after, same_key in seen["damages"]:
+        assert rebuilt == [[14, 21], 1], name
+        assert after == [[14, 21], 0], name
+        assert same_key, name
+
+
+def test_several_processes_at_once(run, tmp_path):
+    (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
+    script = "import json\nfrom module import answers\nprint(json.dumps([answers() for _ in range(3)]))"
+    processes = [start(tmp_path, script) for _ in range(3)]
+    for process in processes:
+        output, complaints = process.communicate(timeout=300)
+        assert process.returncode == 0, complaints
+        assert [values for values, _ in json.loads(output)] == [[14, 21]] * 3
+    assert run("import json\nfrom module import answers\nprint(json.dumps(answers()))") == [[14, 21], 0]
+    assert not list((tmp_path / "cache").rglob("*.tmp"))
+
+
+def test_the_sources_of_a_kernel_are_in_its_key(run, tmp_path):
+    script = "import json\nfrom module import answers\nprint(json.dumps(answers()))"
+    assert run(script) == [[14, 21], 2]
+    (tmp_path / "beside.py").write_text("X = 1\n", encoding="utf-8")
+    assert run(script) == [[14, 21], 2]
+    assert run(script) == [[14, 21], 0]
+    assert len(list((tmp_path / "cache").rglob("*.kernel"))) == 2
+
+
+@given(st.binary(max_size=200), st.data())
+def test_what_is_sealed_is_unsealed_and_nothing_else(payload, data):
+    content = seal(KEY, payload)
+    assert unseal(KEY, content) == payload
+    assert unseal(hashlib.sha256(b"others").digest(), content) is None
+    end = data.draw(st.integers(0, len(content) - 1))
+    assert unseal(KEY, content[:end]) is None
+    changed = bytearray(content)
+    changed[end] ^= 1 << data.draw(st.integers(0, 7))
+    assert unseal(KEY, bytes(changed)) is None
+    assert unseal(KEY, content + b"\0") is None
+
+
+@given(st.binary(max_size=300))
+def test_nothing_else_is_unsealed(content):
+    assert unseal(KEY, content) is None
+
+
+def _plus(x):
+    return x + 1
+
+
+def test_without_a_folder_it_works_and_says_so_once(monkeypatch, capsys):
+    monkeypatch.setattr(kernel_cache, "_said", [])
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    assert [kernel(_plus)(1), kernel(_plus)(2)] == [2, 3]
+    assert capsys.readouterr().err.count("set NUMBA_CACHE_DIR") == 1
+
+
+def test_a_full_disk_costs_the_cache_only(monkeypatch, capsys, tmp_path):
+    def full(path, content):
+        raise MachineError(f"output file {str(path)!r}: No space left on device")
+
+    monkeypatch.setattr(kernel_cache, "_said", [])
+    monkeypatch.setattr(kernel_cache, "write_bytes", full)
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    assert kernel(_plus)(1) == 2
+    assert "No space left on device" in capsys.readouterr().err
+
+
+def test_another_compiler_or_machine_has_files_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    cache = kernel(_plus)._cache
+
+    class Codegen:
+        def __init__(self, *parts):
+            self.parts = parts
+
+        def magic_tuple(self):
+            return self.parts
+
+    names = {cache.path((), Codegen("x86", "cpu", features)).name for features in ("+avx", "+avx512")}
+    monkeypatch.setattr("numba.__version__", "0.0")
+    names.add(cache.path((), Codegen("x86", "cpu", "+avx")).name)
+    monkeypatch.setattr("llvmlite.__version__", "0.0")
+    names.add(cache.path((), Codegen("x86", "cpu", "+avx")).name)
+    assert len(names) == 4
+
+
+def test_what_killed_processes_left_is_swept_and_what_others_write_is_not(tmp_path):
+    old, new = tmp_path / ".a.kernel.x1.tmp", tmp_path / ".b.kernel.x2.tmp"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    past = time.time() - 7200
+    os.utime(old, (past, past))
+    kernel_cache._sweep(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [new.name]

@@ -1,0 +1,178 @@
+"""Every parser of text from outside: linear time, and no error but the toolkit's own.
+
+The two tests go over all parsers and all adversarial texts; a new parser is a new line.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tablut.errors import TablutError
+from tablut.formats import berkeley, bologna, mcgill, opentafl, read_record, read_rules
+from tablut.formats.bologna_logs import looks_like_log, read_logs
+from tablut.formats.comments import without_comments
+from tablut.formats.native import read_native
+from tablut.formats.opentafl_records import looks_like_otg, read_game
+from tablut.formats.reading import looks_like_position, read_move, read_position
+from tablut.notation import parse_square
+from tablut.position import Move, MoveText, Position
+from tablut.rules import NaiveGame
+from tablut.variants import load_variant, shipped_variant
+from tablut.variants.schema import parse_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = sorted((ROOT / "tests" / "data" / "records").iterdir())
+VARIANTS = sorted((ROOT / "tablut" / "variants" / "data").iterdir())
+HOSTILE = sorted(path for path in (ROOT / "tests" / "data" / "hostile").rglob("*") if path.is_file())
+START = load_variant("ashton").start_position
+RULES = "dim:7 surf:n ks:c start:/3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"
+SOURCE = "feb 15, 2019 3:10:55 PM Domain.GameAshtonTablut checkMove\n"
+TURN = f"{SOURCE}FINE: Turn: W Pawn from e4 to f4\n"
+STATE = bologna.write_state(Position.parse(START, 9))
+NAIVE = NaiveGame(load_variant("ashton"))
+
+# The parser, and texts that lead it into each of its parts.
+PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
+    "parse_square": (lambda text: parse_square(text, 9), ["", "e"]),
+    "Position.parse": (lambda text: Position.parse(text, 9), ["", START, f"{START} a=b", "9/9/", "\n\n"]),
+    "read_position": (lambda text: read_position(text, 9), ["", START, "/9/", "{", STATE[:60], f"{START} a=b"]),
+    "looks_like_position": (looks_like_position, ["", "/", "9/", START]),
+    "NaiveGame.read": (NAIVE.read, ["", START, "9/"]),
+    "MoveText.parse": (lambda text: MoveText.parse(text, 9), ["", "e4-e7", "e4-e7xe8", "e4e7xe8/d7"]),
+    "Move.parse": (lambda text: Move.parse(text, 9), ["", "e4-e7"]),
+    "read_move": (lambda text: read_move(text, 9), ["", "e4-e7", "Ke4-e7xe8", "{", "1 1 1 1", "d5-"]),
+    "berkeley.read_move": (berkeley.read_move, ["", "d5-"]),
+    "mcgill.read_move": (mcgill.read_move, ["", "1 1 1 1 "]),
+    "bologna.read_state": (bologna.read_state, ["", "{", STATE[:60]]),
+    "bologna.read_move": (bologna.read_move, ["", '{"from":"e4","to":']),
+    "opentafl.read_position": (lambda text: opentafl.read_position(text, "w"), ["", "/", "/9/"]),
+    "opentafl.read_move": (lambda text: opentafl.read_move(text, 9), ["", "Ke4-e7", "Ke4-e7xd1", "e4-e7xd1/Td2"]),
+    "read_rules": (read_rules, ["", "dim:7 ", RULES + " ", RULES, f"{RULES} cor:", f"{RULES} afor:"]),
+    "read_record": (read_record, ["", '[Variant "ashton"]\n', TURN, f"[rules:{RULES}]\n"]),
+    "read_native": (read_native, ['[Variant "ashton"]\n', '[Variant "ashton"]\n1. e4-f4 ', '[Variant "', '[A "']),
+    "read_game": (read_game, [f"[rules:{RULES}]\n", f"[rules:{RULES}]\n1. ", "[rules:", "[a:"]),
+    "read_logs": (read_logs, [TURN, f"{TURN}{SOURCE}FINE: Stato:\n", f"{SOURCE}FINE: Players: ", "", TURN[:-3]]),
+    "looks_like_log": (looks_like_log, ["", TURN, SOURCE[:-1]]),
+    "looks_like_otg": (looks_like_otg, ["", "[a:"]),
+    "without_comments": (lambda text: without_comments(text, "{", "}", "record"), ["", "{}"]),
+    "parse_variant": (lambda text: parse_variant(text, name="mine", origin="mine.toml"), ["", "a = ", "[king]\n"]),
+    "load_variant": (load_variant, ["", "ashton", "./"]),
+    "shipped_variant": (shipped_variant, ["", "ashton"]),
+}
+UNITS = [
+    *("xe8", "/e8", "e8", "x", "xx", "/", "9", "1", "b", "K", "w ", "a=b ", "²", "٣", " ", "\n", "\t", "\r", ".", "-"),
+    *("[", "]", "{", "}", "{}", "[]", "[[a]]\n", '"', "\\", '\\"', "'", "a:b ", "a1,", "1. ", "1a.", "a.", "a", "+"),
+    *("Stato:", "Stato:\n-\nW\n", "O", "OT\n", "Players: ", "White: ", "Turn: x Pawn from ", "Turn: ", "GameA "),
+    *(".Game", "Giocatore ", "Mossa sul", "Inizio partita", SOURCE, TURN, '[A "b"]\n', "[a:b]\n", '{"a":'),
+    *("e4-f4 ", "--- ", "tT/", "#", "\0"),
+]
+LENGTH = 30_000
+SECONDS = 0.4
+
+
+def refused_or_read(parse: Callable[[str], object], text: str) -> None:
+    """Parse a text; only the toolkit's own error may come of it, in one line of bounded length."""
+    try:
+        parse(text)
+    except TablutError as error:
+        message = str(error)
+        assert len(message) < 1500
+        assert "\n" not in message or "TOML" in message
+
+
+def takes(parse: Callable[[str], object], text: str) -> float:
+    """Return the seconds of processor time that a text takes."""
+    started = time.process_time()
+    refused_or_read(parse, text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_no_parser_takes_more_than_linear_time(name: str) -> None:
+    """A text of 30,000 characters takes at most 0.1 s in linear time, and at least 0.6 s in quadratic time."""
+    parse, beginnings = PARSERS[name]
+    for beginning in beginnings:
+        for unit in UNITS:
+            text = beginning + unit * (LENGTH // len(unit))
+            for end in ("", "!"):
+                # The machine may be slow once, not three times.
+                spent = min(takes(parse, text + end), SECONDS)
+                if spent == SECONDS:
+                    spent = min(takes(parse, text + end) for _ in range(2))
+                assert spent < SECONDS, f"{name}: {spent:.1f} s for {beginning[-40:]!r} + {unit!r} * n + {end!r}"
+
+
+def test_the_exponential_move_of_old_is_refused_at_once() -> None:
+    started = time.process_time()
+    refused_or_read(lambda text: MoveText.parse(text, 9), "e4-e7" + "xe8" * 40 + "!")
+    assert time.process_time() - started < 1
+
+
+SAMPLES = [path.read_bytes().decode("utf-8", errors="replace") for path in [*RECORDS, *VARIANTS[:4], *HOSTILE]]
+SAMPLES = [text for text in SAMPLES if len(text) < 6000] + [START, STATE, RULES, "e4-e7xe8", "d5-7", "1 1 1 2 0", TURN]
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """Generate valid and hostile texts with pieces cut out, doubled and replaced."""
+    text = draw(st.sampled_from(SAMPLES))
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 30)))
+        patch = draw(st.text(max_size=5) | st.sampled_from(UNITS) | st.just(text[start:end] * 2))
+        text = text[:start] + patch + text[end:]
+    return text
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(sorted(PARSERS)), st.text(max_size=60) | mutated())
+@example("parse_square", "e" + "9" * 5000)
+@example("MoveText.parse", "e4-e²")
+@example("parse_variant", "x = " + "[\n" * 20_000)
+@example("bologna.read_state", '{"board":' + "[" * 900 + "]" * 900 + ',"turn":"WHITE"}')
+def test_only_the_toolkits_own_error_comes_of_any_text(name: str, text: str) -> None:
+    refused_or_read(PARSERS[name][0], text)
+
+
+@settings(max_examples=150)
+@given(mutated())
+def test_a_mutated_text_is_read_or_refused_by_every_parser(text: str) -> None:
+    for parse, _ in PARSERS.values():
+        refused_or_read(parse, text)
+
+
+@given(st.binary(max_size=80) | st.sampled_from([path.read_bytes() for path in RECORDS]), st.binary(max_size=4))
+def test_records_of_any_bytes(content: bytes, more: bytes) -> None:
+    refused_or_read(read_record, content + more)  # type: ignore[arg-type]
+    refused_or_read(read_record, more + content)  # type: ignore[arg-type]
+
+
+def test_every_pattern_is_one_that_these_tests_know() -> None:
+    """A new regular expression is looked at for how long it takes, its parser listed above, and counted here."""
+    known = {
+        "tablut/position.py": 3,
+        "tablut/formats/berkeley.py": 1,
+        "tablut/formats/bologna_logs.py": 5,
+        "tablut/formats/native.py": 5,
+        "tablut/formats/opentafl.py": 3,
+        "tablut/formats/opentafl_records.py": 2,
+        "tablut/formats/reading.py": 5,
+    }
+    found = {}
+    readers = [*(ROOT / "tablut").glob("*.py"), *(ROOT / "tablut" / "formats").glob("*.py")]
+    for path in [*readers, *(ROOT / "tablut" / "variants").glob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        count = len(re.findall(r"\bre\.(?:compile|fullmatch|match|search|sub|split|findall|finditer)\(", text))
+        if count and path.name != "files.py":  # its patterns read names of bounded length
+            found[path.relative_to(ROOT).as_posix()] = count
+    assert found == known

@@ -1,0 +1,108 @@
+"""Addresses of clusters: malformed, dead, silent and babbling ones end in one line."""
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablut import scheduling
+from tablut.errors import InputError, MachineError
+from tablut.scheduling import LocalScheduler, open_scheduler
+
+
+@contextmanager
+def server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Somebody who listens and is no scheduler."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        taken: list[socket.socket] = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                taken.append(connection)
+                try:
+                    answer(connection)
+                except OSError:
+                    continue
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+        for connection in taken:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "nonsense", "ucx://1", "tcp://127.0.0.1", "tcp://127.0.0.1:0", "tcp://a:99999", "http://a:1", "a b:1"],
+)
+def test_a_malformed_address_is_bad_input(address: str) -> None:
+    with pytest.raises(InputError, match="is no address of a Dask scheduler"), open_scheduler(1, address):
+        pass
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_refused_in_one_line(address: str) -> None:
+    # Short of host and port nothing is connected to.
+    if scheduling._is_address(address):
+        return
+    with pytest.raises(InputError) as caught, open_scheduler(1, address):
+        pass
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["tls://127.0.0.1:9", "ucx://127.0.0.1:9"])
+def test_a_protocol_that_is_not_set_up_is_bad_input(address: str) -> None:
+    with pytest.raises(InputError) as caught, open_scheduler(1, address):
+        pass
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["nobody", "random", "few", "closes", "silent"])
+def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(scheduling, "_PATIENCE", 0.5)
+    random = Random(5)
+    # The first eight bytes announce more than any machine has.
+    answers: dict[str, Callable[[socket.socket], None]] = {
+        "random": lambda connection: connection.sendall(b"\xff" * 8 + random.randbytes(4096)),
+        "few": lambda connection: connection.sendall(b"abc"),
+        "closes": lambda connection: connection.close(),
+        "silent": lambda connection: None,
+    }
+    with server(answers.get(kind, answers["silent"])) as address:
+        if kind == "nobody":
+            address = "tcp://127.0.0.1:9"
+        with pytest.raises(MachineError, match="no scheduler answers there") as caught, open_scheduler(1, address):
+            pass
+    assert caught.value.exit_code == 74
+    assert "\n" not in str(caught.value)
+
+
+def test_without_an_address_tasks_run_here() -> None:
+    with open_scheduler(2, None) as found:
+        assert isinstance(found, LocalScheduler)
+        assert found.run(lambda task: {"pid": os.getpid(), "task": task}, [1, 2], lambda answer: None) == [
+            {"pid": os.getpid(), "task": task} for task in (1, 2)
+        ]
+
+
+def test_a_cluster_is_spoken_to() -> None:
+    distributed = pytest.importorskip("distributed")
+    options = {"processes": False, "dashboard_address": None, "protocol": "tcp"}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **options) as cluster:
+        told: list[dict] = []
+        with open_scheduler(1, cluster.scheduler_address) as found:
+            assert found.workers == 2
+            assert found.run(lambda task: {"task": task}, [1, 2, 3], told.append) == [{"task": n} for n in (1, 2, 3)]
+        assert len(told) == 3

@@ -1,0 +1,333 @@
+"""Every command of every package, found by its entry point: whole at any width, deaf to markup, one line on failure.
+
+A new command needs one line in `EXAMPLES`; everything here is then tried on it.
+"""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from tablut.cli import runtime
+from tablut.cli.runtime import Reply
+from tablut.cli.shell import command_specs, run
+from tablut.variants import Variant, load_variant
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "tests" / "data"
+STORE = str(ROOT / "retrograde" / "data" / "ashton-3")
+CENSUS = str(DATA / "stores" / "census-v4")
+REACHED = str(DATA / "reachable" / "brandubh-5-4v0.jsonl")
+SMALL = "ashton-5-4v0"
+ELEVEN = str(DATA / "variants" / "eleven.toml")
+HOSTILE = "[/bold][red]\x1b[31mx\x9b2J\u202e\x07"
+WON_IN_ONE = "5/5/1K3/5/b3b w"
+
+# Arguments that make a command answer quickly; without --variant where HOLDS_VARIANT names the command.
+EXAMPLES: dict[str, list[str]] = {
+    "apply": ["{move}"],
+    "bench": [],
+    "bestmove": ["--nodes", "200"],
+    "bounds": [],
+    "census": ["--plies", "2", "--against-bounds"],
+    "census verify": [CENSUS],
+    "convert": ["--to", "grid"],
+    "moves": [],
+    "perft": ["-d", "2", "--divide"],
+    "probe": [STORE, "-p", "9/9/9/9/4K4/9/9/9/b8 w"],
+    "puzzle check": ["{proof}"],
+    "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],
+    "puzzle solve": ["-p", WON_IN_ONE],
+    "rank": [],
+    "reachable check": [REACHED],
+    "reachable estimate": ["--samples", "3"],
+    "replay": [str(DATA / "records" / "ashton.txt")],
+    "report": ["--out", "{folder}"],
+    "show": [],
+    "solve": [],
+    "status": [],
+    "symmetry show": [],
+    "symmetry verify": ["--samples", "20", "--most", "100"],
+    "tablebase build": ["--men", "2", "--store", "{folder}/store"],
+    "tablebase info": [STORE],
+    "tablebase verify": [STORE, "--quick"],
+    "unrank": ["17"],
+    "variants": [],
+    "warmup": [],
+}
+# These have no --variant, or a store or a file that says it.
+SAYS_ITSELF = {
+    "bench",
+    "census verify",
+    "probe",
+    "puzzle check",
+    "reachable check",
+    "replay",
+    "report",
+    "tablebase info",
+    "tablebase verify",
+    "variants",
+    "warmup",
+}
+# These answer in what another program reads, or about no game.
+NAMELESS = {"convert", "report", "warmup"}
+SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "tablebase build"}
+ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "status", "symmetry show", "unrank"]
+
+
+def commands() -> Iterator[str]:
+    for spec in command_specs().values():
+        module, attribute = spec.target.split(":")
+        target = getattr(import_module(module), attribute)
+        if isinstance(target, typer.Typer):
+            callback = target.registered_callback
+            if callback is not None and callback.invoke_without_command is True:
+                yield spec.name
+            yield from (f"{spec.name} {command.name}" for command in target.registered_commands)
+        else:
+            yield spec.name
+
+
+COMMANDS = sorted(commands())
+QUICK_OR_SLOW = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in COMMANDS]
+
+
+def test_every_command_has_an_example() -> None:
+    assert set(COMMANDS) == set(EXAMPLES), "add a line to EXAMPLES in this file"
+
+
+def example(name: str, variant: str, tmp_path: Path) -> list[str]:
+    """Return a command line of a command, under a variant where it takes one."""
+    move = "g1-g2" if variant == ELEVEN else "c3-b3"
+    fills = {"{move}": move, "{folder}": str(tmp_path), "{proof}": str(tmp_path / "proof.jsonl")}
+    filled = [re.sub(r"\{\w+\}", lambda match: fills[match[0]], part) for part in EXAMPLES[name]]
+    if name == "puzzle check":
+        saved = ["puzzle", "solve", "-v", SMALL, "-p", WON_IN_ONE, "--save-proof", fills["{proof}"]]
+        assert run(saved) == 0
+    return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
+
+
+@pytest.fixture
+def replies(monkeypatch: pytest.MonkeyPatch) -> list[Reply]:
+    """Return the replies that commands printed, to be shown again at other widths."""
+    found: list[Reply] = []
+    text_of = runtime.text_of
+
+    def kept(reply: Reply) -> str:
+        found.append(reply)
+        return text_of(reply)
+
+    monkeypatch.setattr(runtime, "text_of", kept)
+    return found
+
+
+def words(text: str) -> set[str]:
+    """Return the words of a text but for the frames of boards and the marks at the ends of words."""
+    return {word for raw in text.split() if (word := raw.strip("│╭╮╰╯─.:,;"))}
+
+
+def integers(value: Any) -> Iterator[int]:
+    if isinstance(value, dict):
+        for part in value.values():
+            yield from integers(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from integers(part)
+    elif isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit()):
+        yield int(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        *(pytest.param(name, SMALL, marks=[pytest.mark.slow] if name in SLOW else []) for name in COMMANDS),
+        *((name, ELEVEN) for name in ON_ELEVEN),
+        *((name, "ashton") for name in ("bounds", "moves", "rank")),
+    ],
+)
+def test_no_number_and_no_label_is_cut_at_any_width(
+    name: str, variant: str, tmp_path: Path, replies: list[Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(example(name, variant, tmp_path)) == 0
+    (reply,) = replies[-1:]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    texts = {"piped": runtime.text_of(reply)}
+    for width in (200, 80, 60, 40, 10):
+        monkeypatch.setenv("COLUMNS", str(width))
+        texts[str(width)] = runtime.text_of(reply)
+    for width, text in texts.items():
+        assert text.count("…") == texts["piped"].count("…"), width
+        assert words(texts["200"]) <= words(text), width
+        assert not re.search(r" $", text, re.MULTILINE) or "╭" in text
+    assert texts["10"] == texts["40"]
+    printed = {int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", texts["200"])}
+    for number in printed & set(integers(reply.result.model_dump(mode="json"))):
+        pattern = rf"(?<!\d)(?:{number}|{number:,})(?!\d)"
+        assert all(re.search(pattern, text) for text in texts.values()), number
+
+
+@pytest.mark.parametrize("name", QUICK_OR_SLOW)
+def test_every_answer_names_its_variant(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = example(name, SMALL, tmp_path)
+    capsys.readouterr()
+    assert run(arguments) == 0
+    text = capsys.readouterr().out
+    if name not in NAMELESS:
+        assert (SMALL if "-v" in arguments or name in ("puzzle check", "variants") else "ashton") in text
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SAYS_ITSELF | SLOW])
+@pytest.mark.parametrize("form", ["people", "json"])
+def test_a_hostile_name_is_neither_markup_nor_obeyed(
+    name: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = (ROOT / "tablut" / "variants" / "data" / f"{SMALL}.toml").read_text(encoding="utf-8")
+    # The reader gives a name with control characters up; what is left for the console is markup.
+    assert load_variant_named(tmp_path, HOSTILE.replace("/", "\\"), source).name.isprintable()
+    file = tmp_path / "[red]x[bold].toml"
+    file.write_text(re.sub(r'title = ".*"', lambda _: "title = '[/bold][red] title [/x]'", source), encoding="utf-8")
+    code = run([*example(name, str(file), tmp_path), *(["--json"] if form == "json" else [])])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    assert captured.err == ""
+    assert captured.out.replace("\n", "").isprintable()
+    if form == "json":
+        assert json.loads(captured.out)["variant"] == load_variant(str(file)).name
+    elif name not in NAMELESS:
+        # All of it is shown, brackets included.
+        assert load_variant(str(file)).name in captured.out
+
+
+def load_variant_named(folder: Path, name: str, text: str) -> Variant:
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return load_variant(str(folder / f"{name}.toml"))
+
+
+def test_hostile_titles_notes_tags_and_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["variants", ELEVEN]) == 0
+    note = "2b2/5/b1K1b/5/2b2 b note=[/red]"
+    assert run(["show", "-v", SMALL, "-p", note]) == 0
+    record = tmp_path / "record.txt"
+    record.write_text(
+        f'[Variant "{SMALL}"]\n[White "[/bold]\x1b[31m"]\n[Black "[red]"]\n\n1. c1-d1 {{[/dim]\x9b}}\n',
+        encoding="utf-8",
+    )
+    assert run(["replay", str(record)]) in (0, 1)
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(f"variant {SMALL}\n{HOSTILE}; 2b2/1K3/b3b/5/2b2 w; 1=9; [/red]\n", encoding="utf-8")
+    assert run(["perft", "--corpus", str(corpus)]) == 1
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.replace("\n", "").isprintable()
+    for shown in (
+        "[/bold][red]Eleven by eleven [/x]",
+        "[red]\\x1b[31mx\\x9b2J",
+        "[/bold]\\x1b[31m",
+        "[/bold][red]\\x1b",
+    ):
+        assert shown in captured.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_refusal_is_one_safe_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (
+        [f"--nosuch{HOSTILE}"],
+        ["-v", HOSTILE],
+        ["-v", HOSTILE * 100_000],
+        ["--position", HOSTILE * 20 + " w"],
+        [HOSTILE, HOSTILE, HOSTILE],
+    ):
+        assert run([*name.split(), *wrong]) in (2, 74), wrong[0][:20]
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+        assert captured.err[:-1].isprintable()
+        assert len(captured.err) < 2000
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = []
+    for arguments in ([*name.split(), "--help"], [*name.split(), "-h"], ["help", *name.split()]):
+        assert run(arguments) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] == texts[2]
+    assert f"Usage: tablut {name} " in texts[0]
+    assert "--json" in texts[0]
+
+
+NUMBER = re.compile(r"^  (?:-\w, )?(--[\w-]+) +(MIB|N|SECONDS|GIB|<(?:int|float)[^>]*>)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_numbers_beyond_every_machine_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every option that takes a number gets one of 23 digits, of 5,000 digits, and none at all."""
+    assert run([*name.split(), "--help"]) == 0
+    options = NUMBER.findall(capsys.readouterr().out)
+    # Arguments that a command must have; what is wrong is found before they are looked at.
+    needed = [part for part in EXAMPLES[name] if not part.startswith("-")][:1] if "unrank" in name else []
+    for option, kind in options:
+        for number in ("nan", "-inf") if kind == "SECONDS" or "float" in kind else ("9" * 23, "9" * 5000, "nan"):
+            assert run([*name.split(), *needed, option, number]) == 2, (option, number[:30])
+            captured = capsys.readouterr()
+            assert captured.out == ""
+            assert captured.err.count("\n") == 1
+            assert len(captured.err) < 2000
+
+
+# -- interrupts ----------------------------------------------------------------------------
+
+
+def interrupted(arguments: list[str], delay: float) -> tuple[int, float, str, str]:
+    """Start a command, interrupt it, and return its exit code, how long it took to end, and what it said."""
+    # Whoever runs the tests in the background may have told them, and so their children, to ignore interrupts.
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{listening}; print(end='', flush=True); from tablut.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        began = time.perf_counter()
+        out, err = process.communicate(timeout=60)
+        return process.returncode, time.perf_counter() - began, out, err
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("delay", [0.3, 1.0, pytest.param(2.5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["perft", "-d", "12"],
+        ["symmetry", "verify", "--most", "3000000"],
+        pytest.param(["bestmove", "--movetime", "60"], marks=pytest.mark.slow),
+        pytest.param(["solve", "-v", "ashton-5-4v4"], marks=pytest.mark.slow),
+        pytest.param(["puzzle", "solve", "collection"], marks=pytest.mark.slow),
+        pytest.param(["puzzle", "make"], marks=pytest.mark.slow),
+        pytest.param(["census", "--plies", "7"], marks=pytest.mark.slow),
+        pytest.param(["report", "--out", "{folder}"], marks=pytest.mark.slow),
+        pytest.param(["bench"], marks=pytest.mark.slow),
+        pytest.param(["tablebase", "build", "--men", "6", "--store", "{folder}"], marks=pytest.mark.slow),
+    ],
+    ids=lambda arguments: arguments[0] if isinstance(arguments, list) else None,
+)
+def test_an_interrupt_ends_any_command_at_once(arguments: list[str], delay: float, tmp_path: Path) -> None:
+    filled = [str(tmp_path / "new") if part == "{folder}" else part for part in arguments]
+    code, seconds, out, err = interrupted(filled, delay)
+    assert code == 130, err
+    assert err.count("\n") == 1
+    assert err.startswith("tablut: interrupted")
+    assert out == "" or "above is what was done" in err
+    # A second, and what a busy machine takes on top of it.
+    assert seconds < 4

@@ -1,0 +1,221 @@
+"""Every door of the toolkit takes a rule set by value, name or path, and a position by value or as any text."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from counting import bounds
+from counting.brute import BruteForce
+from counting.census import census
+from counting.census.naive import naive_census
+from counting.paper import PaperEquations
+from counting.reachable import estimate
+from counting.spaces import spaces
+from retrograde.plain import plain_solution
+from retrograde.puzzles import Solver, solve
+from retrograde.puzzles.checker import check_strategy, wins_within
+from retrograde.puzzles.strip import draw_strip
+from retrograde.solution import memory_needed
+from retrograde.tablebase import open_tablebase
+from retrograde.tablebase.probing import prober_for, shipped_store
+from retrograde.tiers import tier_graph
+from tablut import Board, Move, Position, svg
+from tablut.errors import InputError
+from tablut.formats import bologna, opentafl, read_record
+from tablut.formats.reading import as_position, read_position
+from tablut.players import PlayerOptions, make_player
+from tablut.prober import find_prober
+from tablut.rules import NaiveGame
+from tablut.search import Searcher
+from tablut.status import check_playable, position_status
+from tablut.variants import Variant, as_variant, load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAME = "ashton-5-4v0"
+FILE = Path(__file__).resolve().parents[1] / "tablut" / "variants" / "data" / f"{NAME}.toml"
+TEXT = "2b2/5/b1K1b/5/2b2 w"
+POSITION = Position.parse(TEXT, 5)
+
+# What is called with a rule set; what is returned is compared between its forms.
+VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
+    "as_variant": lambda variant: as_variant(variant).digest,
+    "Board": lambda variant: Board(variant).position,
+    "read_record": lambda variant: read_record("1. c3-b3 *", variant).moves,
+    "svg.board": lambda variant: svg.board(variant),
+    "position_status": lambda variant: position_status(variant, POSITION),
+    "check_playable": lambda variant: check_playable(variant, POSITION),
+    "as_position": lambda variant: as_position(TEXT, as_variant(variant)),
+    "NaiveGame": lambda variant: NaiveGame(variant).start(),
+    "Searcher": lambda variant: Searcher(variant, hash_mib=1).variant.digest,
+    "make_player": lambda variant: type(make_player("random", variant, PlayerOptions(seed=1))),
+    "find_prober": lambda variant: find_prober(variant),
+    "bounds": lambda variant: bounds(variant).corrected,
+    "spaces": lambda variant: sorted(spaces(variant)),
+    "PaperEquations": lambda variant: PaperEquations(variant)["eq4"].verified_value(),
+    "BruteForce": lambda variant: BruteForce(variant).king_cells,
+    "naive_census": lambda variant: naive_census(variant, 1),
+    "census": lambda variant: census(variant, plies=1).plies[-1].new,
+    "estimate": lambda variant: estimate(variant, 5, 1).certificates,
+    "memory_needed": memory_needed,
+    "tier_graph": lambda variant: sorted(tier_graph(variant, 3)),
+    "plain_solution": lambda variant: plain_solution(variant, ["5/5/5/1b1K1/5 b"]).value("5/5/5/1b1K1/5 b"),
+    "Solver": lambda variant: Solver(variant).variant.digest,
+    "solve": lambda variant: solve(variant, TEXT).dtm,
+    "wins_within": lambda variant: wins_within(variant, TEXT, "white", 1),
+    "check_strategy": lambda variant: check_strategy(variant, TEXT, "white", 1, {}).failures,
+    "draw_strip": lambda variant: draw_strip(variant, TEXT, ["c3-c4"]),
+    "prober_for": prober_for,
+    "shipped_store": shipped_store,
+}
+POSITION_DOORS: dict[str, Callable[[Any], Any]] = {
+    "Board": lambda position: Board(NAME, position).position.cells,
+    "as_position": lambda position: as_position(position, load_variant(NAME)).cells,
+    "svg.board": lambda position: svg.board(NAME, position),
+    "position_status": lambda position: position_status(NAME, position),
+    "solve": lambda position: solve(NAME, position).winning_moves,
+    "Solver.solve": lambda position: Solver(NAME).solve(position).dtm,
+    "draw_strip": lambda position: draw_strip(NAME, position, [Move.parse("c3-c4", 5)]),
+}
+MOVE_DOORS: dict[str, Callable[[Any], Any]] = {
+    "Board.push": lambda move: _pushed(lambda board: board.push(move)),
+    "Board.push_text": lambda move: _pushed(lambda board: board.push_text(str(move))),
+    "draw_strip": lambda move: draw_strip(NAME, TEXT, [move]),
+    "svg.board": lambda move: svg.board(NAME, last_move=move, arrows=[move]),
+}
+VARIANT_FORMS = [load_variant(NAME), NAME, NAME.upper(), str(FILE), FILE]
+POSITION_FORMS = [
+    POSITION,
+    Board(NAME, TEXT),
+    TEXT,
+    POSITION.grid(),
+    opentafl.write_position(POSITION) + " w",
+    bologna.write_state(POSITION),
+]
+MOVE_FORMS = [
+    Move.parse("c3-b3", 5),
+    "c3-b3",
+    "C3-B3",
+    "c3b3",
+    "Kc3-b3",
+    "c3-b",
+    "2 2 2 1 1",
+    '{"from":"c3","to":"b3"}',
+]
+
+
+def _pushed(push: Callable[[Board], object]) -> str:
+    board = Board(NAME)
+    push(board)
+    return str(board.position)
+
+
+def _same(answers: list[Any]) -> None:
+    assert all(answer == answers[0] for answer in answers), answers
+
+
+@pytest.mark.parametrize("name", VARIANT_DOORS)
+def test_a_rule_set_in_every_form(name: str) -> None:
+    door = VARIANT_DOORS[name]
+    _same([door(form) for form in VARIANT_FORMS])
+
+
+@pytest.mark.parametrize("name", POSITION_DOORS)
+def test_a_position_in_every_form(name: str) -> None:
+    door = POSITION_DOORS[name]
+    _same([door(form) for form in POSITION_FORMS])
+
+
+@pytest.mark.parametrize("name", MOVE_DOORS)
+def test_a_move_in_every_form(name: str) -> None:
+    door = MOVE_DOORS[name]
+    _same([door(form) for form in MOVE_FORMS])
+
+
+def test_a_tablebase_probes_every_form() -> None:
+    store = shipped_store("mcgill")
+    assert store is not None
+    tablebase = open_tablebase(store)
+    text = "9/9/4b4/9/9/1K7/9/9/9 w"
+    position = Position.parse(text, 9)
+    forms = [text, position, Board("mcgill", text), position.grid(), bologna.write_state(position)]
+    _same([tablebase.probe(form) for form in forms])
+    with pytest.raises(InputError, match="position 7: expected a Position"):
+        tablebase.probe(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", VARIANT_DOORS)
+@pytest.mark.parametrize("wrong", [9, None, b"ashton", ["ashton"], "asthon", object()])
+def test_what_is_no_rule_set_is_refused_in_one_line(name: str, wrong: object) -> None:
+    if wrong is None and name == "read_record":
+        pytest.skip("a record may name its own rules")
+    with pytest.raises(InputError, match=r"^variant [^\n]*(expected a Variant|did you mean 'ashton')"):
+        VARIANT_DOORS[name](wrong)
+
+
+@pytest.mark.parametrize("name", POSITION_DOORS)
+@pytest.mark.parametrize("wrong", [9, b"x", ["x"], "9/9 w", Board("brandubh"), Position("." * 81, "w")])
+def test_what_is_no_position_is_refused_in_one_line(name: str, wrong: object) -> None:
+    with pytest.raises(InputError, match=r"^position [^\n]*\Z"):
+        POSITION_DOORS[name](wrong)
+
+
+@pytest.mark.parametrize("name", MOVE_DOORS)
+@pytest.mark.parametrize("wrong", [9, "c3", "c3-b9", None])
+def test_what_is_no_move_is_refused_in_one_line(name: str, wrong: object) -> None:
+    if wrong is None and name == "svg.board":
+        pytest.skip("no last move")
+    with pytest.raises(InputError, match=r"^move [^\n]*\Z"):
+        MOVE_DOORS[name](wrong)
+
+
+DOORS = ["tablut", "tablut.formats", "tablut.players", "tablut.rules", "tablut.search", "tablut.status", "tablut.svg"]
+DOORS += [
+    "counting",
+    "counting.census",
+    "counting.reachable",
+    "retrograde.puzzles",
+    "retrograde.tablebase",
+    "retrograde.solution",
+]
+
+
+@pytest.mark.parametrize("module", DOORS)
+def test_no_door_wants_a_value_where_a_name_would_do(module: str) -> None:
+    """What a package lists for others is annotated to take every form, so that the next function is too."""
+    package = import_module(module)
+    for name in package.__all__:
+        thing = getattr(package, name)
+        if (
+            not callable(thing)
+            or thing in (Variant, Position)
+            or (isinstance(thing, type) and hasattr(thing, "_fields"))
+        ):
+            continue
+        members = [thing, *(member for _, member in inspect.getmembers(thing, inspect.isfunction))]
+        for member in members if isinstance(thing, type) else [thing]:
+            try:
+                parameters = inspect.signature(member).parameters.values()
+            except ValueError:  # a class of C
+                continue
+            for parameter in parameters:
+                wants = str(parameter.annotation)
+                plain = wants in ("Variant", "Position") and not getattr(member, "__name__", "").startswith("_")
+                holds = hasattr(thing, "__dataclass_fields__") and member is thing
+                assert not plain or holds, f"{module}.{name}: {getattr(member, '__name__', member)}({parameter})"
+
+
+def test_a_json_state_without_a_side_takes_it_beside() -> None:
+    over = json.dumps(json.loads(bologna.write_state(POSITION)) | {"turn": "DRAW"})
+    assert read_position(over, 5, "b").side == "b"
+    with pytest.raises(InputError, match="does not tell the side to move"):
+        read_position(over, 5)
+    with pytest.raises(InputError, match="says that w is to move, not b"):
+        read_position(TEXT, 5, "b")

@@ -1,0 +1,97 @@
+"""A kept corpus of hostile files: every one is refused in one line, in bounded time, and nothing comes of it.
+
+A file of ``tests/data/hostile/KIND`` is one idea. To keep another one, put it there. Each
+is given to every command that reads files of its kind.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tablut.cli.shell import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOSTILE = Path(__file__).parent / "data" / "hostile"
+SECONDS = 20
+"""Far above what any of them takes, far below what a text read in more than linear time would."""
+
+FILE, TEXT = "<file>", "<text>"
+COMMANDS = {
+    "variants": [["variants", FILE], ["bounds", "-v", FILE], ["status", "-v", FILE]],
+    "positions": [
+        ["moves", "-p", FILE],
+        ["moves", "-p", "-"],
+        ["rank", "-p", FILE],
+        ["apply", "e4-f4", "-p", FILE],
+        ["bestmove", "--nodes", "1", "-p", FILE],
+        ["puzzle", "solve", "--nodes", "1", "-p", FILE],
+    ],
+    "moves": [["apply", TEXT], ["convert", "--to", "grid", TEXT], ["bestmove", "--nodes", "1", "--move", TEXT]],
+    "records": [["replay", FILE], ["replay", "-"]],
+    "opentafl": [["replay", FILE]],
+    "bologna": [["replay", FILE]],
+}
+CASES = [
+    pytest.param(command, path, id=f"{kind}-{path.stem}-{command[0]}{'-stdin' * ('-' in command)}")
+    for kind, commands in COMMANDS.items()
+    for path in sorted((HOSTILE / kind).iterdir())
+    for command in commands
+]
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Fail what takes longer, even within a regular expression."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def over(*_: object) -> None:
+        raise TimeoutError(f"took more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_every_kind_has_files() -> None:
+    for kind in COMMANDS:
+        assert len(list((HOSTILE / kind).iterdir())) >= 10, kind
+
+
+@pytest.mark.parametrize(("command", "path"), CASES)
+def test_a_hostile_file_is_refused_in_one_line(
+    command: list[str],
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = path.read_bytes()
+    text = content.decode("utf-8", errors="replace") if TEXT in command else ""
+    arguments = [{FILE: str(path), TEXT: text}.get(word, word) for word in command]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+    with time_limit(SECONDS):
+        code = run(arguments)
+    said = capsys.readouterr()
+    assert code == 2, said
+    assert said.out == ""
+    *warnings, line = said.err.splitlines()
+    assert all(warning.startswith("tablut: warning: ") for warning in warnings), said.err
+    assert line.startswith("tablut: ")
+    assert len(said.err) < 2000, "the input is echoed"
+    assert said.err.replace("\n", "").isprintable(), "control characters reach the terminal"
+    assert list(tmp_path.iterdir()) == []

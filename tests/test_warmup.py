@@ -1,0 +1,80 @@
+"""After `tablut warmup` no command compiles: whatever kernels it needs, with whatever types, are there."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# Boards of one, two and three words, other rules and other options than the cases of the warmup have.
+SCRIPT = """
+import contextlib, io, json, shlex, sys, tempfile
+from tablut.cli.shell import run
+from tablut.cli.warmup import run_cases
+from tablut.compilation import prepared_kernels
+from tablut.engine import engine_for, jit
+from tablut.engine.fingerprint import fingerprint
+from tablut.variants import load_variant, variant_names
+
+run_cases()
+before = prepared_kernels()
+found = {"kernels": len(before), "unused": sorted(k.py_func.__qualname__ for k in jit.KERNELS if not k.signatures)}
+folder = tempfile.mkdtemp()
+commands = [
+    *(f"perft -d 2 -v {name}" for name in variant_names()),
+    *(f"bestmove --nodes 300 --hash 1 -v {name}" for name in ("mcgill", "brandubh", "ashton-7-4v1", "leiden")),
+    "moves -v brandubh -p '3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 w'",
+    "apply e3-d3 -v ashton",
+    "perft -d 2 --applied --threads 2 -v brandubh",
+    "symmetry verify --samples 10 -v brandubh-5-4v4",
+    "rank -v mcgill",
+    "unrank 123456 -v brandubh",
+    f"census --plies 3 --threads 2 -v brandubh-5-4v0 --store {folder}/census",
+    f"census --plies 4 --resume -v brandubh-5-4v0 --store {folder}/census",
+    "solve -v ashton-5-4v0 --threads 2",
+    f"tablebase build --men 3 -v brandubh-5-4v0 --threads 2 --store {folder}/tiers",
+    f"tablebase verify --threads 2 {folder}/tiers",
+    "puzzle solve -v brandubh-5-4v0 --nodes 5000 --all-wins",
+    "puzzle solve -v mcgill --nodes 5000",
+    "puzzle make -n 1 -v ashton --games 2 --nodes 2000",
+    "puzzle make -n 1 -v brandubh-5-4v0 --from placements --samples 50 --nodes 5000",
+]
+found["new"] = {}
+for command in commands:
+    output, complaints = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(complaints):
+        code = run(shlex.split(command))
+    assert code in (0, 1, 3), (command, code, complaints.getvalue())
+    new = sorted(prepared_kernels() - before)
+    if new:
+        found["new"][command] = new
+        before = prepared_kernels()
+fingerprint()
+engine = engine_for(load_variant("brandubh"))
+words = engine.words(engine.start())
+engine.canonical(engine.expand(words).words)
+engine.boards(words)
+found["new after"] = sorted(prepared_kernels() - before)
+print(json.dumps(found))
+"""
+
+
+def test_after_it_no_command_needs_another_kernel():
+    answer = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=600)
+    assert answer.returncode == 0, answer.stderr
+    found = json.loads(answer.stdout)
+    assert found["new"] == {}
+    assert found["new after"] == []
+    assert found["unused"] == []
+    assert found["kernels"] > 30
+
+
+@pytest.mark.slow
+def test_a_second_one_only_loads():
+    runs = [
+        subprocess.run([sys.executable, "-m", "tablut", "warmup", "--json"], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    first, second = (json.loads(run.stdout) for run in runs)
+    assert first["kernels"] == second["kernels"] > 30
+    assert second["compiled"] == 0
