@@ -7,10 +7,13 @@ boards whole.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from counting.reachable.estimation import Estimate
+from counting.reachable.intervals import Tally, share_interval
 from reports.census import results as census_results
-from reports.rendering import Artefact, drawing, figure, page, stored_results
+from reports.rendering import Artefact, drawing, figure, page
+from reports.stored import Provenance, read_stored_all
 from tablut import svg
 from tablut.notation import parse_square
 from tablut.position import Position
@@ -19,7 +22,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXAMPLES", "artefacts", "results"]
+__all__ = ["EXAMPLES", "Example", "artefacts", "results"]
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _REDUCED = (
@@ -32,22 +35,35 @@ _REDUCED = (
     "brandubh-7-4v1",
 )
 
+_CLOSE = 1e-9
+
+
+class Example(NamedTuple):
+    """A locked position that is drawn: its name, rule set and text, the locked squares, and why."""
+
+    name: str
+    variant: str
+    position: str
+    squares: tuple[str, ...]
+    why: str
+
+
 EXAMPLES = (
-    (
+    Example(
         "corridor",
         "ashton",
         "9/9/2K6/9/9/4b4/4w4/9/9 w",
         ("e3", "e4"),
         "Between the castle and a camp's tip: whichever came last took the other against the terrain behind it.",
     ),
-    (
+    Example(
         "row",
         "mcgill",
         "9/9/9/9/2b1K4/1bwb5/2b6/9/9 w",
         ("b4", "c3", "c4", "c5", "d4"),
         "Each attacker would have taken the defender on arrival, and the defender had nowhere to come from.",
     ),
-    (
+    Example(
         "home",
         "ashton",
         "9/9/9/4b4/3bKb3/4b4/9/9/9 w",
@@ -55,14 +71,35 @@ EXAMPLES = (
         "The king never returns to the castle, so it was there first, and the last attacker took it.",
     ),
 )
-"""Locked positions that are drawn: name, variant, position, locked squares, and why."""
-
 _PIXELS = 260
 
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored estimates by variant, in the order of the page; those that are there."""
-    return stored_results("reachable", (*_FULL, *_REDUCED))
+    return read_stored_all("reachable", (*_FULL, *_REDUCED), _Stored, _check)
+
+
+class _Stored(Estimate):
+    provenance: Provenance
+
+
+def _check(stored: _Stored, name: str) -> None:
+    """Compare an estimate with itself."""
+    games, lemmas = stored.games, stored.lemmas
+    if stored.variant != name or stored.digest != load_variant(name).digest:
+        raise ValueError(f"variant: {stored.variant!r} is another one")
+    if (
+        stored.n != stored.reachable + stored.unreachable + stored.unknown
+        or games.tried != games.found + games.exhausted + games.unknown
+        or (games.found, games.unknown) != (stored.reachable, stored.unknown)
+        or lemmas.n != lemmas.passed + sum(lemmas.excluded.values())
+    ):
+        raise ValueError("n: is not the sum of its parts")
+    tally = Tally(stored.n, stored.reachable, stored.unreachable, stored.unknown, lemmas.n, lemmas.passed, games.tried)
+    for level, stated in ((95, stored.interval95), (99, stored.interval99)):
+        ends = share_interval(tally, 1 - level / 100)
+        if max(abs(one - other) for one, other in zip(ends, stated, strict=True)) > _CLOSE:
+            raise ValueError(f"interval{level}: is {stated} where the counts give {ends}")
 
 
 def artefacts() -> list[Artefact]:
@@ -73,16 +110,16 @@ def artefacts() -> list[Artefact]:
     return [
         page("reachable.md", "reachable.md.j2", full=full, checked=checked, examples=EXAMPLES),
         figure("figures/reachable-shares.svg", draw_shares, [_share(result) for result in full]),
-        *(drawing(f"figures/reachable-{name}.svg", _drawn(*rest)) for name, *rest in EXAMPLES),
+        *(drawing(f"figures/reachable-{example.name}.svg", _drawn(example)) for example in EXAMPLES),
     ]
 
 
-def _drawn(variant_name: str, position: str, squares: tuple[str, ...], _why: str) -> str:
-    variant = load_variant(variant_name)
+def _drawn(example: Example) -> str:
+    variant = load_variant(example.variant)
     return svg.board(
         variant,
-        Position.parse(position, variant.size),
-        highlights=[parse_square(square, variant.size) for square in squares],
+        Position.parse(example.position, variant.size),
+        highlights=[parse_square(square, variant.size) for square in example.squares],
         pixels=_PIXELS,
     )
 

@@ -11,10 +11,10 @@ from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from counting.reachable.checker import check_file
-    from counting.reachable.estimate import estimate
+    from counting.reachable.estimation import estimate
 else:
     __getattr__, __dir__ = lazy_exports(
-        __name__, {"check_file": "counting.reachable.checker", "estimate": "counting.reachable.estimate"}
+        __name__, {"check_file": "counting.reachable.checker", "estimate": "counting.reachable.estimation"}
     )
 
 __all__ = ["check_file", "estimate"]

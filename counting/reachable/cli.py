@@ -17,7 +17,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from counting.reachable.estimate import Estimate
+    from counting.reachable.estimation import Estimate
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
@@ -30,7 +30,7 @@ _SHOWN = 20
 
 
 class _Display:
-    """Shows both stages on a rich display; see `counting.reachable.estimate.Progress`."""
+    """Shows both stages on a rich display; see `counting.reachable.estimation.Progress`."""
 
     def __init__(self, display: Progress, samples: int, lemma_samples: int) -> None:
         self.display = display
@@ -77,7 +77,7 @@ def estimate_command(
 
     A lemma excludes it, or a proof game reaches it, or its whole backward tree does not hold the start.
     """
-    from counting.reachable.estimate import estimate
+    from counting.reachable.estimation import estimate
 
     rules = load_variant(variant)
     with progress("estimate") as display:

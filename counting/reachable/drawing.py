@@ -122,7 +122,8 @@ def build_drawing(variant: Variant) -> DrawTables:
     index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
     most = max(variant.attackers, variant.defenders)
     binomial = [[comb(n, k) for n in range(cells + 1)] for k in range(most + 1)]
-    if 2 * index.size >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
+    positions = 2 * index.size
+    if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
         raise InputError(f"variant {variant.name!r}: has too many placements to draw from; take a smaller board")
     tiers = list(index.tiers.values())
     kings = sorted(regions.king_cells)
@@ -141,9 +142,9 @@ def build_drawing(variant: Variant) -> DrawTables:
         cells=cells,
         kings=len(kings),
         tiers=len(tiers),
-        bits=(2 * index.size - 1).bit_length(),
+        bits=(positions - 1).bit_length(),
         king_bits=(cells - 1).bit_length(),
-        size=_halves([2 * index.size]),
+        size=_halves([positions]),
         offset=_halves([*(tier.offset for tier in tiers), index.size]),
         before=_halves(before),
         material=np.array([[tier.attackers, tier.defenders] for tier in tiers], dtype=np.int64).ravel(),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from counting.reachable.certificates import decode_moves, encode_moves, read_file
 from counting.reachable.checker import check_file
-from counting.reachable.estimate import estimate
+from counting.reachable.estimation import estimate
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant

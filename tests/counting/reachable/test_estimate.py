@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from counting.reachable import stages
-from counting.reachable.estimate import estimate
+from counting.reachable.estimation import estimate
 from counting.reachable.intervals import Tally, clopper_pearson, numbers_within, share_interval
 from tablut.cli.shell import run
 from tablut.errors import InputError
@@ -82,7 +82,7 @@ def test_threads_and_a_stop_change_nothing(tmp_path: Path, monkeypatch: pytest.M
             raise KeyboardInterrupt
         return settle(*arguments)
 
-    monkeypatch.setattr("counting.reachable.estimate.settle_samples", interrupted)
+    monkeypatch.setattr("counting.reachable.estimation.settle_samples", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ask(store=store)
     monkeypatch.undo()
