@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +26,7 @@ from tablut.variants import Variant, load_variant
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
 STORE = str(ROOT / "retrograde" / "data" / "ashton-3")
-CENSUS = str(DATA / "stores" / "census-v4")
+CENSUS = DATA / "stores" / "census-v4" / "store.zip"
 REACHED = str(DATA / "reachable" / "brandubh-5-4v0.jsonl")
 SMALL = "ashton-5-4v0"
 ELEVEN = str(DATA / "variants" / "eleven.toml")
@@ -39,7 +40,7 @@ EXAMPLES: dict[str, list[str]] = {
     "bestmove": ["--nodes", "200"],
     "bounds": [],
     "census": ["--plies", "2", "--against-bounds"],
-    "census verify": [CENSUS],
+    "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "moves": [],
     "perft": ["-d", "2", "--divide"],
@@ -109,10 +110,13 @@ def example(name: str, variant: str, tmp_path: Path) -> list[str]:
     """Return a command line of a command, under a variant where it takes one."""
     move = "g1-g2" if variant == ELEVEN else "c3-b3"
     fills = {"{move}": move, "{folder}": str(tmp_path), "{proof}": str(tmp_path / "proof.jsonl")}
+    fills["{census}"] = str(tmp_path / "store")
     filled = [re.sub(r"\{\w+\}", lambda match: fills[match[0]], part) for part in EXAMPLES[name]]
     if name == "puzzle check":
         saved = ["puzzle", "solve", "-v", SMALL, "-p", WON_IN_ONE, "--save-proof", fills["{proof}"]]
         assert run(saved) == 0
+    if name == "census verify":
+        zipfile.ZipFile(CENSUS).extractall(tmp_path / "store")
     return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
 
 

@@ -32,7 +32,7 @@ def published_digests(game: str) -> list[str]:
     --------
     >>> from tablut.variants import load_variant
     >>> len(published_digests(load_variant("ashton-5-4v0").digest))
-    18
+    17
     >>> published_digests("0" * 64)
     []
     """

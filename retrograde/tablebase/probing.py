@@ -182,7 +182,7 @@ class Tablebase:
         limit = self.variant.rules.move_limit
         return within_limit(self.stored_value(place), None if limit is None else limit - plies)
 
-    def stored_value(self, position: Position) -> int:
+    def stored_value(self, position: PositionLike) -> int:
         """Return the value of an undecided position as the table has it, as if there was no move limit.
 
         Returns
@@ -190,6 +190,7 @@ class Tablebase:
         int
             See `tablut.prober.verdict_of`; raises as `probe`.
         """
+        position = as_position(position, self.variant)
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
             raise InputError(f"position '{position}': is no position of {self.variant.name} with one king")
