@@ -39,6 +39,9 @@ __all__ = ["Estimate", "GameStage", "LemmaStage", "Progress", "estimate"]
 
 GAME_CHUNK: Final = 500
 LEMMA_CHUNK: Final = 1 << 20
+_QUICK_TREE: Final = 200
+"""Positions of the largest backward tree that is derived again at once; `tablut reachable check` derives all."""
+
 _STORE_FORMAT: Final = 1
 _LEVELS: Final = (95, 99)
 
@@ -279,7 +282,7 @@ def estimate(
     certificates : str, optional
         The file that receives the certificates; compressed if its name ends in ``.gz``.
     checks : int
-        How many certificates, the first ones, the plain rules re-check.
+        How many certificates, the first ones but for large backward trees, the plain rules re-check.
     progress : Progress, optional
         Is told how far it is.
 
@@ -350,10 +353,11 @@ def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | Non
     if target is not None:
         write_file(Path(target), _header(plan.variant, plan.seed, every, _tally(plan, direct=True)), every)
     checker = Checker(plan.variant)
-    for certificate in every[:checks]:
+    quick = [certificate for certificate in every if (certificate.tree or 0) <= _QUICK_TREE][:checks]
+    for certificate in quick:
         if (problem := checker.certificate(certificate)) is not None:
             raise ArithmeticError(f"sample {certificate.i} of seed {plan.seed}: {problem}: {certificate.line()}")
-    return _report(plan, len(every[:checks]))
+    return _report(plan, len(quick))
 
 
 def _collect(
