@@ -49,7 +49,7 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
     >>> from tablut.variants import load_variant
     >>> variant = load_variant("ashton-5-4v0")
     >>> len(backward_tree(variant, drawer_for(variant).positions([9330])))
-    1
+    30036
     """
     engine, lemmas = engine_for(variant), lemmas_for(variant)
     start = _keys(engine.words(engine.start()))

@@ -546,6 +546,7 @@ class GameFinder:
 
     Examples
     --------
+    >>> from tablut.engine import engine_for
     >>> from tablut.variants import load_variant
     >>> variant = load_variant("brandubh-5-4v0")
     >>> engine = engine_for(variant)
