@@ -9,4 +9,7 @@ COMMANDS = (
         "bounds", "counting.cli:bounds_command", "Regenerate, check and tighten the published complexity bounds.", 10
     ),
     CommandSpec("census", "counting.census.cli:app", "Count the reachable positions, ply by ply.", 45),
+    CommandSpec(
+        "reachable", "counting.reachable.cli:app", "Estimate what share of the counted positions can be reached.", 46
+    ),
 )

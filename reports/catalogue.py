@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import reports.bounds
 import reports.census
 import reports.puzzles
+import reports.reachable
 import reports.solutions
 import reports.variants
 
@@ -22,6 +23,7 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
     "census": reports.census.artefacts,
     "puzzles": reports.puzzles.artefacts,
+    "reachable": reports.reachable.artefacts,
     "solutions": reports.solutions.artefacts,
     "variants": reports.variants.artefacts,
 }

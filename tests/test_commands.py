@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
 STORE = str(ROOT / "retrograde" / "data" / "ashton-3")
 CENSUS = DATA / "stores" / "census-v4" / "store.zip"
+REACHED = str(DATA / "reachable" / "few.jsonl")
 SMALL = "ashton-5-4v0"
 ELEVEN = str(DATA / "variants" / "eleven.toml")
 HOSTILE = "[/bold][red]\x1b[31mx\x9b2J\u202e\x07"
@@ -48,6 +49,8 @@ EXAMPLES: dict[str, list[str]] = {
     "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],
     "puzzle solve": ["-p", WON_IN_ONE],
     "rank": [],
+    "reachable check": [REACHED],
+    "reachable estimate": ["--samples", "3"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
     "show": [],
@@ -68,6 +71,7 @@ SAYS_ITSELF = {
     "census verify",
     "probe",
     "puzzle check",
+    "reachable check",
     "replay",
     "report",
     "tablebase info",

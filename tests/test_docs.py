@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from counting import bounds
+from reports.reachable import results
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.formats import read_record
@@ -31,6 +32,11 @@ def test_the_readmes_numbers_are_those_of_bounds() -> None:
     report = bounds(load_variant("ashton"))
     for number in (report.corrected.distinct, report.classes_tightened.distinct):
         assert f"{number:,}".replace(",", " ") in " ".join(README.split())
+
+
+def test_the_readmes_share_is_the_stored_one() -> None:
+    low, high = (f"{100 * end:.2f} %" for end in results()["ashton"]["interval99"])
+    assert f"between {low} and {high} can be reached" in " ".join(README.split())
 
 
 def test_the_readmes_board_is_the_drawn_one(capsys) -> None:  # type: ignore[no-untyped-def]

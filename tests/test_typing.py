@@ -18,6 +18,7 @@ LAZY = [
     "tablut.play.search",
     "counting",
     "counting.census",
+    "counting.reachable",
     "retrograde",
     "retrograde.proofs",
     "retrograde.puzzles",

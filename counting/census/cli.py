@@ -15,7 +15,7 @@ from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptib
 from tablut.cli.streams import complain
 from tablut.cli.tables import Table, label, number
 from tablut.compilation import wall_clock
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError, MachineError, TablutError
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def census_command(
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
     from counting.census.report import census
+    from counting.census.search import TooLargeError
 
     if plies is not None and all_plies:
         raise InputError("--plies and --all: choose one of them")
@@ -141,7 +142,7 @@ def census_command(
                 partial=partial.append,
             )
         except (TablutError, KeyboardInterrupt) as error:
-            if not partial:
+            if not partial or not isinstance(error, (KeyboardInterrupt, MachineError, TooLargeError)):
                 raise
             # What is done is shown first, then why it is not more.
             failure, report = error, partial[0]

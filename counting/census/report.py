@@ -6,12 +6,13 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.search import Limits, Observer, Search, Silent, ended, size_text
+from counting.census.search import Limits, Observer, Search, Silent, TooLargeError, ended, size_text
 from counting.census.store import CensusStore
 from counting.census.tasks import toolbox
 from counting.spaces import spaces
@@ -304,6 +305,9 @@ def census(
             return _report(variant, search, records, check, numbers, shown)
 
 
+_TRIES = 20
+
+
 @contextmanager
 def _enough_memory() -> Iterator[None]:
     """Turn a lack of memory into one line."""
@@ -327,7 +331,7 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: Limits) -> None:
     least = classes // 10 * tools.row_bytes
     if least > room:
         way = "with --store DIR, " if limits.disk_bytes is not None else ""
-        raise InputError(
+        raise TooLargeError(
             f"--all: {variant.name} has up to {classes:,} classes of positions, so a complete census takes "
             f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}--plies N "
             "goes as far as there is room, and says what the next ply takes"
@@ -348,7 +352,12 @@ def _folder(store: Path | str | None) -> Iterator[Path]:
         # An abandoned task may still write: under the old name it finds no folder any more.
         doomed = folder.with_name(folder.name + "-removed")
         folder.rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
+        for _ in range(_TRIES):
+            shutil.rmtree(doomed, ignore_errors=True)
+            if not doomed.exists():
+                break
+            # It holds a file open that it has yet to name.
+            time.sleep(0.05)
 
 
 @contextmanager

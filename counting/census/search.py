@@ -53,6 +53,10 @@ _RATE_CHILDREN = 1_000_000
 """Fewer children take no time worth an estimate."""
 
 
+class TooLargeError(InputError):
+    """A census that the memory or the disk it may use cannot hold; what is done is kept."""
+
+
 class Observer(Protocol):
     """Whoever wants to know how far the search is."""
 
@@ -204,7 +208,7 @@ class Search:
     def _contradict(self, ply: int, what: str) -> NoReturn:
         """Raise the error for counts that cannot be: a changed store if there was one before, else a defect."""
         if self._found:
-            raise InputError(
+            raise TooLargeError(
                 f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
                 "`tablut census verify` with that folder says which; or count again into another folder"
             )
@@ -305,7 +309,7 @@ class Search:
         most = self.limits.merge_children
         if (largest := int(counts.max())) > most:
             per_child = 8 * self.words + 14
-            raise InputError(
+            raise TooLargeError(
                 f"--memory: a leaf of ply {ply} has {largest:,} children; each task needs "
                 f"{(largest * per_child >> 20) + 200:,} MiB more, one a thread"
             )
@@ -356,14 +360,14 @@ class Search:
             f"positions about {size_text(positions)}; stored so far {size_text(stored)}"
         )
         if limit is not None and children + positions + stored > limit:
-            raise InputError(
+            raise TooLargeError(
                 f"ply {ply} needs about {size_text(children + positions + stored)}, more than the memory of "
                 f"{size_text(limit)}; give a folder with --store, or more with --memory"
             )
         work = self.store.root / "work"
         there = sum(path.stat().st_size for path in work.rglob("*.rows")) if work.exists() else 0
         if limit is None and children + positions - there > (free := self.store.free_bytes()):
-            raise InputError(
+            raise TooLargeError(
                 f"--store {str(self.store.root)!r}: ply {ply} needs about {size_text(children + positions)}, "
                 f"{size_text(free)} are free; the plies so far are kept: free some space and go on with --resume"
             )

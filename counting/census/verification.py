@@ -170,7 +170,11 @@ def verify_census(
     with ExitStack() as stack:
         for name in ("classes", "full") if not (root / "census.json").exists() else (".",):
             folder = root / name
-            if not folder.is_dir() or (about := read_about(folder)) is None:
+            if not folder.is_dir():
+                continue
+            if (about := read_about(folder)) is None:
+                if name != "." and any(folder.iterdir()):
+                    raise InputError(f"census file {str(folder / 'census.json')!r} is missing; count again")
                 continue
             rules = _rules(str(store), about.game, about.variant, None if variant is None else as_variant(variant))
             # Where nobody may write, nobody does.

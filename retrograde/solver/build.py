@@ -139,6 +139,9 @@ def _is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], Non
     """Return whether a tier is there as it was written; one that is damaged is built again, and that is told."""
     if not store.has(*material):
         return False
+    if not (store.root / tier_name(material) / "zarr.json").is_file():
+        # What an abandoned task named after its files had been removed.
+        return False
     try:
         for damage in store.tier(*material).check_contents():
             raise damage

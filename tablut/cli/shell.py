@@ -17,6 +17,7 @@ from typer.main import get_command
 from tablut.cli.interrupts import EXIT_INTERRUPTED, leave, watch_interrupts
 from tablut.cli.streams import complain, finish_output, prepare_streams
 from tablut.errors import MachineError, TablutError
+from tablut.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,6 +198,9 @@ def _told(error: Exception, args: Sequence[str]) -> tuple[str, int]:
         case OSError() if error.errno in _MACHINE:
             about = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, (str, bytes)) else ""
             return f"{about}{error.strerror}", MachineError.exit_code
+        case OSError() if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            # Asked whether such a file exists, the system answers with an error.
+            return f"file {excerpt(os.fsdecode(error.filename or ''))}: {error.strerror}", EXIT_BAD_INPUT
     where, trace = "", error.__traceback__
     while trace is not None:
         where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"  # noqa: PTH119

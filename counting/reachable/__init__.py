@@ -1,0 +1,20 @@
+"""Which counted positions can be reached: lemmas, proof games, certificates and estimates.
+
+`estimate` and `check_file` are the front door. `lemmas` and its twin `naive` exclude positions, `games` finds
+proof games, `backward` lists whole backward trees, `drawing` draws samples, `certificates` and `checker` keep and check
+what was found.
+"""
+
+from typing import TYPE_CHECKING
+
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from counting.reachable.checker import check_file
+    from counting.reachable.estimation import estimate
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__, {"check_file": "counting.reachable.checker", "estimate": "counting.reachable.estimation"}
+    )
+
+__all__ = ["check_file", "estimate"]

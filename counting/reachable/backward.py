@@ -1,0 +1,73 @@
+"""Whole backward trees: all positions from which one can come, if they are few enough to be listed.
+
+Positions are compared word by word, never by a hash. Where the start is not among them and none was left out but
+what a lemma excludes, the position is out of reach.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from counting.reachable.lemmas import lemmas_for
+from tablut.engine import engine_for
+from tablut.engine.unmoves import predecessors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+__all__ = ["MOST_TREE", "backward_tree"]
+
+MOST_TREE: Final = 300_000
+"""Positions of the largest tree that a certificate may claim."""
+
+
+def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
+    """Return all positions from which some can be reached, those among them.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    words : ndarray of uint64, shape (n, W)
+        Counted positions.
+    most : int
+        How many positions are listed.
+
+    Returns
+    -------
+    ndarray of uint64, shape (m, W), or None
+        Predecessors that a lemma excludes are left out. None if the start is among the
+        positions, or if there are more than ``most``.
+
+    Examples
+    --------
+    >>> from counting.reachable.drawing import drawer_for
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton-5-4v0")
+    >>> len(backward_tree(variant, drawer_for(variant).positions([9330])))
+    30036
+    """
+    engine, lemmas = engine_for(variant), lemmas_for(variant)
+    start = _keys(engine.words(engine.start()))
+    known = np.unique(_keys(words))
+    front = np.ascontiguousarray(words)
+    while True:
+        if len(known) > most or np.isin(start, known)[0]:
+            return None
+        found = np.unique(_keys(predecessors(variant, front).words))
+        found = found[~np.isin(found, known)]
+        front = found.view(np.uint64).reshape(len(found), words.shape[1])
+        front = np.ascontiguousarray(front[lemmas.of_boards(engine.boards(front)) == 0])
+        if not len(front):
+            return known.view(np.uint64).reshape(len(known), words.shape[1])
+        known = np.union1d(known, _keys(front))
+
+
+def _keys(words: NDArray[np.uint64]) -> NDArray[Any]:
+    """Return positions as one item each, to be sorted and compared."""
+    words = np.ascontiguousarray(words)
+    return words.view([(f"word{place}", np.uint64) for place in range(words.shape[1])]).ravel()

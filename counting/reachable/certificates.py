@@ -1,0 +1,223 @@
+"""Certificates of samples: for each the game that reaches it, or why nothing does; as JSON lines.
+
+The first line says which samples of which game they are and what they add up to; each other line is one
+sample, in order. A name that ends in ``.gz`` is compressed. A file is read line by line, within bounds,
+and nothing in it is believed: see `counting.reachable.checker`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablut.errors import InputError
+from tablut.files import excerpt, read_bytes, write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+__all__ = ["FORMAT", "VERSION", "Certificate", "Header", "decode_moves", "encode_moves", "read_file", "write_file"]
+
+FORMAT: Final = "tablut-reachability"
+VERSION: Final = 1
+
+_MOST_BYTES: Final = 1 << 30
+_MOST_LINE: Final = 1 << 14
+_MOST_SAMPLES: Final = 1 << 40
+
+Model = TypeVar("Model", bound=BaseModel)
+Lemma = Literal["material", "camp", "immobile", "last_move"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Header(_Strict):
+    """The first line of a file.
+
+    Attributes
+    ----------
+    variant, digest : str
+        The game, by name and by `Variant.digest`.
+    generator : str
+        How the samples were drawn; see `counting.reachable.drawing`.
+    seed, first, count : int
+        Which samples: of this seed, from the first on.
+    reachable, unreachable, unknown : int
+        What the lines add up to.
+    interval95, interval99 : tuple of float
+        Of the reachable share, from these samples alone.
+    """
+
+    format: Literal["tablut-reachability"] = FORMAT
+    version: int
+    variant: str = Field(max_length=4096)
+    digest: str = Field(max_length=64)
+    generator: Literal["Philox4x64-10"]
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)]
+    first: Annotated[int, Field(ge=0, le=_MOST_SAMPLES)]
+    count: Annotated[int, Field(ge=0, le=_MOST_SAMPLES)]
+    reachable: Annotated[int, Field(ge=0)]
+    unreachable: Annotated[int, Field(ge=0)]
+    unknown: Annotated[int, Field(ge=0)]
+    interval95: Annotated[list[float], Field(min_length=2, max_length=2)]
+    interval99: Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+class Certificate(_Strict):
+    """One sample: its index, its position number, and one reason.
+
+    Attributes
+    ----------
+    i : int
+        The index of the sample.
+    n : str
+        Its position number.
+    game : str, optional
+        The game that reaches it: two bytes a move, from and to, in base 64.
+    locked : str, optional
+        The squares of a set of pieces that was never put together.
+    lemma : str, optional
+        Another lemma.
+    tree : int, optional
+        How many positions its whole backward tree has, at most; the start is not among them.
+    unknown : bool, optional
+        Neither was found.
+    """
+
+    i: Annotated[int, Field(ge=0)]
+    n: str = Field(max_length=60, pattern="^[0-9]+$")
+    game: str | None = Field(default=None, max_length=_MOST_LINE)
+    locked: str | None = Field(default=None, max_length=1024)
+    lemma: Lemma | None = None
+    tree: Annotated[int, Field(ge=1)] | None = None
+    unknown: Literal[True] | None = None
+
+    def line(self) -> str:
+        """Return the certificate as a line of a file."""
+        return self.model_dump_json(exclude_none=True)
+
+
+def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
+    """Return moves, as cells from and to, as text.
+
+    Examples
+    --------
+    >>> encode_moves([(31, 32), (4, 5)])
+    'HyAEBQ=='
+    """
+    return b64encode(bytes(cell for move in moves for cell in move)).decode()
+
+
+def decode_moves(text: str) -> list[tuple[int, int]]:
+    """Return the moves of a text; the inverse of `encode_moves`.
+
+    Raises
+    ------
+    ValueError
+        If it is no such text.
+
+    Examples
+    --------
+    >>> decode_moves("HyAEBQ==")
+    [(31, 32), (4, 5)]
+    """
+    cells = b64decode(text, validate=True)
+    if len(cells) % 2:
+        raise ValueError("half a move at the end")
+    return list(zip(cells[::2], cells[1::2], strict=True))
+
+
+def write_file(path: Path, header: Header, certificates: Iterable[Certificate]) -> int:
+    """Write a file of certificates and return its bytes.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    lines = [header.model_dump_json(), *(certificate.line() for certificate in certificates)]
+    content = ("\n".join(lines) + "\n").encode()
+    if path.name.endswith(".gz"):
+        # No time in the file: the same samples give the same bytes.
+        content = gzip.compress(content, mtime=0)
+    write_bytes(path, content, "; choose another name with --certificates")
+    return len(content)
+
+
+def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, Certificate]]]:
+    """Return the header of a file, and its certificates one by one with the number of their line.
+
+    Raises
+    ------
+    InputError
+        If the file, its header or a line, when it comes to it, is none of this format.
+    """
+    shown = excerpt(str(path))
+    content = read_bytes(path, "certificate file", _MOST_BYTES)
+    stream: io.BufferedIOBase = io.BytesIO(content)
+    if content[:2] == b"\x1f\x8b":
+        stream = gzip.GzipFile(fileobj=stream)
+    lines = _lines(stream, shown)
+    try:
+        first = next(lines)
+    except StopIteration:
+        raise InputError(f"certificate file {shown}: is empty") from None
+    record = _parsed(first, 1, shown)
+    if record.get("format") != FORMAT:
+        raise InputError(f"certificate file {shown}: does not begin with a header of {FORMAT}")
+    if record.get("version") != VERSION:
+        raise InputError(
+            f"certificate file {shown}: has version {record.get('version')!r}; this program reads {VERSION}"
+        )
+    header = _validated(Header, record, 1, shown)
+
+    def certificates() -> Iterator[tuple[int, Certificate]]:
+        for number, line in enumerate(lines, 2):
+            yield number, _validated(Certificate, _parsed(line, number, shown), number, shown)
+
+    return header, certificates()
+
+
+def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:
+    number = 0
+    while True:
+        number += 1
+        try:
+            line = stream.readline(_MOST_LINE + 1)
+        except (EOFError, OSError, zlib.error) as error:
+            raise InputError(f"certificate file {shown}: line {number}: damaged or cut short ({error})") from error
+        if not line:
+            return
+        if len(line) > _MOST_LINE:
+            raise InputError(f"certificate file {shown}: line {number}: has more than {_MOST_LINE:,} bytes")
+        if not line.endswith(b"\n"):
+            raise InputError(f"certificate file {shown}: line {number}: cut short")
+        yield line
+
+
+def _parsed(line: bytes, number: int, shown: str) -> dict[str, object]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"certificate file {shown}: line {number}: is no JSON") from error
+    if not isinstance(record, dict):
+        raise InputError(f"certificate file {shown}: line {number}: is no JSON object")
+    return record
+
+
+def _validated(model: type[Model], record: dict[str, object], number: int, shown: str) -> Model:
+    try:
+        return model.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"certificate file {shown}: line {number}: {excerpt(where)}: {first['msg']}") from error

@@ -1,0 +1,252 @@
+"""Checks certificates with the plain rules alone.
+
+Nothing is taken from the search, the compiled lemmas or the compiled drawer: ranks are drawn again with numpy's
+generator, games are replayed by `tablut.rules.NaiveGame`, lemmas and backward trees are derived
+again by `counting.reachable.naive`, the interval is computed by another function of scipy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from counting.reachable.certificates import Certificate, Header, decode_moves, read_file
+from counting.reachable.naive import NaiveReach, PositionKey, position_key
+from tablut.errors import InputError
+from tablut.files import excerpt
+from tablut.notation import parse_square
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from tablut.rules import NaivePosition
+    from tablut.rules.naive import Cell
+    from tablut.variants import Variant
+
+__all__ = ["MOST_TREE", "Checked", "Checker", "check_file"]
+
+MOST_TREE = 300_000
+"""Positions of the largest backward tree that is derived again."""
+
+_CLOSE = 1e-9
+
+
+class Checked(NamedTuple):
+    """What a check found.
+
+    Attributes
+    ----------
+    checked, unknown : int
+        Certificates that were checked, and those that claim nothing.
+    failures : list of str
+        One line for each that does not hold, with the number of its line.
+    """
+
+    checked: int
+    unknown: int
+    failures: list[str]
+
+
+class Checker:
+    """The checks of one variant's certificates.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> checker = Checker(load_variant("ashton-5-4v0"))
+    >>> checker.game(checker.reach.start, [])
+    >>> checker.game(checker.reach.start, [(12, 7)])
+    'the game does not end in the position'
+    >>> checker.game(checker.reach.start, [(12, 8)])
+    'ply 1: c3-d2 is no legal move'
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.reach = NaiveReach(variant)
+        self.closed: set[PositionKey] = set()
+
+    def position(self, number: int) -> NaivePosition:
+        """Return the position of a number, by the plain index."""
+        from counting.reachable.plain_numbers import plain_position
+
+        return plain_position(self.reach, number)
+
+    def certificate(self, certificate: Certificate) -> str | None:
+        """Return what is wrong with a certificate as a proof about the position of its number, or None."""
+        claims = [certificate.game, certificate.locked, certificate.lemma, certificate.tree, certificate.unknown]
+        if sum(claim is not None for claim in claims) != 1:
+            return "claims not exactly one thing"
+        position = self.position(int(certificate.n))
+        if certificate.game is not None:
+            try:
+                moves = decode_moves(certificate.game)
+            except ValueError as error:
+                return f"the game cannot be read: {error}"
+            return self.game(position, moves)
+        if certificate.locked is not None:
+            return self.lock(position, certificate.locked)
+        if certificate.lemma is not None:
+            return self.lemma(position, certificate.lemma)
+        return self.tree(position, certificate.tree) if certificate.tree is not None else None
+
+    def game(self, position: NaivePosition, moves: list[tuple[int, int]]) -> str | None:
+        """Return what is wrong with a game from the start to a position, or None."""
+        game, size = self.reach.game, self.variant.size
+        here = self.reach.start
+        seen = {position_key(here)}
+        for ply, (start, target) in enumerate(moves, 1):
+            if max(start, target) >= size * size:
+                return f"ply {ply}: a cell that the board has not"
+            move = (start % size, start // size), (target % size, target // size)
+            if move not in game.legal_moves(here):
+                return f"ply {ply}: {game.move_name(move)} is no legal move"
+            result = game.apply(here, move)
+            if result.outcome is not None:
+                return f"ply {ply}: decides the game"
+            here = result.position
+            if position_key(here) in seen:
+                return f"ply {ply}: repeats a position"
+            seen.add(position_key(here))
+        return None if position_key(here) == position_key(position) else "the game does not end in the position"
+
+    def lock(self, position: NaivePosition, squares: str) -> str | None:
+        """Return why a set of pieces does not prove a position unreachable, or None if it does."""
+        cells: set[Cell] = set()
+        for name in squares.split():
+            try:
+                cell = parse_square(name, self.variant.size)
+            except InputError:
+                return f"{excerpt(name)} is no square"
+            cells.add((cell % self.variant.size, cell // self.variant.size))
+        if not cells <= position.pieces.keys():
+            return "a cell of the lock is empty"
+        pieces = {cell: position.pieces[cell] for cell in cells}
+        if all(self.reach.start.pieces.get(cell) == piece for cell, piece in pieces.items()):
+            return "the pieces of the lock stand as at the start"
+        if any(self.reach.could_arrive(pieces, cell) for cell in cells):
+            return "a piece of the lock could have arrived last"
+        return None
+
+    def lemma(self, position: NaivePosition, name: str) -> str | None:
+        """Return why a lemma does not exclude a position, or None if it does."""
+        reach = self.reach
+        if position_key(position) == position_key(reach.start):
+            return "the start is reached"
+        holds: dict[str, Callable[[NaivePosition], bool]] = {
+            "material": reach.no_last_capture,
+            "camp": reach.overfull_camp,
+            "immobile": reach.immobile,
+            "last_move": lambda position: next(reach.predecessors(position), None) is None,
+        }
+        return None if holds[name](position) else f"the lemma {name!r} does not hold"
+
+    def tree(self, position: NaivePosition, size: int) -> str | None:
+        """Return why a backward tree of at most so many positions does not exclude a position, or None if it does."""
+        if size > MOST_TREE:
+            return f"a tree of {size:,} positions; at most {MOST_TREE:,} are derived again"
+        found = self.reach.backward_tree(position, size, self.closed)
+        if found is None:
+            return f"the backward tree comes to the start, or has more than {size:,} positions"
+        self.closed |= found
+        return None
+
+
+def check_file(
+    path: Path, variant_named: Callable[[str], Variant], advance: Callable[[int], None] = lambda _count: None
+) -> tuple[Header, Checked]:
+    """Check every certificate of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    variant_named : callable
+        Gives the variant of a name, such as `tablut.variants.load_variant`.
+    advance : callable
+        Is told how many more certificates have been checked.
+
+    Returns
+    -------
+    header : Header
+    checked : Checked
+
+    Raises
+    ------
+    InputError
+        If the file is none of this format, is cut short, or belongs to another game.
+    """
+    header, certificates = read_file(path)
+    variant = variant_named(header.variant)
+    if variant.digest != header.digest:
+        raise InputError(f"certificate file {excerpt(str(path))}: is of another game than {variant.name!r} is here")
+    checker = Checker(variant)
+    return header, _check(checker, header, certificates, str(path), advance)
+
+
+def _check(
+    checker: Checker,
+    header: Header,
+    certificates: Iterable[tuple[int, Certificate]],
+    path: str,
+    advance: Callable[[int], None],
+) -> Checked:
+    from counting.reachable.plain_numbers import plain_number, plain_size
+
+    size = plain_size(checker.reach)
+    failures: list[str] = []
+    counts = {"reachable": 0, "unreachable": 0, "unknown": 0}
+    number = -1
+    for number, (line, certificate) in enumerate(certificates):
+        index = header.first + number
+        if number >= header.count:
+            raise InputError(f"certificate file {excerpt(path)}: line {line}: is beyond the {header.count:,} announced")
+        problem = None
+        if certificate.i != index:
+            problem = f"is sample {certificate.i} where {index} is due"
+        elif int(certificate.n) >= size:
+            problem = f"number {certificate.n} is out of range: there are {size}"
+        elif int(certificate.n) != plain_number(size, header.seed, index):
+            problem = f"number {certificate.n} is not what seed {header.seed} draws"
+        else:
+            problem = checker.certificate(certificate)
+        if problem is not None:
+            failures.append(f"line {line} (sample {index}): {problem}")
+        elif certificate.unknown:
+            counts["unknown"] += 1
+        else:
+            counts["reachable" if certificate.game is not None else "unreachable"] += 1
+        advance(1)
+    if number + 1 != header.count:
+        raise InputError(
+            f"certificate file {excerpt(path)}: cut short: {number + 1:,} certificates of {header.count:,} announced"
+        )
+    if not failures:
+        failures += _check_header(header, counts)
+    return Checked(header.count, counts["unknown"], failures)
+
+
+def _check_header(header: Header, counts: dict[str, int]) -> list[str]:
+    """Return what is wrong with the sums and the intervals of a header."""
+    from scipy.stats import binomtest
+
+    failures = [
+        f"line 1: {getattr(header, name):,} {name}, where the lines have {count:,}"
+        for name, count in counts.items()
+        if getattr(header, name) != count
+    ]
+    if failures or not header.count:
+        return failures
+    most = counts["reachable"] + counts["unknown"]
+    for level in (95, 99):
+        low = binomtest(counts["reachable"], header.count).proportion_ci(level / 100, "exact").low
+        high = binomtest(most, header.count).proportion_ci(level / 100, "exact").high
+        stated = getattr(header, f"interval{level}")
+        if abs(stated[0] - low) > _CLOSE or abs(stated[1] - high) > _CLOSE:
+            failures.append(f"line 1: interval{level} is {stated}, where the counts give [{low}, {high}]")
+    return failures

@@ -1,0 +1,192 @@
+"""``tablut reachable estimate`` and ``check``: how much of the counted space can be reached, with certificates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from tablut.cli.options import VariantOption
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.tables import Table, label, number
+from tablut.results import Result, scientific
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from counting.reachable.estimation import Estimate
+    from tablut.cli.people import PeopleConsole
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    rich_markup_mode=None, add_completion=False, help="Estimate what share of the counted positions can be reached."
+)
+
+_SHOWN = 20
+
+
+class _Display:
+    """Shows both stages on a rich display; see `counting.reachable.estimation.Progress`."""
+
+    def __init__(self, display: Progress, samples: int, lemma_samples: int) -> None:
+        self.display = display
+        self.tasks = {"samples": display.add_task("samples", total=samples)}
+        if lemma_samples > samples:
+            self.tasks["lemmas"] = display.add_task("lemmas", total=lemma_samples - samples)
+
+    def advance(self, stage: str, count: int) -> None:
+        """Move the bar of a stage on."""
+        self.display.update(self.tasks[stage], advance=count)
+
+
+@app.command("estimate")
+@command
+def estimate_command(
+    variant: VariantOption = "ashton",
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=10**9, help="Samples that are decided one by one.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 63) - 1, help="Of the samples.")] = 1,
+    lemma_samples: Annotated[
+        int | None,
+        typer.Option(
+            "--lemma-samples",
+            min=1,
+            max=10**12,
+            help="Samples on which the lemmas alone are tried, those above among them. [default: as many]",
+        ),
+    ] = None,
+    certificates: Annotated[
+        str | None,
+        typer.Option("--certificates", metavar="FILE", help="Write a certificate for each sample; .gz is compressed."),
+    ] = None,
+    checks: Annotated[
+        int, typer.Option("--check", min=0, help="Certificates that the plain rules re-check at once, the first ones.")
+    ] = 50,
+    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Chunks of samples at once.")] = 1,
+    store: Annotated[
+        str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished chunks of samples in.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what the folder has.")] = False,
+) -> Reply:
+    """Draw positions that the bound counts, and decide of each whether the start can reach it.
+
+    A lemma excludes it, or a proof game reaches it, or its whole backward tree does not hold the start.
+    """
+    from counting.reachable.estimation import estimate
+
+    rules = load_variant(variant)
+    with progress("estimate") as display:
+        shown = _Display(display, samples, lemma_samples or samples) if display.console.is_terminal else None
+        result = interruptible(
+            lambda: estimate(
+                rules,
+                samples,
+                seed,
+                lemma_samples=lemma_samples,
+                threads=threads,
+                store=store,
+                resume=resume,
+                certificates=certificates,
+                checks=checks,
+                progress=shown,
+            )
+        )
+    return Reply(result, lambda console: _show(console, result), seed=seed)
+
+
+def _percent(interval: list[float]) -> str:
+    return f"{100 * interval[0]:.4f} to {100 * interval[1]:.4f} %"
+
+
+def _show(console: PeopleConsole, result: Estimate) -> None:
+    title = f"How much of the counted space of {result.variant} can be reached"
+    console.print(Text.assemble((title, "bold"), ("  estimated", "dim")))
+    console.print(
+        f"{result.n:,} samples (seed {result.seed}): {result.reachable:,} reached by a proof game, "
+        f"{result.unreachable:,} proved out of reach, {result.unknown:,} unknown"
+    )
+    table = Table(number("samples"), label("excluded by"), header=False)
+    for name, count in result.lemmas.excluded.items():
+        if count:
+            table.add(f"{count:,}", f"the lemma {name}, of {result.lemmas.n:,}")
+    if result.games.exhausted:
+        table.add(f"{result.games.exhausted:,}", f"the whole backward tree, of {result.n:,}")
+    console.print(table)
+    games = result.games
+    console.print(
+        f"proof games: {games.median_plies:.0f} plies in the median, {games.longest_plies} the longest; "
+        f"{games.cpu_milliseconds:.2f} ms of processor time each",
+        style="dim",
+    )
+    console.print(f"reachable share, 95 %: {_percent(result.interval95)}; 99 %: {_percent(result.interval99)}")
+    low, high = result.positions.low, result.positions.high
+    console.print(f"positions, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {result.counted} counted")
+    console.print(f"{result.checked:,} certificates re-checked by the plain rules", style="dim")
+
+
+class _Checked(Result):
+    variant: str
+    checked: int
+    failures: int
+    reachable: int
+    unreachable: int
+    unknown: int
+    interval95: list[float]
+    interval99: list[float]
+    failed: list[str]
+
+
+@app.command("check")
+@command
+def check_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Certificates that `estimate --certificates` wrote.")],
+    variant: Annotated[
+        str | None,
+        typer.Option("--variant", "-v", metavar="NAME|FILE", help="The rule set. [default: the one the file names]"),
+    ] = None,
+) -> Reply:
+    """Check certificates with the plain rules alone: draw again, replay every game, derive every lemma.
+
+    Exit code 1 tells that one does not hold.
+    """
+    from counting.reachable.checker import check_file
+
+    with progress("check") as display:
+        task = display.add_task("certificates", total=None)
+        header, checked = check_file(
+            Path(file),
+            lambda name: load_variant(variant or name),
+            lambda count: display.update(task, advance=count),
+        )
+    result = _Checked(
+        variant=header.variant,
+        checked=checked.checked,
+        failures=len(checked.failures),
+        reachable=header.reachable,
+        unreachable=header.unreachable,
+        unknown=header.unknown,
+        interval95=header.interval95,
+        interval99=header.interval99,
+        failed=checked.failures,
+    )
+    return Reply(result, lambda console: _show_checked(console, result), EXIT_NO if checked.failures else 0)
+
+
+def _show_checked(console: PeopleConsole, result: _Checked) -> None:
+    verdict = Text(f"{result.failures:,} fail", "bold red") if result.failures else Text("all hold", "green")
+    console.print(
+        Text.assemble(
+            f"{result.checked:,} certificates of {result.variant}: ",
+            verdict,
+            f"; {result.reachable:,} reachable, {result.unreachable:,} not, {result.unknown:,} unknown",
+        )
+    )
+    for line in result.failed[:_SHOWN]:
+        console.print(line)
+    if len(result.failed) > _SHOWN:
+        console.print(f"and {len(result.failed) - _SHOWN:,} more (--json lists all)")

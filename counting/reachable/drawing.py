@@ -1,0 +1,323 @@
+"""Uniform samples of the counted positions, exactly: each by its own number, re-drawable alone.
+
+A *position number* is ``2 * rank + side``, the rank that of `tablut.indexing.PlacementIndex` and the
+side 0 for white to move, 1 for black. Sample ``i`` of seed ``s`` is the first number below the size of
+the space in a stream of its own: pairs of words of Philox-4x64-10 [1]_ under the key ``s``, the counter's
+second word ``i``, cut to as many bits as the size has. So no number is more probable than another, and no
+sample depends on how the work was divided. `draw_number` does it with numpy's generator of that name,
+`Drawer` with a compiled one; both give the same.
+
+References
+----------
+.. [1] J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel random numbers: as easy as 1, 2, 3,
+   SC'11, https://doi.org/10.1145/2063384.2063405.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from counting.census.code_kernels import add_board, cell_bit, last_not_above, less, product, quotient, unrank_board
+from tablut.engine import engine_for
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
+from tablut.engine.records import flat
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.position import Position
+    from tablut.variants import Variant
+
+__all__ = ["GENERATOR", "MOST_SEED", "Drawer", "draw_number", "drawer_for", "numbered_position"]
+
+GENERATOR: Final = "Philox4x64-10"
+MOST_SEED: Final = (1 << 64) - 1
+
+_WORD: Final = (1 << 64) - 1
+
+
+def draw_number(size: int, seed: int, index: int) -> int:
+    """Return the number of a sample, by numpy's generator.
+
+    Parameters
+    ----------
+    size : int
+        The number of positions, of at most 128 bits.
+    seed, index : int
+        Which sample, both of at most 64 bits.
+
+    Examples
+    --------
+    >>> [draw_number(1000, 1, index) for index in range(4)]
+    [735, 12, 101, 416]
+    """
+    stream = np.random.Philox(key=seed, counter=index << 64)
+    mask = (1 << (size - 1).bit_length()) - 1
+    while True:
+        low, high = (int(word) for word in stream.random_raw(2))
+        if (number := (low | high << 64) & mask) < size:
+            return number
+
+
+def numbered_position(index: PlacementIndex, number: int) -> Position:
+    """Return the position of a number: of the placement with half that rank."""
+    return index.unrank(number >> 1, "b" if number & 1 else "w")
+
+
+class DrawTables(NamedTuple):
+    """The counted space as kernels see it; halves of 128 bits are words, the low one first.
+
+    Attributes
+    ----------
+    cells, kings, tiers, bits, king_bits : int
+        Cells of the board, cells of the king, materials, bits of a position number and of a king's cell.
+    size : ndarray of uint64, shape (2,)
+        How many positions there are.
+    offset : ndarray of uint64, shape (tiers + 1, 2)
+        The first rank of each material.
+    before : ndarray of uint64, shape (tiers * (kings + 1), 2)
+        In a material, the placements with the king on an earlier cell.
+    material : ndarray of int64, shape (2 * tiers,)
+        Attackers and defenders.
+    king_cells : ndarray of int64, shape (kings,)
+        Where the king may stand, ascending.
+    closed : ndarray of uint64, shape (4,)
+        The cells where no attacker may stand, and those where no defender may.
+    binomial : ndarray of uint64, flat
+        At ``k * (cells + 1) + n``.
+    """
+
+    cells: int
+    kings: int
+    tiers: int
+    bits: int
+    king_bits: int
+    size: NDArray[np.uint64]
+    offset: NDArray[np.uint64]
+    before: NDArray[np.uint64]
+    material: NDArray[np.int64]
+    king_cells: NDArray[np.int64]
+    closed: NDArray[np.uint64]
+    binomial: NDArray[np.uint64]
+
+
+def _halves(values: list[int]) -> NDArray[np.uint64]:
+    return np.array([[value & _WORD, value >> 64] for value in values], dtype=np.uint64).ravel()
+
+
+def build_drawing(variant: Variant) -> DrawTables:
+    """Return the tables of a variant.
+
+    Raises
+    ------
+    InputError
+        If the space is too large for kernels: numbers of 128 bits, binomials of 63.
+    """
+    index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
+    most = max(variant.attackers, variant.defenders)
+    binomial = [[comb(n, k) for n in range(cells + 1)] for k in range(most + 1)]
+    positions = 2 * index.size
+    if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
+        raise InputError(f"variant {variant.name!r}: has too many placements to draw from; take a smaller board")
+    tiers = list(index.tiers.values())
+    kings = sorted(regions.king_cells)
+    before = []
+    for tier in tiers:
+        total = 0
+        for king in kings:
+            before.append(total)
+            free = len(regions.free_cells) - (king in regions.free_cells)
+            total += comb(free, tier.defenders) * comb(free + len(regions.camp_cells) - tier.defenders, tier.attackers)
+        before.append(total)
+    every = (1 << cells) - 1
+    free = sum(1 << cell for cell in regions.free_cells)
+    camps = sum(1 << cell for cell in regions.camp_cells)
+    return DrawTables(
+        cells=cells,
+        kings=len(kings),
+        tiers=len(tiers),
+        bits=(positions - 1).bit_length(),
+        king_bits=(cells - 1).bit_length(),
+        size=_halves([positions]),
+        offset=_halves([*(tier.offset for tier in tiers), index.size]),
+        before=_halves(before),
+        material=np.array([[tier.attackers, tier.defenders] for tier in tiers], dtype=np.int64).ravel(),
+        king_cells=np.array(kings, dtype=np.int64),
+        closed=_halves([every & ~(free | camps), every & ~free]),
+        binomial=np.array(binomial, dtype=np.uint64).ravel(),
+    )
+
+
+@inlined
+def philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return the four words of Philox-4x64-10 for the key (seed, 0) and the counter (block, index, 0, 0)."""
+    first, second, third, fourth = block, index, U64(0), U64(0)
+    key, other_key = seed, U64(0)
+    for _ in range(10):
+        low, high = product(U64(0xD2E7470EE14C6C93), first)
+        other_low, other_high = product(U64(0xCA5A826395121157), third)
+        first, second, third, fourth = other_high ^ second ^ key, other_low, high ^ fourth ^ other_key, low
+        key += U64(0x9E3779B97F4A7C15)
+        other_key += U64(0xBB67AE8584CAA73B)
+    return first, second, third, fourth
+
+
+@inlined
+def cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
+    """Return the lowest bits of 128."""
+    if bits < 64:
+        return low & ((U64(1) << U64(bits)) - U64(1)), U64(0)
+    if bits == 64:
+        return low, U64(0)
+    return low, high & ((U64(1) << U64(bits - 64)) - U64(1))
+
+
+@inlined
+def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return the number of a sample; see `draw_number`."""
+    block = U64(1)
+    while True:
+        first, second, third, fourth = philox(seed, block, index)
+        low, high = cut(first, second, x.bits)
+        if less(low, high, x.size[0], x.size[1]):
+            return low, high
+        low, high = cut(third, fourth, x.bits)
+        if less(low, high, x.size[0], x.size[1]):
+            return low, high
+        block += U64(1)
+
+
+@inlined
+def write_numbered(
+    x: DrawTables, low: np.uint64, high: np.uint64, row: NDArray[np.uint64], width: int, gaps: NDArray[np.int64]
+) -> None:
+    """Write the packed position of a number; ``gaps`` is scratch of C items."""
+    stride = x.cells + 1
+    side = I64(low & U64(1))
+    low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
+    # Halving finds the material: its first rank is the last that is not above.
+    first, last = I64(0), x.tiers
+    while last - first > 1:
+        middle = (first + last) >> 1
+        if less(low, high, x.offset[2 * middle], x.offset[2 * middle + 1]):
+            last = middle
+        else:
+            first = middle
+    borrow = U64(1) if low < x.offset[2 * first] else U64(0)
+    low -= x.offset[2 * first]
+    high -= x.offset[2 * first + 1] + borrow
+    before = advance(x.before, 2 * first * (x.kings + 1))
+    number = last_not_above(before, 0, low, high)
+    borrow = U64(1) if low < before[2 * number] else U64(0)
+    low -= before[2 * number]
+    high -= before[2 * number + 1] + borrow
+    king = x.king_cells[number]
+    attackers, defenders = x.material[2 * first], x.material[2 * first + 1]
+    at_king = cell_bit(king)
+    no_defender = (x.closed[2] | at_king[0], x.closed[3] | at_king[1])
+    no_attacker = (x.closed[0] | at_king[0], x.closed[1] | at_king[1])
+    left = x.cells - defenders - popcount_pair(no_attacker)
+    white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + left])
+    white = unrank_board(x.binomial, stride, x.cells, no_defender, defenders, white_rank, gaps)
+    no_attacker = (no_attacker[0] | white[0], no_attacker[1] | white[1])
+    black = unrank_board(x.binomial, stride, x.cells, no_attacker, attackers, black_rank, gaps)
+    for word in range(width):
+        row[word] = U64(0)
+    add_board(row, width, 0, black[0], black[1])
+    add_board(row, width, x.cells, white[0], white[1])
+    add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
+
+
+@inlined
+def popcount_pair(board: tuple[np.uint64, np.uint64]) -> int:
+    """Return how many cells a board has."""
+    return popcount(board[0]) + popcount(board[1])
+
+
+@kernel
+def draw_rows(
+    tables: DrawTables, seed: np.uint64, first: int, rows: NDArray[np.uint64], numbers: NDArray[np.uint64]
+) -> None:
+    """Write the samples from ``first`` on: packed positions, shape (n, W), and numbers, shape (n, 2)."""
+    x = flat(tables)
+    width = rows.shape[1]
+    scratch = np.empty(x.cells, dtype=np.int64)
+    for index in range(len(rows)):
+        low, high = drawn(x, seed, U64(first + index))
+        numbers[index, 0], numbers[index, 1] = low, high
+        write_numbered(x, low, high, advance(pointer(rows), index * width), width, pointer(scratch))
+    keep(scratch)
+
+
+@kernel
+def number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
+    """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
+    x = flat(tables)
+    width = rows.shape[1]
+    scratch = np.empty(x.cells, dtype=np.int64)
+    for index in range(len(rows)):
+        row = advance(pointer(rows), index * width)
+        write_numbered(x, numbers[index, 0], numbers[index, 1], row, width, pointer(scratch))
+    keep(scratch)
+
+
+class Drawer:
+    """Samples of one variant's counted positions, compiled.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Attributes
+    ----------
+    size : int
+        How many positions there are: twice the bound, once for each side to move.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> drawer = Drawer(load_variant("ashton"))
+    >>> words, numbers = drawer.draw(seed=1, first=0, count=2)
+    >>> numbers[0] == draw_number(drawer.size, 1, 0)
+    True
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.tables = build_drawing(variant)
+        self.size = 2 * PlacementIndex(variant).size
+        self.words = engine_for(variant).tables.words
+
+    def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
+        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers."""
+        rows, numbers = np.empty((count, self.words), np.uint64), np.empty((count, 2), np.uint64)
+        draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
+        return rows, [low | high << 64 for low, high in numbers.tolist()]
+
+    def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
+        """Return the packed positions of numbers, uint64 of shape (n, W).
+
+        Raises
+        ------
+        InputError
+            If a number is out of range.
+        """
+        for number in numbers:
+            if not 0 <= number < self.size:
+                raise InputError(f"position number {number}: {self.variant.name} has 0 to {self.size - 1}")
+        rows = np.empty((len(numbers), self.words), np.uint64)
+        number_rows(self.tables, _halves(numbers).reshape(-1, 2), rows)
+        return rows
+
+
+@lru_cache(maxsize=16)
+def drawer_for(variant: Variant) -> Drawer:
+    """Return the drawer of a variant; the same object for equal variants."""
+    return Drawer(variant)

@@ -1,0 +1,92 @@
+"""Exact binomial intervals (Clopper and Pearson), and how two stages are combined.
+
+References
+----------
+C. J. Clopper, E. S. Pearson, The use of confidence or fiducial limits illustrated in the case of the binomial,
+Biometrika 26 (4), 1934, https://doi.org/10.1093/biomet/26.4.404.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from typing import NamedTuple
+
+__all__ = ["Tally", "clopper_pearson", "numbers_within", "share_interval"]
+
+
+class Tally(NamedTuple):
+    """What was found of some samples.
+
+    Attributes
+    ----------
+    n : int
+        Samples that went through both stages.
+    reachable, unreachable, unknown : int
+        What became of them; their sum is n.
+    lemma_samples, lemma_passed : int
+        Samples that were tried by the lemmas, those of n among them, and how many no lemma excludes.
+    passed : int
+        How many of n no lemma excludes.
+    """
+
+    n: int
+    reachable: int
+    unreachable: int
+    unknown: int
+    lemma_samples: int
+    lemma_passed: int
+    passed: int
+
+
+def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
+    """Return the exact interval of a share at the level ``1 - alpha``.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(0, 10, 0.05)
+    >>> low, round(high, 4)
+    (0.0, 0.3085)
+    """
+    from scipy.stats import beta
+
+    if trials == 0:
+        return 0.0, 1.0
+    low = float(beta.ppf(alpha / 2, successes, trials - successes + 1)) if successes else 0.0
+    high = float(beta.ppf(1 - alpha / 2, successes + 1, trials - successes)) if successes < trials else 1.0
+    return low, high
+
+
+def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
+    """Return the interval of the reachable share at the level ``1 - alpha``, or better.
+
+    What is unknown counts as unreachable for the lower end and as reachable for the upper. Where the lemmas were
+    tried on more samples, the share is a product: of those that pass, and of the reachable among
+    them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
+    whatever they have in common.
+
+    Examples
+    --------
+    >>> low, high = share_interval(Tally(100, 60, 40, 0, 100, 60, 60), 0.05)
+    >>> (round(low, 4), round(high, 4)) == tuple(round(end, 4) for end in clopper_pearson(60, 100, 0.05))
+    True
+    """
+    if tally.lemma_samples == tally.n:
+        low, _ = clopper_pearson(tally.reachable, tally.n, alpha)
+        _, high = clopper_pearson(tally.reachable + tally.unknown, tally.n, alpha)
+        return low, high
+    few, many = clopper_pearson(tally.lemma_passed, tally.lemma_samples, alpha / 2)
+    low, _ = clopper_pearson(tally.reachable, tally.passed, alpha / 2)
+    _, high = clopper_pearson(tally.reachable + tally.unknown, tally.passed, alpha / 2)
+    return few * low, many * high
+
+
+def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
+    """Return the numbers of positions to which an interval of shares belongs, rounded outwards.
+
+    Examples
+    --------
+    >>> numbers_within((0.25, 0.5), 1001)
+    (250, 501)
+    """
+    return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)

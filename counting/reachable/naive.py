@@ -1,0 +1,247 @@
+"""The naive twin of everything compiled here: lemmas, predecessors and backward trees in plain Python.
+
+It shares nothing with the kernels but the plain rules (`tablut.rules.NaiveGame`) and the
+variant's data, and it is what a certificate is checked with.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from tablut.rules import NaiveGame, NaivePosition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from tablut.rules.naive import Cell, NaiveMove
+    from tablut.variants import Variant
+
+__all__ = ["LEMMAS", "NaiveReach", "PositionKey", "position_key"]
+
+LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
+"""The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
+
+_AWAY: Cell = (-9, -9)
+"""A cell beyond the board, from which a piece is said to arrive where its origin does not matter."""
+
+PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
+"""The pieces of a position in the order of their cells, and the side to move."""
+
+
+def position_key(position: NaivePosition) -> PositionKey:
+    """Return what two positions share exactly if they are the same."""
+    return tuple(sorted(position.pieces.items())), position.side
+
+
+class NaiveReach:
+    """Lemmas and predecessors of one variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Examples
+    --------
+    The attacker and the defender between the castle and a camp's tip: whichever came last took the other.
+
+    >>> from tablut.variants import load_variant
+    >>> reach = NaiveReach(load_variant("ashton"))
+    >>> position = reach.game.read("9/9/2K6/9/9/4b4/4w4/9/9 w")
+    >>> reach.lemma(position), sorted(reach.locked(position))
+    ('locked', [(4, 2), (4, 3)])
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.game = NaiveGame(variant)
+        size, regions = variant.size, variant.regions
+
+        def pairs(cells: frozenset[int]) -> frozenset[Cell]:
+            return frozenset((cell % size, cell // size) for cell in cells)
+
+        self.cells = {
+            "b": pairs(regions.free_cells | regions.camp_cells),
+            "w": pairs(regions.free_cells),
+            "K": pairs(regions.king_cells),
+        }
+        self.camps = [(pairs(camp.cells), camp.garrison) for camp in regions.camps]
+        self.start = self.game.start()
+        self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}
+
+    def counted(self, position: NaivePosition) -> bool:
+        """Return whether the bound counts a placement among the undecided ones."""
+        pieces = list(position.pieces.values())
+        return (
+            pieces.count("K") == 1
+            and 1 <= pieces.count("b") <= self.most["b"]
+            and pieces.count("w") <= self.most["w"]
+            and all(cell in self.cells[piece] for cell, piece in position.pieces.items())
+        )
+
+    # -- lemmas ------------------------------------------------------------------------
+
+    def lemma(self, position: NaivePosition) -> str | None:
+        """Return the first lemma by which a counted placement is out of reach, or None."""
+        if position_key(position) == position_key(self.start):
+            return None
+        if self.no_last_capture(position):
+            return "material"
+        if self.overfull_camp(position):
+            return "camp"
+        if self.immobile(position):
+            return "immobile"
+        if self.locked(position):
+            return "locked"
+        return None if any(True for _ in self.predecessors(position)) else "last_move"
+
+    def no_last_capture(self, position: NaivePosition) -> bool:
+        """Return whether soldiers are missing that neither side, as it is now, can have captured last."""
+        rules, pieces = self.variant.rules, list(position.pieces.values())
+        attackers, defenders = pieces.count("b"), pieces.count("w")
+        if (attackers, defenders) == (self.most["b"], self.most["w"]):
+            return False
+        terrain = self.game.terrain.values()
+        corner = rules.corners.hostile and "X" in terrain
+        camp_cells = {cell for camp, _ in self.camps for cell in camp}
+        to_white = corner or (rules.camps.hostile and bool(camp_cells)) or rules.castle.hostile_to_white != "never"
+        inert = {self.game.parse_move(f"{name}-{name}")[0] for name in rules.camps.inert}
+        to_black = (
+            corner or (rules.camps.hostile and bool(camp_cells - inert)) or rules.castle.hostile_to_black != "never"
+        )
+        # A capture takes a piece that moves and an anvil, and the last one's victors are all still there.
+        armed = defenders + rules.king.armed
+        by_white = armed >= 2 or (armed == 1 and to_black)
+        by_black = attackers >= 2 or to_white
+        return not ((attackers < self.most["b"] and by_white) or (defenders < self.most["w"] and by_black))
+
+    def overfull_camp(self, position: NaivePosition) -> bool:
+        """Return whether a camp holds more attackers than started in it; nobody ever enters one."""
+        return any(sum(position.piece(cell) == "b" for cell in cells) > garrison for cells, garrison in self.camps)
+
+    def immobile(self, position: NaivePosition) -> bool:
+        """Return whether the ply that led to a position has ended the game by leaving a side without a move."""
+        return self.variant.rules.no_moves == "either_after_ply" and not (
+            self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
+        )
+
+    def locked(self, position: NaivePosition) -> frozenset[Cell]:
+        """Return the locked pieces of a placement, none if those that remain stand as at the start.
+
+        Pieces are taken away, again and again, that could have arrived last among those that remain.
+        """
+        left = dict(position.pieces)
+        while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell)), None):
+            del left[free]
+        if all(self.start.pieces.get(cell) == piece for cell, piece in left.items()):
+            return frozenset()
+        return frozenset(left)
+
+    def could_arrive(self, left: Mapping[Cell, str], cell: Cell) -> bool:
+        """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
+        return self._has_origin(left, cell) and not self._captures(left, cell)
+
+    def _has_origin(self, left: Mapping[Cell, str], cell: Cell) -> bool:
+        piece = left[cell]
+        others = {other: kind for other, kind in left.items() if other != cell}
+        return any(
+            (origin, cell) in self.game.legal_moves(NaivePosition({**others, origin: piece}, _side(piece)))
+            for origin in self._line(cell)
+            if origin in self.cells[piece] and origin not in left
+        )
+
+    def _captures(self, left: Mapping[Cell, str], cell: Cell) -> bool:
+        """Return whether a piece, arriving last, captures one of the set wherever a king that is not of it stood."""
+        piece = left[cell]
+        others = {_AWAY if other == cell else other: kind for other, kind in left.items()}
+        if "K" in left.values():
+            result = self.game.apply(NaivePosition(others, _side(piece)), (_AWAY, cell))
+            fallen = result.outcome is not None and result.outcome.termination == "king_captured"
+            return bool(result.captured) or fallen
+        # The king may have stood on the castle then, or not: the soldiers captured must not hang on it.
+        castle = {**others, self.game.castle: "K"}
+        return all(
+            self.game.apply(NaivePosition(pieces, _side(piece)), (_AWAY, cell)).captured for pieces in (others, castle)
+        )
+
+    def _line(self, cell: Cell) -> Iterator[Cell]:
+        for place in range(self.variant.size):
+            if place != cell[0]:
+                yield (place, cell[1])
+            if place != cell[1]:
+                yield (cell[0], place)
+
+    # -- predecessors ------------------------------------------------------------------
+
+    def predecessors(self, position: NaivePosition) -> Iterator[tuple[NaivePosition, NaiveMove]]:
+        """Yield the counted positions from which a legal move leads to an undecided one, and these moves."""
+        mover = "b" if position.side == "w" else "w"
+        victim = "w" if mover == "b" else "b"
+        missing = self.most[victim] - sum(piece == victim for piece in position.pieces.values())
+        for cell, piece in sorted(position.pieces.items()):
+            if _side(piece) != mover:
+                continue
+            x, y = cell
+            beside = [near for near in ((x, y + 1), (x + 1, y), (x, y - 1), (x - 1, y)) if near in self.cells[victim]]
+            empty = [near for near in beside if near not in position.pieces]
+            for origin in self._line(cell):
+                if origin in position.pieces or origin not in self.cells[piece]:
+                    continue
+                for count in range(min(missing, len(empty)) + 1):
+                    for restored in combinations(empty, count):
+                        if origin in restored:
+                            continue
+                        before = dict(position.pieces)
+                        del before[cell]
+                        before[origin] = piece
+                        before.update(dict.fromkeys(restored, victim))
+                        earlier = NaivePosition(before, mover)
+                        if self._leads(earlier, (origin, cell), position):
+                            yield earlier, (origin, cell)
+
+    def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition) -> bool:
+        if move not in self.game.legal_moves(earlier):
+            return False
+        result = self.game.apply(earlier, move)
+        return result.outcome is None and result.position.pieces == position.pieces
+
+    def backward_tree(
+        self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()
+    ) -> set[PositionKey] | None:
+        """Return all positions from which one can be reached, predecessors that a lemma excludes left out.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+        most : int
+            How many positions are listed.
+        closed : set
+            Positions known to be out of reach; they are not gone into.
+
+        Returns
+        -------
+        set or None
+            None if the start is among them, or if there are more than ``most``.
+        """
+        start, key = position_key(self.start), position_key(position)
+        if key == start:
+            return None
+        found = {key} - closed
+        pending = [position] if found else []
+        while pending:
+            for earlier, _ in self.predecessors(pending.pop()):
+                key = position_key(earlier)
+                if key in found or key in closed or self.lemma(earlier) is not None:
+                    continue
+                if key == start or len(found) >= most:
+                    return None
+                found.add(key)
+                pending.append(earlier)
+        return found
+
+
+def _side(piece: str) -> str:
+    return "b" if piece == "b" else "w"

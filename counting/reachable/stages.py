@@ -1,0 +1,189 @@
+"""The two stages of the estimate, on ranges of samples: what the lemmas exclude, and games for the rest."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from counting.reachable.backward import backward_tree
+from counting.reachable.certificates import Certificate, encode_moves
+from counting.reachable.drawing import DrawTables, drawer_for, drawn, write_numbered
+from counting.reachable.games import finder_for
+from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemma, lemmas_for
+from counting.reachable.naive import LEMMAS
+from tablut.engine import engine_for
+from tablut.engine.jit import U64, advance, keep, kernel, pointer
+from tablut.engine.layout import board_items
+from tablut.engine.packing import unpack
+from tablut.engine.records import flat
+from tablut.notation import square_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+    from tablut.engine.unmoves import OriginTables
+    from tablut.variants import Variant
+
+__all__ = ["LemmaCounts", "SampleChunk", "count_lemmas", "settle_samples"]
+
+
+class LemmaCounts(NamedTuple):
+    """What the lemmas say of a range of samples.
+
+    Attributes
+    ----------
+    counts : list of int
+        How many none excludes, then how many each of `counting.reachable.naive.LEMMAS` does.
+    checksum : int
+        Of every single answer, modulo 2**64; those of parts of a range add up.
+    """
+
+    counts: list[int]
+    checksum: int
+
+
+@kernel
+def tally_lemmas(
+    drawing: DrawTables,
+    tables: Tables,
+    origins: OriginTables,
+    more: LemmaTables,
+    seed: np.uint64,
+    first: int,
+    count: int,
+    counts: NDArray[np.int64],
+) -> np.uint64:
+    """Count the lemmas of samples on top of ``counts``, shape (6,), and return their checksum."""
+    x, t, r, m = flat(drawing), flat(tables), flat(origins), flat(more)
+    stride = board_items(t.size)
+    boards, row, gaps = np.empty(2 * stride, np.uint32), np.empty(t.words, np.uint64), np.empty(t.cells, np.int64)
+    board, left = pointer(boards), advance(pointer(boards), stride)
+    checksum = U64(0)
+    for index in range(first, first + count):
+        low, high = drawn(x, seed, U64(index))
+        write_numbered(x, low, high, pointer(row), t.words, pointer(gaps))
+        unpack(t, pointer(row), board)
+        found = lemma(t, r, m, board, left)
+        counts[found] += 1
+        mixed = (U64(index) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
+        checksum += mixed ^ (mixed >> U64(29))
+    keep(boards)
+    keep(row)
+    keep(gaps)
+    return checksum
+
+
+def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCounts:
+    """Return what the lemmas say of the samples from ``first`` on.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> sum(count_lemmas(load_variant("ashton"), 1, 0, 100).counts)
+    100
+    """
+    lemmas, counts = lemmas_for(variant), np.zeros(len(LEMMAS) + 1, dtype=np.int64)
+    checksum = tally_lemmas(
+        drawer_for(variant).tables, lemmas.tables, lemmas.origins, lemmas.more, np.uint64(seed), first, count, counts
+    )
+    return LemmaCounts(counts.tolist(), int(checksum))
+
+
+@kernel
+def locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uint32], left: NDArray[np.uint32]) -> None:
+    """Write what is left of boards, shape (n, 2N + 4), when all that could have arrived last is taken away."""
+    t, r = flat(tables), flat(origins)
+    stride = board_items(t.size)
+    for index in range(len(boards)):
+        is_locked(t, r, advance(pointer(boards), index * stride), advance(pointer(left), index * stride))
+
+
+class SampleChunk(NamedTuple):
+    """A range of samples that went through both stages.
+
+    Attributes
+    ----------
+    lemmas : list of int
+        As `LemmaCounts.counts`.
+    found, exhausted, unknown : int
+        Of those that no lemma excludes.
+    plies : list of int
+        Of each game.
+    digest : str
+        SHA-256 of all certificates.
+    certificates : list of Certificate
+        In order.
+    """
+
+    lemmas: list[int]
+    found: int
+    exhausted: int
+    unknown: int
+    plies: list[int]
+    digest: str
+    certificates: list[Certificate]
+
+
+def settle_samples(variant: Variant, seed: int, first: int, count: int) -> SampleChunk:
+    """Return the certificates of the samples from ``first`` on, by lemma, game or backward tree.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> chunk = settle_samples(load_variant("brandubh-5-4v0"), 1, 0, 20)
+    >>> len(chunk.certificates), chunk.found, chunk.unknown
+    (20, 18, 0)
+    """
+    engine, lemmas = engine_for(variant), lemmas_for(variant)
+    words, numbers = drawer_for(variant).draw(seed, first, count)
+    boards = engine.boards(words)
+    codes = lemmas.of_boards(boards)
+    left = boards.copy()
+    locked = codes == LOCKED
+    sets = np.ascontiguousarray(left[locked])
+    locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), sets)
+    left[locked] = sets
+    passed = np.flatnonzero(codes == 0)
+    games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
+
+    certificates = []
+    counts = {"game": 0, "tree": 0, "unknown": 0}
+    for place, number in enumerate(numbers):
+        claim: dict[str, object] = {"i": first + place, "n": str(number)}
+        code = int(codes[place])
+        if code == LOCKED:
+            claim["locked"] = " ".join(_squares(variant, left[place]))
+        elif code:
+            claim["lemma"] = LEMMAS[code - 1]
+        elif games[place].status == "game":
+            claim["game"] = encode_moves(games[place].moves)
+            counts["game"] += 1
+        elif (tree := backward_tree(variant, words[place : place + 1])) is not None:
+            claim["tree"] = len(tree)
+            counts["tree"] += 1
+        else:
+            claim["unknown"] = True
+            counts["unknown"] += 1
+        certificates.append(Certificate.model_validate(claim))
+    digest = hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode())
+    return SampleChunk(
+        lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
+        found=counts["game"],
+        exhausted=counts["tree"],
+        unknown=counts["unknown"],
+        plies=[len(game.moves) for game in games.values() if game.status == "game"],
+        digest=digest.hexdigest(),
+        certificates=certificates,
+    )
+
+
+def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
+    """Return the squares of all pieces of a board."""
+    size = variant.size
+    rows = [(int(row) | int(row) >> 16) & 0xFFFF for row in board[:size]]
+    return [
+        square_name(rank * size + file, size) for rank in range(size) for file in range(size) if rows[rank] >> file & 1
+    ]

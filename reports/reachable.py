@@ -1,0 +1,151 @@
+"""The page on reachability: what share of the counted positions a game can come to.
+
+The estimates take minutes each, so the page is rendered from what ``tablut reachable estimate
+--json`` gave, kept in ``reports/data/reachable``. Tests draw small runs again, and a slow one the small
+boards whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from counting.reachable.estimation import Estimate
+from counting.reachable.intervals import Tally, share_interval
+from reports.census import results as census_results
+from reports.rendering import Artefact, drawing, figure, page
+from reports.stored import Provenance, read_stored_all
+from tablut import svg
+from tablut.notation import parse_square
+from tablut.position import Position
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXAMPLES", "Example", "artefacts", "results"]
+
+_FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+_REDUCED = (
+    "ashton-5-4v0",
+    "ashton-5-4v2",
+    "ashton-5-4v4",
+    "brandubh-5-4v0",
+    "brandubh-5-4v4",
+    "ashton-7-4v1",
+    "brandubh-7-4v1",
+)
+
+_CLOSE = 1e-9
+
+
+class Example(NamedTuple):
+    """A locked position that is drawn: its name, rule set and text, the locked squares, and why."""
+
+    name: str
+    variant: str
+    position: str
+    squares: tuple[str, ...]
+    why: str
+
+
+EXAMPLES = (
+    Example(
+        "corridor",
+        "ashton",
+        "9/9/2K6/9/9/4b4/4w4/9/9 w",
+        ("e3", "e4"),
+        "Between the castle and a camp's tip: whichever came last took the other against the terrain behind it.",
+    ),
+    Example(
+        "row",
+        "mcgill",
+        "9/9/9/9/2b1K4/1bwb5/2b6/9/9 w",
+        ("b4", "c3", "c4", "c5", "d4"),
+        "Each attacker would have taken the defender on arrival, and the defender had nowhere to come from.",
+    ),
+    Example(
+        "home",
+        "ashton",
+        "9/9/9/4b4/3bKb3/4b4/9/9/9 w",
+        ("d5", "e4", "e5", "e6", "f5"),
+        "The king never returns to the castle, so it was there first, and the last attacker took it.",
+    ),
+)
+_PIXELS = 260
+
+
+def results() -> dict[str, dict[str, Any]]:
+    """Return the stored estimates by variant, in the order of the page; those that are there."""
+    return read_stored_all("reachable", (*_FULL, *_REDUCED), _Stored, _check)
+
+
+class _Stored(Estimate):
+    provenance: Provenance
+
+
+def _check(stored: _Stored, name: str) -> None:
+    """Compare an estimate with itself."""
+    games, lemmas = stored.games, stored.lemmas
+    if stored.variant != name or stored.digest != load_variant(name).digest:
+        raise ValueError(f"variant: {stored.variant!r} is another one")
+    if (
+        stored.n != stored.reachable + stored.unreachable + stored.unknown
+        or games.tried != games.found + games.exhausted + games.unknown
+        or (games.found, games.unknown) != (stored.reachable, stored.unknown)
+        or lemmas.n != lemmas.passed + sum(lemmas.excluded.values())
+    ):
+        raise ValueError("n: is not the sum of its parts")
+    tally = Tally(stored.n, stored.reachable, stored.unreachable, stored.unknown, lemmas.n, lemmas.passed, games.tried)
+    for level, stated in ((95, stored.interval95), (99, stored.interval99)):
+        ends = share_interval(tally, 1 - level / 100)
+        if max(abs(one - other) for one, other in zip(ends, stated, strict=True)) > _CLOSE:
+            raise ValueError(f"interval{level}: is {stated} where the counts give {ends}")
+
+
+def artefacts() -> list[Artefact]:
+    """Return the files of the page on reachability."""
+    found, counted = results(), census_results()
+    full = [found[name] for name in _FULL if name in found]
+    checked = [(found[name], counted[name]) for name in _REDUCED if name in found and name in counted]
+    return [
+        page("reachable.md", "reachable.md.j2", full=full, checked=checked, examples=EXAMPLES),
+        figure("figures/reachable-shares.svg", draw_shares, [_share(result) for result in full]),
+        *(drawing(f"figures/reachable-{example.name}.svg", _drawn(example)) for example in EXAMPLES),
+    ]
+
+
+def _drawn(example: Example) -> str:
+    variant = load_variant(example.variant)
+    return svg.board(
+        variant,
+        Position.parse(example.position, variant.size),
+        highlights=[parse_square(square, variant.size) for square in example.squares],
+        pixels=_PIXELS,
+    )
+
+
+def _share(result: dict[str, Any]) -> dict[str, Any]:
+    stage = result["lemmas"]
+    return {
+        "variant": result["variant"],
+        "reachable": sum(result["interval99"]) / 2,
+        "locked": stage["excluded"]["locked"] / stage["n"],
+    }
+
+
+def draw_shares(shares: list[dict[str, Any]]) -> Figure:
+    """Draw what share of each full game's counted positions can be reached."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 0.45 * len(shares) + 0.9))
+    axes = figure.subplots()
+    for place, share in enumerate(shares):
+        axes.barh(place, 100, height=0.6, color="#d9b8a4")
+        axes.barh(place, 100 * share["reachable"], height=0.6, color="#54803c")
+        axes.text(101, place, f"{100 * share['reachable']:.2f} %", va="center", fontsize=8)
+    axes.set_yticks(range(len(shares)), [share["variant"] for share in shares])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 112)
+    axes.set_xlabel("percent of the counted positions (light: locked)")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

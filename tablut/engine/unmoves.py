@@ -1,0 +1,413 @@
+"""Moves backward, compiled: every ply that can have led to a position, its captures taken back.
+
+An un-move is the undo record of the ply that it takes back, ``from | to << 7 | directions << 14``,
+so that `tablut.engine.kernels.unmake` makes it: the piece slides back, and what it captured stands
+again. `unmoves` lists those that lead to a *counted* placement (`tablut.indexing`): each piece
+on a cell where its kind may stand, no side with more soldiers than at the start.
+
+A piece can have arrived last only if its arrival, as the others stand now, captures nothing that
+still stands. It came along a line that is empty now, and what it captured stood on an empty cell
+beside it, not on its way. Where it can have come from is a look-up by line, place and
+occupancy, as its slides are.
+
+Non-guarantees: the position itself must be counted. Whether the predecessor can be reached
+is another question.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tablut.engine.attacks import captures_at, king_falls_to, neighbour
+from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import can_move, make, toggle, unmake
+from tablut.engine.layout import (
+    ATTACKERS_AT,
+    DEFENDERS_AT,
+    KING_AT,
+    SIDE_AT,
+    board_items,
+    coordinates,
+    count_of,
+    head,
+    king_of,
+    line_of,
+    move_of,
+    new_board,
+    occupied,
+    own_pieces,
+    side_of,
+    undo_of,
+)
+from tablut.engine.lines import Mover, board_lines, slide_masks
+from tablut.engine.packing import pack, unpack
+from tablut.engine.records import flat
+from tablut.engine.tables import Tables, build_tables
+from tablut.notation import diagram_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+__all__ = [
+    "MOST_UNMOVES",
+    "OriginTables",
+    "Retractions",
+    "build_origins",
+    "has_unmove",
+    "line_origins",
+    "predecessors",
+    "unmoves",
+    "would_capture",
+]
+
+MOST_UNMOVES = 4 * 8
+"""Un-moves for each cell of the board, at most: a cell is where at most four slides began, each with
+any of three captures taken back."""
+
+
+class OriginTables(NamedTuple):
+    """Where pieces can have come from; N is the board's size, C its cells.
+
+    Attributes
+    ----------
+    attackers, defenders : int
+        Soldiers at the start; no predecessor has more.
+    origins : ndarray of uint16, flat
+        Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
+    attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
+        Where the block of a line begins, for each kind of piece.
+    attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
+        The cells where soldiers may stand, as masks of rows, then of columns.
+    start : ndarray of uint32, shape (2N + 4,)
+        The start as a board.
+    """
+
+    attackers: int
+    defenders: int
+    origins: NDArray[np.uint16]
+    attacker_origins: NDArray[np.uint32]
+    defender_origins: NDArray[np.uint32]
+    king_origins: NDArray[np.uint32]
+    attacker_cells: NDArray[np.uint32]
+    defender_cells: NDArray[np.uint32]
+    start: NDArray[np.uint32]
+
+
+@lru_cache(maxsize=64)
+def build_origins(variant: Variant) -> OriginTables:
+    """Return the tables of a variant; the same object for equal variants.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> build_origins(load_variant("ashton")).attackers
+    16
+    """
+    size, regions = variant.size, variant.regions
+    attacker_cells = regions.free_cells | regions.camp_cells
+    cells: dict[Mover, AbstractSet[int]] = {
+        "attacker": attacker_cells,
+        "defender": regions.free_cells,
+        "king": regions.king_cells,
+    }
+    blocks: list[NDArray[np.uint16]] = []
+    known: dict[bytes, int] = {}
+    at: dict[Mover, NDArray[np.uint32]] = {}
+    for mover, standing in cells.items():
+        at[mover] = np.zeros(2 * size, dtype=np.uint32)
+        masks = _line_masks(standing, size)
+        for line, terrain in enumerate(board_lines(variant)):
+            block = _origin_masks(slide_masks(variant, terrain, mover), int(masks[line]))
+            content = block.tobytes()
+            if content not in known:
+                known[content] = sum(other.size for other in blocks)
+                blocks.append(block.ravel())
+            at[mover][line] = known[content]
+    tables = OriginTables(
+        attackers=variant.attackers,
+        defenders=variant.defenders,
+        origins=np.concatenate(blocks),
+        attacker_origins=at["attacker"],
+        defender_origins=at["defender"],
+        king_origins=at["king"],
+        attacker_cells=_line_masks(attacker_cells, size),
+        defender_cells=_line_masks(regions.free_cells, size),
+        start=_start_board(variant),
+    )
+    for field in tables:
+        if isinstance(field, np.ndarray):
+            field.flags.writeable = False
+    return tables
+
+
+def _start_board(variant: Variant) -> NDArray[np.uint32]:
+    cells, size = diagram_cells(variant.start), variant.size
+    black = {cell for cell, letter in enumerate(cells) if letter == "b"}
+    white = {cell for cell, letter in enumerate(cells) if letter in "wK"}
+    board = new_board(size)
+    board[: 2 * size] = _line_masks(black, size) | _line_masks(white, size) << np.uint32(16)
+    counts = head(board)
+    counts[KING_AT], counts[SIDE_AT] = cells.index("K"), variant.rules.first == "black"
+    counts[ATTACKERS_AT], counts[DEFENDERS_AT] = variant.attackers, variant.defenders
+    return board
+
+
+def _line_masks(cells: AbstractSet[int], size: int) -> NDArray[np.uint32]:
+    masks = np.zeros(2 * size, dtype=np.uint32)
+    for cell in cells:
+        rank, file = divmod(cell, size)
+        masks[rank] |= np.uint32(1 << file)
+        masks[size + file] |= np.uint32(1 << rank)
+    return masks
+
+
+def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
+    """Return where a slide to a place can have begun, by place and occupancy; the place's own bit does not matter."""
+    size = len(slides)
+    occupancy = np.arange(1 << size)
+    masks = np.zeros_like(slides)
+    for place in range(size):
+        without = occupancy & ~(1 << place)
+        for origin in range(size):
+            if origin == place or not standing >> origin & 1:
+                continue
+            reaches = (slides[origin, without] >> place) & 1 == 1
+            masks[place, reaches & (occupancy >> origin & 1 == 0)] |= np.uint16(1 << origin)
+    return masks
+
+
+@inlined
+def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int) -> tuple[int, int]:
+    """Return the places on the row and on the column from which a piece can have slid to a cell.
+
+    ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
+    """
+    size = t.size
+    rank, file = coordinates(t, cell)
+    row, column = occupied(line_of(board, rank)), occupied(line_of(board, size + file))
+    at_row, at_column = I64(r.attacker_origins[rank]), I64(r.attacker_origins[size + file])
+    if kind == 1:
+        at_row, at_column = I64(r.defender_origins[rank]), I64(r.defender_origins[size + file])
+    elif kind == 2:
+        at_row, at_column = I64(r.king_origins[rank]), I64(r.king_origins[size + file])
+    return I64(r.origins[at_row + (file << size) + row]), I64(r.origins[at_column + (rank << size) + column])
+
+
+@inlined
+def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
+    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something."""
+    return captures_at(t, board, side, cell, king) != 0 or (side == 1 and king_falls_to(t, board, king, cell))
+
+
+@inlined
+def restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+    """Return the directions in which a piece of ``side`` on a cell can have captured a soldier on arrival."""
+    size = t.size
+    shift = side << 4
+    cells = r.defender_cells if side == 1 else r.attacker_cells
+    rank, file = coordinates(t, cell)
+    row = I64(cells[rank]) & ~occupied(line_of(board, rank))
+    column = I64(cells[size + file]) & ~occupied(line_of(board, size + file))
+    open_sides = (((row << 1) >> file) & 5) | ((((column << 1) >> rank) & 5) << 1)
+    if open_sides == 0:
+        return 0
+    # Victims on all open sides at once: none of them bears on the capture of another.
+    toggle_sides(t, board, cell, open_sides, shift)
+    found = captures_at(t, board, side, cell, king) & open_sides
+    toggle_sides(t, board, cell, open_sides, shift)
+    return found
+
+
+@inlined
+def toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
+    """Add or remove soldiers on neighbours of a cell."""
+    while directions:
+        direction = directions & -directions
+        directions ^= direction
+        toggle(t, board, neighbour(t, cell, direction), shift)
+
+
+@inlined
+def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
+    """Write the un-moves of one slide, with every choice of captures; return the new count."""
+    choice = restored
+    while True:
+        if popcount(choice) <= most:
+            records[count] = np.int32(undo_of(move, choice))
+            count += 1
+        if choice == 0:
+            return count
+        choice = (choice - 1) & restored
+
+
+@inlined
+def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDArray[np.int32]) -> int:
+    """Write the un-moves of the side that moved last and return how many there are.
+
+    ``records`` must hold ``MOST_UNMOVES * C`` entries. None is written where the last ply would
+    have decided the game by leaving a side without a move.
+    """
+    size = t.size
+    side, king = side_of(t, board) ^ 1, king_of(t, board)
+    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
+        return I64(0)
+    missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
+    count = I64(0)
+    for rank in range(size):
+        own = own_pieces(line_of(board, rank), side)
+        while own:
+            file = trailing_zeros(own)
+            own &= own - 1
+            cell = rank * size + file
+            kind = 1 - side
+            if side == 0 and cell == king:
+                kind = I64(2)
+            row, column = line_origins(t, r, board, cell, kind)
+            if (row | column) == 0 or would_capture(t, board, side, cell, king):
+                continue
+            restored = restorable(t, r, board, side, cell, king) if missing > 0 else I64(0)
+            while row:
+                place = trailing_zeros(row)
+                row &= row - 1
+                way = 1 if place < file else 4
+                move = move_of(rank * size + place, cell)
+                count = add_unmoves(records, count, move, restored & ~way, missing)
+            while column:
+                place = trailing_zeros(column)
+                column &= column - 1
+                way = 2 if place < rank else 8
+                move = move_of(place * size + file, cell)
+                count = add_unmoves(records, count, move, restored & ~way, missing)
+    return count
+
+
+@inlined
+def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
+    """Return whether `unmoves` would write any."""
+    size = t.size
+    side, king = side_of(t, board) ^ 1, king_of(t, board)
+    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
+        return False
+    for rank in range(size):
+        own = own_pieces(line_of(board, rank), side)
+        while own:
+            file = trailing_zeros(own)
+            own &= own - 1
+            cell = rank * size + file
+            kind = 1 - side
+            if side == 0 and cell == king:
+                kind = I64(2)
+            row, column = line_origins(t, r, board, cell, kind)
+            if (row | column) != 0 and not would_capture(t, board, side, cell, king):
+                return True
+    return False
+
+
+@kernel
+def retract(
+    tables: Tables,
+    origins: OriginTables,
+    words: NDArray[np.uint64],
+    predecessors: NDArray[np.uint64],
+    sources: NDArray[np.int64],
+    records: NDArray[np.int32],
+) -> int:
+    """Write the predecessors of positions and return how many there are.
+
+    Parameters
+    ----------
+    tables, origins
+        The variant.
+    words : ndarray of uint64, shape (n, W)
+        Counted, undecided positions.
+    predecessors : ndarray of uint64, shape (m, W)
+        Receives the counted positions from which a legal move leads there; they are
+        counted and not written if m is 0.
+    sources : ndarray of int64, shape (m,)
+        Receives the row of the position of each.
+    records : ndarray of int32, shape (m,)
+        Receives the un-moves.
+    """
+    t, r = flat(tables), flat(origins)
+    width = t.words
+    scratch, scratch_records = (
+        np.empty(board_items(t.size), dtype=np.uint32),
+        np.empty(MOST_UNMOVES * t.cells, np.int32),
+    )
+    board, found = pointer(scratch), pointer(scratch_records)
+    total = 0
+    for index in range(len(words)):
+        unpack(t, advance(pointer(words), index * width), board)
+        count = unmoves(t, r, board, found)
+        if len(sources) != 0:
+            for number in range(count):
+                record = I64(found[number])
+                unmake(t, board, record)
+                pack(t, board, advance(pointer(predecessors), (total + number) * width))
+                make(t, board, undo_of(record, 0))
+                sources[total + number] = index
+                records[total + number] = np.int32(record)
+        total += count
+    keep(scratch)
+    keep(scratch_records)
+    return total
+
+
+class Retractions(NamedTuple):
+    """The predecessors of an array of positions.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (m, W)
+        The predecessors, grouped by the position to which their moves lead.
+    sources : ndarray of int64, shape (m,)
+        The row of that position, ascending.
+    records : ndarray of int32, shape (m,)
+        The un-moves.
+    """
+
+    words: NDArray[np.uint64]
+    sources: NDArray[np.int64]
+    records: NDArray[np.int32]
+
+
+def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
+    """Return all predecessors of counted, undecided positions.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+
+    Examples
+    --------
+    A white soldier or the king has come last; the attackers next to nobody have never moved:
+
+    >>> from tablut.engine import engine_for
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton-5-4v0")
+    >>> engine = engine_for(variant)
+    >>> first = engine.expand(engine.words(engine.start())).words
+    >>> found = predecessors(variant, first)
+    >>> len(first), np.bincount(found.sources).tolist()
+    (4, [3, 3, 3, 3])
+    """
+    tables, origins = build_tables(variant), build_origins(variant)
+    none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+    words = np.ascontiguousarray(words)
+    total = int(retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
+    found = Retractions(
+        np.empty((total, tables.words), dtype=np.uint64), np.empty(total, np.int64), np.empty(total, np.int32)
+    )
+    if total:
+        retract(tables, origins, words, *found)
+    return found

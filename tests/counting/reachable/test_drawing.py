@@ -1,0 +1,80 @@
+"""Samples: the compiled drawer against numpy's generator and the plain index."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from counting.reachable.drawing import MOST_SEED, build_drawing, draw_number, drawer_for, numbered_position
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
+from tablut.testing import small_variants, variants
+from tablut.variants import Variant, load_variant
+
+relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+
+
+def assert_same(variant: Variant, numbers: list[int], words: np.ndarray) -> None:
+    index, engine = PlacementIndex(variant), engine_for(variant)
+    for number, board in zip(numbers, engine.boards(words), strict=True):
+        position = numbered_position(index, number)
+        assert engine.cells(board) == (position.cells, position.side)
+
+
+@relaxed
+@given(variants(), st.integers(0, MOST_SEED), st.integers(0, 2**62))
+def test_draws_are_those_of_numpy_and_of_the_plain_index(variant: Variant, seed: int, first: int) -> None:
+    drawer = drawer_for(variant)
+    words, numbers = drawer.draw(seed, first, 5)
+    assert numbers == [draw_number(drawer.size, seed, first + place) for place in range(5)]
+    assert_same(variant, numbers, words)
+
+
+@relaxed
+@given(st.data())
+def test_every_number_has_its_position(data: st.DataObject) -> None:
+    variant = data.draw(st.one_of(variants(), small_variants(5, 4, 3), small_variants(11, 8, 4)))
+    drawer = drawer_for(variant)
+    number = data.draw(st.one_of(st.integers(0, drawer.size - 1), st.sampled_from([0, drawer.size - 1])))
+    assert_same(variant, [number], drawer.positions([number]))
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+def test_numbers_and_positions_are_one_to_one(name: str) -> None:
+    drawer = drawer_for(load_variant(name))
+    words = drawer.positions(list(range(drawer.size)))
+    assert len(np.unique(words, axis=0)) == drawer.size
+
+
+def test_samples_are_uniform() -> None:
+    """Chi-square over the materials of 200,000 samples, and over the king's cells."""
+    from scipy.stats import chisquare
+
+    variant = load_variant("ashton")
+    words, numbers = drawer_for(variant).draw(3, 0, 200_000)
+    index = PlacementIndex(variant)
+    tiers = [tier for tier in index.tiers.values() if tier.size * 200_000 > 20 * index.size]
+    inside = [sum(tier.offset <= number >> 1 < tier.offset + tier.size for number in numbers) for tier in tiers]
+    expected = [200_000 * tier.size / index.size for tier in tiers]
+    rest = 200_000 - sum(inside), 200_000 - sum(expected)
+    assert chisquare([*inside, rest[0]], [*expected, rest[1]]).pvalue > 1e-4
+    assert abs(sum(number & 1 for number in numbers) - 100_000) < 1200
+    assert len(words) == 200_000
+
+
+def test_numbers_out_of_range_and_boards_too_large_are_refused() -> None:
+    drawer = drawer_for(load_variant("ashton-5-4v0"))
+    for number in (-1, drawer.size):
+        with pytest.raises(InputError, match="position number"):
+            drawer.positions([number])
+    large = Variant(
+        "large",
+        "",
+        "",
+        ("." * 11,) * 5 + (".....T.....",) + ("." * 11,) * 5,
+        ("b" * 11,) * 4 + ("." * 11, ".....K.....", "." * 11) + ("." * 11,) * 4,
+        load_variant("mcgill").rules,
+    )
+    with pytest.raises(InputError, match="too many placements"):
+        build_drawing(large)

@@ -1,0 +1,122 @@
+"""The estimate: exact shares within its intervals, the same result however the work was divided or stopped."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from counting.reachable import stages
+from counting.reachable.estimation import estimate
+from counting.reachable.intervals import Tally, clopper_pearson, numbers_within, share_interval
+from tablut.cli.shell import run
+from tablut.errors import InputError
+from tablut.variants import load_variant
+
+REACHED = {"brandubh-5-4v0": 199_512, "ashton-5-4v0": 139_097, "ashton-5-4v2": 26_909_751}
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 400), st.data())
+def test_clopper_pearson_inverts_the_binomial(n: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, n))
+    low, high = clopper_pearson(k, n, 0.05)
+    assert 0 <= low <= k / n <= high <= 1
+    if k:
+        assert binom.sf(k - 1, n, low) == pytest.approx(0.025)
+    if k < n:
+        assert binom.cdf(k, n, high) == pytest.approx(0.025)
+
+
+def test_unknown_samples_widen_the_interval_to_both_sides() -> None:
+    known, unknown = Tally(100, 60, 40, 0, 100, 60, 60), Tally(100, 55, 40, 5, 100, 60, 60)
+    assert share_interval(unknown, 0.05)[0] < share_interval(known, 0.05)[0]
+    assert share_interval(unknown, 0.05)[1] == share_interval(known, 0.05)[1]
+
+
+def test_two_stages_hold_together() -> None:
+    """More samples of the lemmas narrow the interval, down to that of the games."""
+    few = share_interval(Tally(1000, 600, 400, 0, 2000, 1200, 600), 0.01)
+    many = share_interval(Tally(1000, 600, 400, 0, 10**8, 6 * 10**7, 600), 0.01)
+    assert few[0] < many[0] < 0.6 < many[1] < few[1]
+    assert many[1] < 0.6002
+    assert clopper_pearson(0, 0, 0.05) == (0.0, 1.0)
+    assert numbers_within((0.0, 1.0), 10**30) == (0, 10**30)
+
+
+@pytest.mark.parametrize("name", ["brandubh-5-4v0", "ashton-5-4v2"])
+def test_the_exact_number_lies_within(name: str) -> None:
+    found = estimate(load_variant(name), 1500, 2, lemma_samples=60_000)
+    assert found.unknown == 0
+    assert found.positions.low <= REACHED[name] <= found.positions.high
+    assert found.n == found.reachable + found.unreachable == 1500
+    assert sum(found.lemmas.excluded.values()) + found.lemmas.passed == found.lemmas.n == 60_000
+
+
+@pytest.mark.slow
+def test_the_exact_number_lies_within_where_trees_are_large() -> None:
+    found = estimate(load_variant("ashton-5-4v0"), 1000, 1, checks=50)
+    assert found.positions.low <= REACHED["ashton-5-4v0"] <= found.positions.high
+    assert found.games.exhausted > 100
+
+
+def test_threads_and_a_stop_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = load_variant("brandubh-5-4v0")
+
+    def ask(**more: object) -> dict:
+        answer = json.loads(estimate(variant, 1200, 4, lemma_samples=3000, **more).model_dump_json())
+        answer["games"].pop("cpu_milliseconds")
+        return answer
+
+    once = ask(certificates=str(tmp_path / "once.jsonl"))
+    assert ask(threads=3) == once
+
+    store, calls = str(tmp_path / "store"), []
+    settle = stages.settle_samples
+
+    def interrupted(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return settle(*arguments)
+
+    monkeypatch.setattr("counting.reachable.estimation.settle_samples", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask(store=store)
+    monkeypatch.undo()
+    assert (tmp_path / "store" / "games-000000000000.json").exists()
+    assert ask(store=store, resume=True, certificates=str(tmp_path / "resumed.jsonl")) == once
+    assert (tmp_path / "resumed.jsonl").read_bytes() == (tmp_path / "once.jsonl").read_bytes()
+
+    with pytest.raises(InputError, match="--resume"):
+        ask(store=store)
+    with pytest.raises(InputError, match="holds another estimate"):
+        estimate(variant, 1200, 5, lemma_samples=3000, store=store, resume=True)
+    chunk = tmp_path / "store" / "games-000000000500.jsonl.gz"
+    chunk.write_bytes(chunk.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"games-000000000500.*damaged"):
+        ask(store=store, resume=True)
+
+
+def test_the_command_answers_with_its_keys(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "some.jsonl.gz"
+    words = ["-v", "brandubh", "--samples", "40", "--seed", "9", "--certificates", str(file)]
+    assert run(["reachable", "estimate", *words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["n"] == answer["reachable"] + answer["unreachable"] + answer["unknown"] == 40
+    assert 0 < answer["interval99"][0] < answer["interval95"][0] < answer["interval95"][1] < answer["interval99"][1] < 1
+    assert int(answer["positions"]["low"]) < int(answer["positions"]["high"]) < int(answer["counted"])
+    assert answer["provenance"]["seed"] == 9
+    assert run(["reachable", "check", str(file)]) == 0
+    assert "40 certificates of brandubh: all hold" in capsys.readouterr().out
+    assert run(["reachable", "estimate", *words]) == 0
+    assert "0 unknown" in capsys.readouterr().out
+
+
+def test_bad_numbers_are_refused(tmp_path: Path) -> None:
+    assert run(["reachable", "estimate", "--samples", "10", "--lemma-samples", "5"]) == 2
+    assert run(["reachable", "estimate", "--samples", "0"]) == 2
+    (tmp_path / "file").write_text("")
+    assert run(["reachable", "estimate", "-v", "brandubh", "--samples", "1", "--store", str(tmp_path / "file")]) == 2

@@ -1,0 +1,155 @@
+"""Proof games and backward trees, against the plain rules and against everything that small boards reach."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from counting.reachable.backward import backward_tree
+from counting.reachable.checker import Checker
+from counting.reachable.drawing import drawer_for
+from counting.reachable.games import Effort, finder_for
+from counting.reachable.lemmas import lemmas_for
+from counting.reachable.naive import LEMMAS, NaiveReach
+from tablut.engine import engine_for
+from tablut.testing import small_variants
+from tablut.variants import Variant, load_variant
+
+relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def keys(words: np.ndarray) -> np.ndarray:
+    words = np.ascontiguousarray(words)
+    return words.view([(f"w{place}", np.uint64) for place in range(words.shape[1])]).ravel()
+
+
+def reached_by_play(variant: Variant) -> np.ndarray:
+    """Return all undecided positions that the start reaches, ply by ply."""
+    engine = engine_for(variant)
+    known = keys(engine.words(engine.start()))
+    front = known
+    while len(front):
+        children = engine.expand(front.view(np.uint64).reshape(len(front), -1))
+        found = np.unique(keys(children.words[children.outcomes == 0]))
+        front = found[~np.isin(found, known)]
+        known = np.union1d(known, front)
+    return known
+
+
+def sorted_out(variant: Variant) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return all counted positions, whether the start reaches each, and its lemma."""
+    drawer, engine = drawer_for(variant), engine_for(variant)
+    words = drawer.positions(list(range(drawer.size)))
+    reached = np.isin(keys(words), reached_by_play(variant))
+    return words, reached, lemmas_for(variant).of_boards(engine.boards(words))
+
+
+@pytest.mark.parametrize(
+    ("name", "reached", "excluded", "unexplained"),
+    [
+        ("ashton-5-4v0", 139_097, {"locked": 10, "last_move": 14_139}, 47_086),
+        ("brandubh-5-4v0", 199_512, {"locked": 1_242, "last_move": 10_720}, 2_316),
+    ],
+)
+def test_every_position_of_a_board_is_explained(
+    name: str, reached: int, excluded: dict[str, int], unexplained: int
+) -> None:
+    """No reached position satisfies a lemma; all others satisfy one or come from others alone."""
+    variant = load_variant(name)
+    words, is_reached, codes = sorted_out(variant)
+    assert int(is_reached.sum()) == reached
+    assert not codes[is_reached].any()
+    left = codes[~is_reached]
+    assert {LEMMAS[code - 1]: int((left == code).sum()) for code in np.unique(left) if code} == excluded
+    rest = words[~is_reached & (codes == 0)]
+    assert len(rest) == unexplained
+    # Closed under predecessors, and without the start: exhausted backward trees, all at once.
+    tree = backward_tree(variant, rest, most=len(rest))
+    assert tree is not None
+    assert len(tree) == len(rest)
+
+
+CORNERED = Variant(
+    "cornered",
+    "",
+    "",
+    ("AAA.", ".AAA", "....", ".T.A"),
+    ("....", "....", "....", "..Kb"),
+    load_variant("brandubh").rules,
+)
+"""Black begins, and its one attacker can only ever leave its camp."""
+
+
+@settings(relaxed, max_examples=5)
+@example(CORNERED)
+@given(small_variants(4, 2, 1))
+def test_every_position_of_a_random_board_is_decided_rightly(variant: Variant) -> None:
+    words, is_reached, codes = sorted_out(variant)
+    assert not codes[is_reached].any()
+    rest = words[~is_reached & (codes == 0)]
+    assert not len(rest) or backward_tree(variant, rest, most=len(rest)) is not None
+    passed = np.flatnonzero(codes == 0)[:: max(1, int((codes == 0).sum()) // 60)]
+    checker = Checker(variant)
+    for place, found in zip(passed, finder_for(variant).find(engine_for(variant).boards(words[passed])), strict=True):
+        if found.status == "game":
+            assert is_reached[place]
+            assert checker.game(checker.position(int(place)), list(found.moves)) is None
+        else:
+            assert not is_reached[place], found
+
+
+@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
+def test_games_are_found_and_hold(name: str) -> None:
+    variant = load_variant(name)
+    engine, drawer, checker = engine_for(variant), drawer_for(variant), Checker(variant)
+    words, numbers = drawer.draw(17, 0, 30)
+    boards = engine.boards(words)
+    passed = np.flatnonzero(lemmas_for(variant).of_boards(boards) == 0)[:8]
+    for place, found in zip(passed, finder_for(variant).find(boards[passed]), strict=True):
+        assert found.status == "game"
+        assert checker.game(checker.position(numbers[place]), list(found.moves)) is None
+
+
+def test_a_search_without_room_gives_up() -> None:
+    variant = load_variant("ashton")
+    words, _ = drawer_for(variant).draw(17, 0, 10)
+    boards = engine_for(variant).boards(words)
+    passed = boards[lemmas_for(variant).of_boards(boards) == 0]
+    assert {found.status for found in finder_for(variant).find(passed, efforts=(Effort(1, 5),))} == {"unknown"}
+
+
+def test_the_start_is_reached_by_no_move() -> None:
+    variant = load_variant("ashton")
+    (found,) = finder_for(variant).find(engine_for(variant).start()[None])
+    assert (found.status, found.moves) == ("game", ())
+
+
+def test_backward_trees_agree_with_their_twin() -> None:
+    variant = load_variant("ashton-5-4v0")
+    words, is_reached, codes = sorted_out(variant)
+    reach = NaiveReach(variant)
+    sizes = set()
+    for place in np.flatnonzero(~is_reached & (codes == 0))[::911]:
+        tree = backward_tree(variant, words[place : place + 1], most=60)
+        naive = reach.backward_tree(Checker(variant).position(int(place)), 60)
+        assert (tree is None) == (naive is None)
+        if tree is not None and naive is not None:
+            assert len(tree) == len(naive)
+            sizes.add(len(tree))
+    assert len(sizes) > 1
+    reached = words[np.flatnonzero(is_reached)[:1]]
+    assert backward_tree(variant, reached) is None
+
+
+def test_the_checker_shares_the_plain_rules_alone() -> None:
+    """What a check imports, directly or through another module of the package, is plain."""
+    folder = Path(__file__).parents[3] / "counting" / "reachable"
+    allowed = {"certificates", "checker", "naive", "plain_numbers"}
+    for module in allowed:
+        for node in ast.walk(ast.parse((folder / f"{module}.py").read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                if node.module.startswith("counting.reachable."):
+                    assert node.module.rpartition(".")[2] in allowed
+                assert not node.module.startswith(("tablut.engine", "tablut.indexing", "numba"))

@@ -1,0 +1,147 @@
+"""The lemmas of unreachability: the kernels against their twin, and against everything that play reaches."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from counting.reachable.drawing import drawer_for
+from counting.reachable.lemmas import lemmas_for
+from counting.reachable.naive import LEMMAS, NaiveReach
+from tablut.engine import engine_for
+from tablut.rules import NaivePosition
+from tablut.testing import placement, random_play, random_variants, small_variants, variants
+from tablut.variants import Variant, load_variant
+
+SEEDS = st.integers(0, 2**32)
+relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+
+
+def board_of(variant: Variant, position: NaivePosition) -> np.ndarray:
+    size = variant.size
+    cells = "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size * size))
+    return engine_for(variant).board(cells, position.side)
+
+
+def compiled(variant: Variant, positions: list[NaivePosition]) -> list[str | None]:
+    boards = np.array([board_of(variant, position) for position in positions])
+    return [LEMMAS[code - 1] if code else None for code in lemmas_for(variant).of_boards(boards).tolist()]
+
+
+def drawn(variant: Variant, seed: int, count: int) -> list[NaivePosition]:
+    """Return uniform samples of the counted space, the last of them crowded with all the material."""
+    game, engine = NaiveReach(variant).game, engine_for(variant)
+    words, _ = drawer_for(variant).draw(seed, 0, count)
+    size = variant.size
+    found = []
+    for board in engine.boards(words):
+        cells, side = engine.cells(board)
+        found.append(
+            NaivePosition({(c % size, c // size): piece for c, piece in enumerate(cells) if piece != "."}, side)
+        )
+    return [*found, game.start()]
+
+
+def assert_twins_agree(variant: Variant, positions: list[NaivePosition]) -> None:
+    reach = NaiveReach(variant)
+    for position, found in zip(positions, compiled(variant, positions), strict=True):
+        assert found == reach.lemma(position), reach.game.write(position)
+
+
+@relaxed
+@given(variants(), SEEDS)
+def test_twins_agree_on_shipped_rules(variant: Variant, seed: int) -> None:
+    assert_twins_agree(variant, drawn(variant, seed, 6))
+
+
+@relaxed
+@given(random_variants(), SEEDS)
+def test_twins_agree_on_random_rules(variant: Variant, seed: int) -> None:
+    assert_twins_agree(variant, drawn(variant, seed, 4))
+
+
+@relaxed
+@given(random_variants(), SEEDS)
+def test_twins_agree_on_crowded_placements(variant: Variant, seed: int) -> None:
+    reach, random = NaiveReach(variant), Random(seed)
+    positions = [placement(variant, random) for _ in range(6)]
+    counted = [position for position in positions if reach.counted(position)]
+    assume(counted)
+    assert_twins_agree(variant, counted)
+
+
+@pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
+@settings(relaxed, max_examples=5)
+@given(st.data())
+def test_twins_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
+    soldiers = {3: (2, 1), 5: (5, 3)}.get(size, (9, 4))
+    variant = data.draw(small_variants(size, *soldiers))
+    assert_twins_agree(variant, drawn(variant, data.draw(SEEDS), 4))
+
+
+@relaxed
+@given(st.one_of(variants(), random_variants()), SEEDS)
+def test_no_lemma_holds_on_what_play_reaches(variant: Variant, seed: int) -> None:
+    positions = random_play(variant, Random(seed), 60)
+    # A position of a game in which either side is stuck would have ended it; only the start can be such a one.
+    assert compiled(variant, positions) == [None] * len(positions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FULL)
+def test_no_lemma_holds_on_a_hundred_thousand_positions_of_play(name: str) -> None:
+    """Many games at once, compiled: 400 plies of random moves, captures preferred in half of the games."""
+    variant = load_variant(name)
+    engine, generator = engine_for(variant), np.random.default_rng(5)
+    front = np.repeat(engine.words(engine.start()), 400, axis=0)
+    checked = 0
+    for _ in range(400):
+        children = engine.expand(front)
+        order = generator.permutation(len(children.words))
+        order = order[children.outcomes[order] == 0]
+        _, chosen = np.unique(children.parents[order], return_index=True)
+        front = children.words[order[chosen]]
+        if len(front) < 200:
+            front = np.concatenate([front, np.repeat(engine.words(engine.start()), 200, axis=0)])
+        assert not lemmas_for(variant).of_boards(engine.boards(front)).any()
+        checked += len(front)
+    assert checked > 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "lemma"),
+    [
+        # The corridor between castle and camp tip.
+        ("9/9/2K6/9/9/4b4/4w4/9/9 w", "locked"),
+        ("9/9/2K6/9/9/4w4/4b4/9/9 b", "locked"),
+        # The same two with a cell in between are free.
+        ("9/9/2K6/4b4/9/9/4w4/9/9 w", None),
+        # A king at home between four attackers: it cannot have come back, and the last of them took it.
+        ("9/9/9/4b4/3bKb3/4b4/9/9/9 w", "locked"),
+        ("9/9/9/4b4/3bKb3/9/4b4/9/9 w", None),
+        # A camp is only ever left, yet d1 may have been filled from e1, and e1 from f1.
+        ("9/9/2K6/9/9/9/9/3b5/3bb4 w", None),
+    ],
+)
+def test_examples(text: str, lemma: str | None) -> None:
+    variant = load_variant("ashton")
+    reach = NaiveReach(variant)
+    position = reach.game.read(text)
+    assert reach.lemma(position) == lemma
+    assert compiled(variant, [position]) == [lemma]
+
+
+def test_a_lone_attacker_without_anvils_was_never_left_over() -> None:
+    """Under leiden nobody can have made the last capture before a king, a defender and one attacker."""
+    variant = load_variant("leiden")
+    reach = NaiveReach(variant)
+    for text, lemma in (
+        ("9/2K6/9/9/4w4/9/6b2/9/9 w", "material"),
+        ("9/2K6/9/9/4w4/6w2/6b2/9/9 w", None),
+        ("9/2K6/9/9/4b4/9/6b2/9/9 w", None),
+    ):
+        assert reach.lemma(reach.game.read(text)) == lemma
+        assert compiled(variant, [reach.game.read(text)]) == [lemma]

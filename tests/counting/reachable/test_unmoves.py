@@ -1,0 +1,78 @@
+"""Moves backward: exactly the legal moves forward, on every edge of small boards."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from counting.reachable.drawing import drawer_for
+from counting.reachable.naive import NaiveReach
+from tablut.engine import engine_for
+from tablut.engine.unmoves import predecessors
+from tablut.rules import NaivePosition
+from tablut.testing import placement, random_variants, small_variants, variants
+from tablut.variants import Variant, load_variant
+
+SEEDS = st.integers(0, 2**32)
+relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+
+
+def edges(*columns: np.ndarray) -> np.ndarray:
+    table = np.column_stack([np.asarray(column, dtype=np.uint64) for column in columns])
+    return table[np.lexsort(table.T)]
+
+
+def assert_edges_agree(variant: Variant) -> None:
+    """The undecided plies from all counted positions are the un-moves of all counted positions."""
+    drawer, engine = drawer_for(variant), engine_for(variant)
+    words = drawer.positions(list(range(drawer.size)))
+    children = engine.expand(words)
+    kept = children.outcomes == 0
+    forward = edges(words[children.parents[kept]], children.words[kept], children.moves[kept])
+    found = predecessors(variant, words)
+    backward = edges(found.words, words[found.sources], found.records & 0x3FFF)
+    np.testing.assert_array_equal(forward, backward)
+
+
+@settings(relaxed, max_examples=6)
+@given(small_variants(4, 2, 1))
+def test_every_edge_of_random_small_boards(variant: Variant) -> None:
+    assert_edges_agree(variant)
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+def test_every_edge_of_a_shipped_board(name: str) -> None:
+    assert_edges_agree(load_variant(name))
+
+
+@pytest.mark.slow
+@settings(relaxed, max_examples=40)
+@given(small_variants(5, 2, 2))
+def test_every_edge_of_more_random_boards(variant: Variant) -> None:
+    assert_edges_agree(variant)
+
+
+@relaxed
+@given(st.one_of(variants(), random_variants()), SEEDS)
+def test_twins_agree(variant: Variant, seed: int) -> None:
+    reach, engine, random, size = NaiveReach(variant), engine_for(variant), Random(seed), variant.size
+    position = placement(variant, random)
+    if not reach.counted(position):
+        return
+
+    def cells(pieces: dict) -> str:
+        return "".join(pieces.get((cell % size, cell // size), ".") for cell in range(size * size))
+
+    found = predecessors(variant, engine.words(engine.board(cells(position.pieces), position.side)))
+    naive = {
+        (cells(earlier.pieces), earlier.side, start[1] * size + start[0], target[1] * size + target[0])
+        for earlier, (start, target) in reach.predecessors(NaivePosition(position.pieces, position.side))
+    }
+    compiled = {
+        (*engine.cells(board), record & 127, record >> 7 & 127)
+        for board, record in zip(engine.boards(found.words), found.records.tolist(), strict=True)
+    }
+    assert compiled == naive
+    assert len(found.words) == len(compiled)

@@ -1,0 +1,48 @@
+"""The stored estimates hold the exact numbers, and come out again."""
+
+import pytest
+
+from counting.reachable import estimate
+from counting.reachable.checker import Checker
+from reports.census import results as census_results
+from reports.reachable import EXAMPLES, results
+from tablut.variants import load_variant
+
+REDUCED = [name for name in results() if "-" in name]
+
+
+def test_all_games_and_boards_are_there_and_nothing_is_unknown() -> None:
+    stored = results()
+    assert len(stored) == 13
+    assert len(REDUCED) == 7
+    assert not sum(result["unknown"] for result in stored.values())
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_the_exact_number_is_within_the_interval(name: str) -> None:
+    low, high = (int(end) for end in results()[name]["positions"].values())
+    assert low <= census_results()[name]["total"] <= high
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "brandubh-7-4v1",
+        "ashton-7-4v1",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("brandubh-5-4v0", "ashton-5-4v2", "brandubh")),
+    ],
+)
+def test_stored_estimates_come_out_again(name: str) -> None:
+    stored = results()[name]
+    again = estimate(name, stored["n"], stored["seed"], lemma_samples=stored["lemmas"]["n"]).model_dump(mode="json")
+    for result in (stored, again):
+        result["games"] = {key: value for key, value in result["games"].items() if key != "cpu_milliseconds"}
+        result.pop("checked")
+        result.pop("provenance", None)
+    assert again == stored
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_drawn_locks_are_locks(example) -> None:  # type: ignore[no-untyped-def]
+    checker = Checker(load_variant(example.variant))
+    assert checker.lock(checker.reach.game.read(example.position), " ".join(example.squares)) is None
