@@ -8,6 +8,7 @@ link, a folder or a pipe; strange files appear beside it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -382,6 +383,12 @@ def damage(rng: random.Random, folder: Path, donors: Sequence[Path]) -> tuple[st
     """Damage a folder; return the kind of the damage and what was done."""
     for _ in range(100):
         kind = rng.choices(list(DAMAGES), [_WEIGHTS.get(kind, 1) for kind in DAMAGES])[0]
-        if (said := DAMAGES[kind](rng, folder, donors)) is not None:
+        try:
+            said = DAMAGES[kind](rng, folder, donors)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            continue  # an earlier damage made the file a link to itself, which nobody can write through
+        if said is not None:
             return kind, said
     raise RuntimeError(f"{folder}: there is nothing to damage")
