@@ -1,9 +1,22 @@
 """What `tablut warmup` runs of counting; see `tablut.warming`."""
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "moves_backward"]
+
+
+def moves_backward() -> None:
+    """Take positions by their numbers and list where they came from, which short estimates do not come to."""
+    from counting.reachable.drawing import drawer_for
+    from tablut.engine.unmoves import predecessors
+    from tablut.variants import load_variant
+
+    for name in ("ashton-5-4v0", "ashton"):
+        variant = load_variant(name)
+        predecessors(variant, drawer_for(variant).positions([0, 1]))
+
 
 COMMANDS = (
     "census --plies 3 --full -v ashton-5-4v0",
     "census --plies 2 --store {folder}/census -v ashton",
     "reachable estimate --samples 20 --lemma-samples 40 -v ashton",
+    moves_backward,
 )

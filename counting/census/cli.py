@@ -221,6 +221,10 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
     for check in report.checks:
         for message in check.messages:
             console.print(f"{check.name}: {message}", soft_wrap=True)
+    if report.without_symmetry is None:
+        console.print("The store has no count without symmetry.", style="dim")
+    elif report.without_symmetry != report.plies:
+        console.print(f"Without symmetry it ends after {report.without_symmetry} plies of {report.plies}.")
     console.print(
         f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
         f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",

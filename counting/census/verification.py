@@ -83,6 +83,8 @@ class VerifyReport(Result):
         What was verified.
     plies : int
         Plies of the census, ply 0 included.
+    without_symmetry : int or None
+        Plies of the count without symmetry (`tablut census --full`); None if the store has none.
     complete : bool
         Whether the census is complete.
     parents : bool
@@ -100,6 +102,7 @@ class VerifyReport(Result):
     variant: str
     store: str
     plies: int
+    without_symmetry: int | None
     complete: bool
     parents: bool
     positions_checked: int
@@ -196,6 +199,7 @@ def verify_census(
         variant=first.variant.name,
         store=str(store),
         plies=len(first.records),
+        without_symmetry=len(found["full"].records) if "full" in found else None,
         complete=bool(first.records) and ended(first.variant, first.records),
         parents=parents,
         positions_checked=sum(each.positions for each in found.values()),

@@ -59,6 +59,8 @@ EXIT_UNKNOWN = 3
 """Limits ran out before a proof."""
 
 _LARGEST = 2**63 - 1
+_LONGEST = 1e9
+"""Seconds, or what else is no whole number: thirty years."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,8 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
                 raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LARGEST:,}")
             if name == "threads" and isinstance(given, int) and given > (most := max(64, 4 * (os.cpu_count() or 1))):
                 raise InputError(f"--threads {given}: at most {most} here; more would only wait for one another")
+            if isinstance(given, float) and _LONGEST < abs(given) < math.inf:
+                raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LONGEST:,.0f}")
             if isinstance(given, float) and not math.isfinite(given):
                 raise InputError(f"{_typed(ctx, name)} {given}: expected a finite number")
 

@@ -326,5 +326,9 @@ def _unproved(folder: Path, sound: Path) -> list[str]:
 
 
 def missing_is_said(answer: str | None) -> bool:
-    """Return whether an answer says itself that files are not there: `tablebase info` lists missing tiers."""
-    return answer is not None and bool(json.loads(answer).get("missing"))
+    """Return whether an answer says itself that files are not there.
+
+    `tablebase info` lists missing tiers; `census verify` says how far the count without symmetry goes.
+    """
+    said = {} if answer is None else json.loads(answer)
+    return bool(said.get("missing")) or said.get("without_symmetry", said.get("plies")) != said.get("plies")

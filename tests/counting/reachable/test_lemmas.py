@@ -139,9 +139,9 @@ def test_a_lone_attacker_without_anvils_was_never_left_over() -> None:
     variant = load_variant("leiden")
     reach = NaiveReach(variant)
     for text, lemma in (
-        ("9/2K6/9/9/4w4/9/6b2/9/9 w", "material"),
-        ("9/2K6/9/9/4w4/6w2/6b2/9/9 w", None),
-        ("9/2K6/9/9/4b4/9/6b2/9/9 w", None),
+        ("9/2K6/9/4w4/9/9/6b2/9/9 w", "material"),
+        ("9/2K6/9/4w4/9/6w2/6b2/9/9 w", None),
+        ("9/2K6/9/4b4/9/9/6b2/9/9 w", None),
     ):
         assert reach.lemma(reach.game.read(text)) == lemma
         assert compiled(variant, [reach.game.read(text)]) == [lemma]
