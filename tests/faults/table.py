@@ -101,6 +101,8 @@ def markdown(result: dict[str, Any]) -> str:
     lines += ["", f"Version {provenance['version']}, seed {provenance['seed']}."]
     if result["unnamed"]:
         lines.append(f"{result['unnamed']:,} of the refusals do not name the file, or are not one short line.")
+    for cause in result.get("mended", []):
+        lines.append(f"{cause['trials']} of them found, and mended since: {cause['what']} (`--only {cause['seed']}`).")
     if result["skipped"]:
         lines.append("Not tried: " + "; ".join(result["skipped"]) + ".")
     return "\n".join(lines) + "\n"
