@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
@@ -31,11 +31,11 @@ def test_exclude_a_win(benchmark, name, text, prover, bound, shallow):
     engine = engine_for(variant)
     position = Position.parse(text or variant.start_position, variant.size)
     board = engine.board(position.cells, position.side)
-    WinSearch(engine, prover, 1 << 20, Budget(Limits())).within(board, 3)
+    WinSearch(engine, prover, 1 << 20, Budget(ProofLimits())).within(board, 3)
     nodes = []
 
     def run():
-        search = WinSearch(engine, prover, 256 << 20, Budget(Limits(nodes=1 << 62)))
+        search = WinSearch(engine, prover, 256 << 20, Budget(ProofLimits(nodes=1 << 62)))
         assert search.within(board, bound if benchmark.enabled else shallow) is False
         nodes.append(search.budget.nodes)
 
@@ -46,7 +46,7 @@ def test_exclude_a_win(benchmark, name, text, prover, bound, shallow):
 def test_solve_a_long_win(benchmark):
     variant = load_variant("brandubh")
     position = Position.parse("7/7/2bb3/b2Kw1w/6w/7/1b1b3 w", 7)
-    solver = Solver(variant, Limits(positions=0))
+    solver = Solver(variant, ProofLimits(positions=0))
     solver.solve(position)
     found = benchmark.pedantic(solver.solve, (position,), rounds=3)
     assert found.dtm == 7

@@ -13,7 +13,7 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.terms import evaluation_tables_for
 from tablut.variants import load_variant
@@ -29,7 +29,7 @@ def test_nodes_a_second(benchmark, name):
 
     def search():
         searcher.forget()
-        return searcher.search(board, Limits(nodes=nodes))
+        return searcher.search(board, SearchLimits(nodes=nodes))
 
     found = benchmark.pedantic(search, rounds=3, warmup_rounds=1 if benchmark.enabled else 0)
     assert found.nodes == nodes
@@ -50,7 +50,7 @@ def test_time_to_depth(benchmark):
         reached = []
         for plies in range(1, depth + 1):
             started = time.process_time()
-            found = searcher.search(board, Limits(depth=plies))
+            found = searcher.search(board, SearchLimits(depth=plies))
             reached.append((plies, time.process_time() - started, found.nodes))
             searcher.forget()
         return reached

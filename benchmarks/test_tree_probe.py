@@ -17,7 +17,7 @@ from retrograde.tablebase.store import open_store
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.indexing import PlacementIndex
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 
 pytestmark = [
@@ -75,7 +75,7 @@ def test_long_wins_and_losses(benchmark, truth, material):
             board = Board(variant, drawn[number])
             for column, searcher in enumerate((alone, tables)):
                 searcher.forget()
-                found = searcher.search(board, Limits(nodes=100_000))
+                found = searcher.search(board, SearchLimits(nodes=100_000))
                 if found.mate is not None:
                     assert (found.mate > 0) == (values[number] > 0)
                     assert abs(found.mate) >= plies[number]
@@ -95,7 +95,7 @@ def _nodes_to_proof(searcher, board):
     """Return the nodes of a search to the least depth that proves something."""
     for depth in range(1, 100):
         searcher.forget()
-        found = searcher.search(board, Limits(depth=depth))
+        found = searcher.search(board, SearchLimits(depth=depth))
         if found.mate is not None:
             return found.nodes
     return 0

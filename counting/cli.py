@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from counting.complexity import BoundsReport, Counts, bounds
+from counting.complexity import BoundsReport, SpaceCounts, bounds
 from counting.paper import PaperEquations
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import Reply, command
@@ -104,7 +104,7 @@ def _show_findings(console: PeopleConsole, report: BoundsReport) -> None:
 
 
 def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
-    def show(exact: Counts, orbits: Counts) -> None:
+    def show(exact: SpaceCounts, orbits: SpaceCounts) -> None:
         table = Table(label(), number("placements"), number("up to symmetry"))
         for name, meaning in _NAMES.items():
             style = "bold" if name in ("total", "distinct") else ""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import VariantLike
 
-__all__ = ["BoundsReport", "Counts", "Geometry", "MaterialShare", "SpaceCount", "Term", "bounds"]
+__all__ = ["BoundsReport", "Geometry", "MaterialShare", "SpaceCount", "SpaceCounts", "Term", "bounds"]
 
 
 class Term(Result):
@@ -56,7 +56,7 @@ class Geometry(Result):
     agrees: bool | None
 
 
-class Counts(Result):
+class SpaceCounts(Result):
     """The sizes that make up a bound.
 
     Attributes
@@ -118,14 +118,14 @@ class BoundsReport(Result):
         The paper's equations, in its order.
     geometry : list of Geometry
         The numbers that enter them.
-    corrected : Counts
+    corrected : SpaceCounts
         The paper's spaces counted right: every way in which a game ends, no placement twice for one way.
-    tightened : Counts
+    tightened : SpaceCounts
         ``corrected`` less the placements that are proved out of reach.
     with_side_to_move : dict of str to int
         ``total`` and ``distinct`` of the corrected and the tightened counts with the
         side to move: both sides for undecided placements, one for final ones.
-    classes, classes_tightened : Counts
+    classes, classes_tightened : SpaceCounts
         The same counts up to symmetry, by Burnside's lemma.
     symmetries : list of str
         The elements of the group behind ``classes``.
@@ -136,11 +136,11 @@ class BoundsReport(Result):
     variant: str
     terms: list[Term]
     geometry: list[Geometry]
-    corrected: Counts
-    tightened: Counts
+    corrected: SpaceCounts
+    tightened: SpaceCounts
     with_side_to_move: dict[str, ExactInt]
-    classes: Counts
-    classes_tightened: Counts
+    classes: SpaceCounts
+    classes_tightened: SpaceCounts
     symmetries: list[str]
     excluded: list[SpaceCount]
     findings: list[Finding]
@@ -229,13 +229,13 @@ def _geometry(fact: GeometryFact) -> Geometry:
     return Geometry(description=fact.description, derived=fact.derived, stated=fact.stated, agrees=fact.agrees)
 
 
-def _counts(sizes: Mapping[str, int], *, tight: bool) -> Counts:
+def _counts(sizes: Mapping[str, int], *, tight: bool) -> SpaceCounts:
     """Add up; a tight count leaves out the excluded part of each space."""
     parts = {name: sizes[name] - (sizes.get(f"excluded_{name}", 0) if tight else 0) for name in ("no_end", *FINAL)}
     end = sum(parts[name] for name in FINAL)
     # Captured kings' placements are undecided ones too: add the others to the undecided ones, the besieged included.
     distinct = sizes["no_end"] + end - parts["king_captured"]
-    return Counts(**parts, end=end, total=parts["no_end"] + end, distinct=distinct)
+    return SpaceCounts(**parts, end=end, total=parts["no_end"] + end, distinct=distinct)
 
 
 def _with_side_to_move(sizes: Mapping[str, int]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from counting.reachable.estimation import Estimate
+from counting.reachable.estimation import ReachableEstimate
 from counting.reachable.intervals import Tally, share_interval
 from reports.census import results as census_results
 from reports.rendering import Artefact, drawing, figure, page
@@ -79,7 +79,7 @@ def results() -> dict[str, dict[str, Any]]:
     return read_stored_all("reachable", (*_FULL, *_REDUCED), _Stored, _check)
 
 
-class _Stored(Estimate):
+class _Stored(ReachableEstimate):
     provenance: Provenance
 
 

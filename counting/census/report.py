@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.search import Limits, Observer, Search, Silent, TooLargeError, ended, size_text
+from counting.census.search import CensusLimits, Observer, Search, Silent, TooLargeError, ended, size_text
 from counting.census.store import CensusStore
 from counting.census.tasks import toolbox
 from counting.spaces import spaces
@@ -270,7 +270,9 @@ def census(
     watcher = Silent() if observer is None else observer
     with _enough_memory(), _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
         tools = toolbox(variant, False)
-        limits = Limits.from_memory(memory, workers.sharing, tools.tables.words, None if store is not None else memory)
+        limits = CensusLimits.from_memory(
+            memory, workers.sharing, tools.tables.words, None if store is not None else memory
+        )
         if plies is None:
             _refuse_hopeless(variant, folder, limits)
 
@@ -319,7 +321,7 @@ def _enough_memory() -> Iterator[None]:
         ) from error
 
 
-def _refuse_hopeless(variant: Variant, folder: Path, limits: Limits) -> None:
+def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
     """Refuse a complete census that cannot fit, before anything is computed.
 
     Complete censuses have reached 69 to 98 % of the counted space; a tenth of it is taken as the least.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant
 
-__all__ = ["Limits", "Observer", "Search", "Silent", "ended", "excess", "size_text"]
+__all__ = ["CensusLimits", "Observer", "Search", "Silent", "ended", "excess", "size_text"]
 
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS = 1 << 25
@@ -84,7 +84,7 @@ class Silent:
 
 
 @dataclass(frozen=True)
-class Limits:
+class CensusLimits:
     """How large a task may be.
 
     Attributes
@@ -100,7 +100,7 @@ class Limits:
     disk_bytes: int | None = None
 
     @classmethod
-    def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> Limits:
+    def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> CensusLimits:
         """Return the limits with which so many tasks at once stay within ``memory`` bytes.
 
         An expansion holds every child twice (as found, and in order); a merge holds it
@@ -113,7 +113,7 @@ class Limits:
 
         Examples
         --------
-        >>> Limits.from_memory(4 << 30, 2, 3).merge_children
+        >>> CensusLimits.from_memory(4 << 30, 2, 3).merge_children
         48565625
         """
         share = (memory - _INTERPRETER_BYTES) // workers - (96 << 20)
@@ -136,7 +136,7 @@ class Search:
         Where the plies are.
     scheduler : Scheduler
         What runs the tasks.
-    limits : Limits
+    limits : CensusLimits
         How large these may be.
     observer : Observer
         Is told of the progress.
@@ -149,7 +149,7 @@ class Search:
         full: bool,
         store: CensusStore,
         scheduler: Scheduler,
-        limits: Limits,
+        limits: CensusLimits,
         observer: Observer,
     ) -> None:
         self.variant, self.full, self.store = variant, full, store

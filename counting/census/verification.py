@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["Check", "VerifyReport", "verify_census"]
+__all__ = ["StoreCheck", "VerifyReport", "verify_census"]
 
 _LEAVES: Final = 1 << LEAF_BITS
 _MESSAGES: Final = 5
@@ -65,7 +65,7 @@ _CHECKS: Final = {
 }
 
 
-class Check(Result):
+class StoreCheck(Result):
     """One kind of check: how many cases, how many of them failed, and what the first failures say."""
 
     name: str
@@ -93,7 +93,7 @@ class VerifyReport(Result):
         Stored positions, decided ones too, and their classes.
     published : str
         Whether the digests are those that ship with the program.
-    checks : list of Check
+    checks : list of StoreCheck
         What was checked.
     failures : int
         Failures of all checks.
@@ -108,7 +108,7 @@ class VerifyReport(Result):
     positions_checked: int
     classes_checked: int
     published: str
-    checks: list[Check]
+    checks: list[StoreCheck]
     failures: int
 
 
@@ -126,9 +126,9 @@ class _Tally:
         if failures and len(self.messages[name]) < _MESSAGES:
             self.messages[name].append(message)
 
-    def checks(self) -> list[Check]:
+    def checks(self) -> list[StoreCheck]:
         return [
-            Check(name=text, cases=self.cases[name], failures=self.failures[name], messages=self.messages[name])
+            StoreCheck(name=text, cases=self.cases[name], failures=self.failures[name], messages=self.messages[name])
             for name, text in _CHECKS.items()
             if self.cases[name] or self.failures[name]
         ]

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["FORMAT", "VERSION", "Certificate", "Header", "decode_moves", "encode_moves", "read_file", "write_file"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Header",
+    "PositionCertificate",
+    "decode_moves",
+    "encode_moves",
+    "read_file",
+    "write_file",
+]
 
 FORMAT: Final = "tablut-reachability"
 VERSION: Final = 1
@@ -72,7 +81,7 @@ class Header(_Strict):
     interval99: Annotated[list[float], Field(min_length=2, max_length=2)]
 
 
-class Certificate(_Strict):
+class PositionCertificate(_Strict):
     """One sample: its index, its position number, and one reason.
 
     Attributes
@@ -136,7 +145,7 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
     return list(zip(cells[::2], cells[1::2], strict=True))
 
 
-def write_file(path: Path, header: Header, certificates: Iterable[Certificate]) -> int:
+def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:
     """Write a file of certificates and return its bytes.
 
     Raises
@@ -153,7 +162,7 @@ def write_file(path: Path, header: Header, certificates: Iterable[Certificate]) 
     return len(content)
 
 
-def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, Certificate]]]:
+def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
     """Return the header of a file, and its certificates one by one with the number of their line.
 
     Raises
@@ -180,9 +189,9 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, Certificate]]]:
         )
     header = _validated(Header, record, 1, shown)
 
-    def certificates() -> Iterator[tuple[int, Certificate]]:
+    def certificates() -> Iterator[tuple[int, PositionCertificate]]:
         for number, line in enumerate(lines, 2):
-            yield number, _validated(Certificate, _parsed(line, number, shown), number, shown)
+            yield number, _validated(PositionCertificate, _parsed(line, number, shown), number, shown)
 
     return header, certificates()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from counting.reachable.certificates import Certificate, Header, decode_moves, read_file
+from counting.reachable.certificates import Header, PositionCertificate, decode_moves, read_file
 from counting.reachable.naive import NaiveReach, PositionKey, position_key
 from tablut.errors import InputError
 from tablut.files import excerpt
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
 
-__all__ = ["MOST_TREE", "Checked", "Checker", "check_file"]
+__all__ = ["MOST_TREE", "CheckedSamples", "Checker", "check_file"]
 
 MOST_TREE = 300_000
 """Positions of the largest backward tree that is derived again."""
@@ -31,7 +31,7 @@ MOST_TREE = 300_000
 _CLOSE = 1e-9
 
 
-class Checked(NamedTuple):
+class CheckedSamples(NamedTuple):
     """What a check found.
 
     Attributes
@@ -77,7 +77,7 @@ class Checker:
 
         return plain_position(self.reach, number)
 
-    def certificate(self, certificate: Certificate) -> str | None:
+    def certificate(self, certificate: PositionCertificate) -> str | None:
         """Return what is wrong with a certificate as a proof about the position of its number, or None."""
         claims = [certificate.game, certificate.locked, certificate.lemma, certificate.tree, certificate.unknown]
         if sum(claim is not None for claim in claims) != 1:
@@ -159,7 +159,7 @@ class Checker:
 
 def check_file(
     path: Path, variant_named: Callable[[str], Variant], advance: Callable[[int], None] = lambda _count: None
-) -> tuple[Header, Checked]:
+) -> tuple[Header, CheckedSamples]:
     """Check every certificate of a file.
 
     Parameters
@@ -174,7 +174,7 @@ def check_file(
     Returns
     -------
     header : Header
-    checked : Checked
+    checked : CheckedSamples
 
     Raises
     ------
@@ -192,10 +192,10 @@ def check_file(
 def _check(
     checker: Checker,
     header: Header,
-    certificates: Iterable[tuple[int, Certificate]],
+    certificates: Iterable[tuple[int, PositionCertificate]],
     path: str,
     advance: Callable[[int], None],
-) -> Checked:
+) -> CheckedSamples:
     from counting.reachable.plain_numbers import plain_number, plain_size
 
     size = plain_size(checker.reach)
@@ -228,7 +228,7 @@ def _check(
         )
     if not failures:
         failures += _check_header(header, counts)
-    return Checked(header.count, counts["unknown"], failures)
+    return CheckedSamples(header.count, counts["unknown"], failures)
 
 
 def _check_header(header: Header, counts: dict[str, int]) -> list[str]:

@@ -17,7 +17,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from counting.reachable.estimation import Estimate
+    from counting.reachable.estimation import ReachableEstimate
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
@@ -103,7 +103,7 @@ def _percent(interval: list[float]) -> str:
     return f"{100 * interval[0]:.4f} to {100 * interval[1]:.4f} %"
 
 
-def _show(console: PeopleConsole, result: Estimate) -> None:
+def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
     title = f"How much of the counted space of {result.variant} can be reached"
     console.print(Text.assemble((title, "bold"), ("  estimated", "dim")))
     console.print(

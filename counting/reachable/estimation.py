@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import ValidationError
 
-from counting.reachable.certificates import VERSION, Certificate, Header, read_file, write_file
+from counting.reachable.certificates import VERSION, Header, PositionCertificate, read_file, write_file
 from counting.reachable.checker import Checker
 from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.intervals import Tally, numbers_within, share_interval
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["Estimate", "GameStage", "LemmaStage", "Progress", "estimate"]
+__all__ = ["GameStage", "LemmaStage", "Progress", "ReachableEstimate", "estimate"]
 
 GAME_CHUNK: Final = 500
 LEMMA_CHUNK: Final = 1 << 20
@@ -99,7 +99,7 @@ class Positions(Result):
     high: ExactInt
 
 
-class Estimate(Result):
+class ReachableEstimate(Result):
     """What `tablut reachable estimate` says.
 
     Attributes
@@ -214,13 +214,13 @@ class _Plan:
         except (InputError, ValidationError):
             return False
 
-    def certificates(self, name: str) -> list[Certificate]:
+    def certificates(self, name: str) -> list[PositionCertificate]:
         """Return the certificates of a chunk."""
         assert self.store is not None
         _, lines = read_file(child(self.store, name + ".jsonl.gz", "chunk"))
         return [certificate for _, certificate in lines]
 
-    def keep(self, name: str, result: dict[str, Any], certificates: list[Certificate] | None) -> None:
+    def keep(self, name: str, result: dict[str, Any], certificates: list[PositionCertificate] | None) -> None:
         """Write the result of a chunk, its certificates first."""
         self.results[name] = result
         if self.store is None:
@@ -231,18 +231,22 @@ class _Plan:
         write_text(self.store / (name + ".json"), json.dumps(result) + "\n")
 
 
-def _digest(certificates: list[Certificate]) -> str:
+def _digest(certificates: list[PositionCertificate]) -> str:
     return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 
 
-def _settle(variant: Variant, seed: int, first: int, count: int) -> tuple[dict[str, Any], list[Certificate] | None]:
+def _settle(
+    variant: Variant, seed: int, first: int, count: int
+) -> tuple[dict[str, Any], list[PositionCertificate] | None]:
     began = thread_clock()
     chunk = settle_samples(variant, seed, first, count)
     result = {name: getattr(chunk, name) for name in ("lemmas", "found", "exhausted", "unknown", "plies", "digest")}
     return {**result, "cpu": thread_clock() - began}, chunk.certificates
 
 
-def _count(variant: Variant, seed: int, first: int, count: int) -> tuple[dict[str, Any], list[Certificate] | None]:
+def _count(
+    variant: Variant, seed: int, first: int, count: int
+) -> tuple[dict[str, Any], list[PositionCertificate] | None]:
     began = thread_clock()
     counts = count_lemmas(variant, seed, first, count)
     return {"lemmas": counts.counts, "checksum": counts.checksum, "cpu": thread_clock() - began}, None
@@ -260,7 +264,7 @@ def estimate(
     certificates: str | None = None,
     checks: int = 0,
     progress: Progress | None = None,
-) -> Estimate:
+) -> ReachableEstimate:
     """Estimate the reachable share of the counted positions.
 
     Parameters
@@ -316,14 +320,14 @@ def estimate(
         return _run(plan, threads, progress, certificates, checks)
 
 
-def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | None, checks: int) -> Estimate:
+def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | None, checks: int) -> ReachableEstimate:
     """Do every chunk that is not there yet, write the certificates if they are wanted, check the first, add up."""
     work: list[tuple[str, Callable[..., Any], str, int, int]] = [
         *((name, _settle, "samples", first, count) for name, first, count in plan.games()),
         *((name, _count, "lemmas", first, count) for name, first, count in plan.lemmas()),
     ]
     wanted = {name for name, first, _ in plan.games() if target is not None or first < checks}
-    kept: dict[str, list[Certificate]] = {}
+    kept: dict[str, list[PositionCertificate]] = {}
     pending: dict[Future[Any], tuple[str, str, int]] = {}
     with ThreadPoolExecutor(max_workers=threads) as pool:
         try:
@@ -363,7 +367,7 @@ def _run(plan: _Plan, threads: int, progress: Progress | None, target: str | Non
 def _collect(
     plan: _Plan,
     pending: dict[Future[Any], tuple[str, str, int]],
-    kept: dict[str, list[Certificate]],
+    kept: dict[str, list[PositionCertificate]],
     wanted: set[str],
     progress: Progress | None,
 ) -> None:
@@ -378,7 +382,7 @@ def _collect(
             progress.advance(stage, count)
 
 
-def _header(variant: Variant, seed: int, certificates: list[Certificate], tally: Tally) -> Header:
+def _header(variant: Variant, seed: int, certificates: list[PositionCertificate], tally: Tally) -> Header:
     return Header(
         version=VERSION,
         variant=variant.name,
@@ -412,7 +416,7 @@ def _tally(plan: _Plan, *, direct: bool = False) -> Tally:
     )
 
 
-def _report(plan: _Plan, checked: int) -> Estimate:
+def _report(plan: _Plan, checked: int) -> ReachableEstimate:
     tally = _tally(plan)
     games = [plan.results[name] for name, _, _ in plan.games()]
     lemmas = [plan.results[name] for name, _, _ in plan.lemmas()]
@@ -423,7 +427,7 @@ def _report(plan: _Plan, checked: int) -> Estimate:
     direct = Tally(tally.lemma_samples, tally.lemma_passed, 0, 0, tally.lemma_samples, 0, 0)
     passing = {level: list(share_interval(direct, 1 - level / 100)) for level in _LEVELS}
     low, high = numbers_within(share[99], counted)
-    return Estimate(
+    return ReachableEstimate(
         variant=plan.variant.name,
         digest=plan.variant.digest,
         generator=GENERATOR,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from counting.reachable.backward import backward_tree
-from counting.reachable.certificates import Certificate, encode_moves
+from counting.reachable.certificates import PositionCertificate, encode_moves
 from counting.reachable.drawing import DrawTables, drawer_for, drawn, write_numbered
 from counting.reachable.games import finder_for
 from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemma, lemmas_for
@@ -114,7 +114,7 @@ class SampleChunk(NamedTuple):
         Of each game.
     digest : str
         SHA-256 of all certificates.
-    certificates : list of Certificate
+    certificates : list of PositionCertificate
         In order.
     """
 
@@ -124,7 +124,7 @@ class SampleChunk(NamedTuple):
     unknown: int
     plies: list[int]
     digest: str
-    certificates: list[Certificate]
+    certificates: list[PositionCertificate]
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> SampleChunk:
@@ -167,7 +167,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         else:
             claim["unknown"] = True
             counts["unknown"] += 1
-        certificates.append(Certificate.model_validate(claim))
+        certificates.append(PositionCertificate.model_validate(claim))
     digest = hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode())
     return SampleChunk(
         lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),

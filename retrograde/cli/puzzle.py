@@ -100,7 +100,7 @@ def make_command(
 
     Exit code 3 tells that there are fewer than asked for. An interrupt prints, and writes, what there is.
     """
-    from retrograde.proofs.solution import Limits
+    from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.making import Made, from_placements, from_self_play
     from retrograde.puzzles.mining import from_tablebase
     from retrograde.puzzles.puzzle_file import format_puzzles
@@ -109,7 +109,7 @@ def make_command(
     if shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     check_memory("--memory", memory)
-    limits = Limits(nodes=nodes, memory_bytes=memory << 20, positions=0)
+    limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
     plies = shortest, longest
     made, interrupted = Made([], 0), False
 

@@ -23,8 +23,8 @@ from tablut.variants import Variant, load_variant
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrograde.proofs.certificate import Certificate
-    from retrograde.proofs.solution import Limits, Solution
+    from retrograde.proofs.certificate import ProofCertificate
+    from retrograde.proofs.solution import ProofLimits, Solution
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.cli.people import PeopleConsole
     from tablut.prober import Prober
@@ -173,13 +173,13 @@ def solve_command(
     Exit code 1 tells that a stipulation is refuted, 3 that the limits ran out before a proof. An interrupt prints
     what was proved until then.
     """
-    from retrograde.proofs.solution import Limits
+    from retrograde.proofs.solution import ProofLimits
     from retrograde.proofs.solver import Solver
 
     if seconds is not None and not math.isfinite(seconds):
         raise InputError(f"--seconds {seconds}: expected a number of seconds")
     check_memory("--memory", memory)
-    limits = Limits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
+    limits = ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
     if file is not None:
         if position is not None or save_proof is not None or svg is not None or plies_left is not None:
             message = "leave out --position, --plies-left, --save-proof and --svg"
@@ -224,7 +224,9 @@ def find_tablebase(variant: Variant, store: Path | None) -> Prober | None:
     return find_prober(variant, store)
 
 
-def _prove(variant: Variant, solution: Solution, limits: Limits, most: int, plies_left: int | None) -> Certificate:
+def _prove(
+    variant: Variant, solution: Solution, limits: ProofLimits, most: int, plies_left: int | None
+) -> ProofCertificate:
     from retrograde.proofs.certificate import build_certificate
     from retrograde.proofs.win_search import Budget, WinSearch
     from tablut.engine import engine_for
@@ -320,7 +322,7 @@ def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: 
 # -- puzzle files ----------------------------------------------------------------------
 
 
-def _solve_file(file: str, variant: str | None, limits: Limits, tablebase: Path | None, all_wins: bool) -> Reply:
+def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: Path | None, all_wins: bool) -> Reply:
     from retrograde.proofs.solver import Solver
     from retrograde.puzzles.collection import read_puzzles
     from retrograde.puzzles.puzzle_file import MOST_BYTES, judge, parse_puzzles

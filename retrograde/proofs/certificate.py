@@ -44,7 +44,7 @@ __all__ = [
     "MOST_PLIES",
     "MOST_POSITIONS",
     "VERSION",
-    "Certificate",
+    "ProofCertificate",
     "build_certificate",
     "game_of",
     "read_certificate",
@@ -106,7 +106,7 @@ _ENTRY: TypeAdapter[tuple[str, int, str]] = TypeAdapter(
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ProofCertificate:
     """A winning strategy from a position.
 
     Attributes
@@ -179,7 +179,7 @@ def rules_digest(variant: Variant) -> str:
 
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
-) -> Certificate:
+) -> ProofCertificate:
     """Return the strategy behind a proof.
 
     Parameters
@@ -259,7 +259,7 @@ def build_certificate(
             left, code = found[name]
             strategy[name] = left, str(Move.from_code(code, size))
         uncovered += after(position, code)
-    return Certificate(
+    return ProofCertificate(
         variant=shipped_name(variant),
         game=variant.digest,
         position=text(board),
@@ -273,7 +273,7 @@ def build_certificate(
 # -- reading ---------------------------------------------------------------------------
 
 
-def read_certificate(name: str, content: str) -> Certificate:
+def read_certificate(name: str, content: str) -> ProofCertificate:
     """Return the certificate of a file's content.
 
     Parameters
@@ -308,7 +308,7 @@ def read_certificate(name: str, content: str) -> Certificate:
             raise InputError(f"{what}, line {number}: the position {excerpt(position)} occurs twice")
         strategy[position] = plies, move
     old = isinstance(claim, _Claim1)
-    return Certificate(
+    return ProofCertificate(
         variant=claim.variant,
         game=claim.rules if isinstance(claim, _Claim1) else claim.game,
         position=claim.position,
@@ -320,14 +320,14 @@ def read_certificate(name: str, content: str) -> Certificate:
     )
 
 
-def game_of(name: str, proof: Certificate, given: Variant | None = None) -> Variant:
+def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
     """Return the rule set of a certificate: the one that ships under its name, or the one that is given.
 
     Parameters
     ----------
     name : str
         Of the file, for messages.
-    proof : Certificate
+    proof : ProofCertificate
         What the file holds.
     given : Variant, optional
         What ``--variant`` names.

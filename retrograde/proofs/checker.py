@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from tablut.rules.naive import NaiveMove, NaivePosition
     from tablut.variants import VariantLike
 
-__all__ = ["Checked", "StrategyCheck", "check_strategy", "wins_within"]
+__all__ = ["CheckedProof", "StrategyCheck", "check_strategy", "wins_within"]
 
 _LONGEST_MOVE = 7
 
 
-class Checked(NamedTuple):
+class CheckedProof(NamedTuple):
     """What the checker found.
 
     Attributes
@@ -153,7 +153,7 @@ class StrategyCheck:
                     raise InputError(f"{shown}: the game is over, {side} has no move")
         return root
 
-    def run(self) -> Checked:
+    def run(self) -> CheckedProof:
         """Check the strategy, then look for a shorter win."""
         self._walk()
         self.proved = not self.failures
@@ -170,10 +170,10 @@ class StrategyCheck:
         self.finished = True
         return self.found()
 
-    def found(self) -> Checked:
+    def found(self) -> CheckedProof:
         """Return what was found so far."""
         exact = self.finished and not self.failures and self.excluded == self.plies - 1
-        return Checked(
+        return CheckedProof(
             failures=self.failures,
             positions=len(self._reached) + len(self._needed),
             distance="exact" if exact else "at most",
@@ -316,7 +316,7 @@ def check_strategy(
     plies_left: int | None = None,
     most_plies: int = 20_000,
     most_failures: int = 10,
-) -> Checked:
+) -> CheckedProof:
     """Check a winning strategy.
 
     Parameters
@@ -340,7 +340,7 @@ def check_strategy(
 
     Returns
     -------
-    Checked
+    CheckedProof
         See there.
 
     Raises

@@ -23,9 +23,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retrograde.proofs.certificate import Certificate, build_certificate, game_of, read_certificate, rules_digest
+from retrograde.proofs.certificate import ProofCertificate, build_certificate, game_of, read_certificate, rules_digest
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -80,7 +80,7 @@ def with_limit(variant: Variant, limit: int | None) -> Variant:
 
 def random_proof(
     variant: Variant, random: Random, *, most_plies: int = 5, most_positions: int = 200, tries: int = 40
-) -> Certificate | None:
+) -> ProofCertificate | None:
     """Return a true proof about a random position; the move limit plays no part in the choice.
 
     Parameters
@@ -96,7 +96,7 @@ def random_proof(
 
     Returns
     -------
-    Certificate or None
+    ProofCertificate or None
         With enough plies left, even if the move limit says otherwise; None if nothing was found.
     """
     engine, game = engine_for(variant), NaiveGame(variant)
@@ -107,7 +107,7 @@ def random_proof(
             continue
         board = engine.board(position.cells, position.side)
         for side in random.sample((0, 1), 2):
-            search = WinSearch(engine, side, 1 << 18, Budget(Limits(nodes=300_000)))
+            search = WinSearch(engine, side, 1 << 18, Budget(ProofLimits(nodes=300_000)))
             for plies in range(1, most_plies + 1):
                 if search.within(board, plies):
                     try:
@@ -217,7 +217,7 @@ def _wins(board: Board, winner: str, plies: int, strategy: dict[str, str], budge
 class _Draft:
     """A proof taken apart, to be altered."""
 
-    def __init__(self, proof: Certificate, variant: Variant) -> None:
+    def __init__(self, proof: ProofCertificate, variant: Variant) -> None:
         header, *entries = (json.loads(line) for line in proof.text().splitlines())
         self.header: dict[str, Any] = header
         self.entries: list[Any] = entries
@@ -232,12 +232,14 @@ class _Draft:
         return "\n".join([json.dumps(self.header), *map(json.dumps, self.entries), *self.lines]) + "\n"
 
 
-def forgeries(proof: Certificate, variant: Variant, random: Random, others: tuple[Variant, ...]) -> Iterator[Forgery]:
+def forgeries(
+    proof: ProofCertificate, variant: Variant, random: Random, others: tuple[Variant, ...]
+) -> Iterator[Forgery]:
     """Yield altered copies of a proof: every field, every entry's parts, the claim, the structure of the file.
 
     Parameters
     ----------
-    proof : Certificate
+    proof : ProofCertificate
         A true one.
     variant : Variant
         Its rule set.
@@ -284,7 +286,7 @@ def _one_changed(text: str, random: Random) -> str:
     return text[:place] + random.choice('0123456789bwKabcdef"[],{} -/\n') + text[place + 1 :]
 
 
-def _first_version(proof: Certificate, variant: Variant) -> str:
+def _first_version(proof: ProofCertificate, variant: Variant) -> str:
     """Return the file as version 1 would have it: without the plies that are left."""
     draft = _Draft(proof, variant)
     header = {key: value for key, value in draft.header.items() if key not in ("game", "plies_left")}
@@ -293,7 +295,7 @@ def _first_version(proof: Certificate, variant: Variant) -> str:
 
 
 def _alterations(
-    proof: Certificate, variant: Variant, random: Random
+    proof: ProofCertificate, variant: Variant, random: Random
 ) -> Iterator[tuple[str, Callable[[_Draft], object]]]:
     """Yield names and functions that alter a draft."""
     limit = variant.rules.move_limit
@@ -345,7 +347,7 @@ def _with(kind: Callable[[_Draft, Random], object], random: Random) -> Callable[
     return lambda draft: kind(draft, random)
 
 
-def _roots(proof: Certificate, variant: Variant, random: Random) -> Iterator[str]:
+def _roots(proof: ProofCertificate, variant: Variant, random: Random) -> Iterator[str]:
     """Yield other roots: possible, decided, immobile, impossible, badly written."""
     placed, _, side = proof.position.partition(" ")
     other = "b" if side == "w" else "w"

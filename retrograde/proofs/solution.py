@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from tablut.prober import Wdl
     from tablut.variants import Variant
 
-__all__ = ["Bounds", "Limits", "Solution", "Source"]
+__all__ = ["Bounds", "ProofLimits", "Solution", "Source"]
 
 Source = Literal["search", "tablebase", "exhaustion", "rules"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProofLimits:
     """How much work a solver may do.
 
     Attributes

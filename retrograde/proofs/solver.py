@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal
 
 from retrograde.proofs.exhaustion import may_be_listed, reachable_values, unforced
 from retrograde.proofs.search.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import Bounds, Limits, Solution, Source
+from retrograde.proofs.solution import Bounds, ProofLimits, Solution, Source
 from retrograde.proofs.values import first_moves, known_line, known_value
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.board import Board
@@ -87,7 +87,7 @@ class Solver:
     ----------
     variant : Variant
         The rule set.
-    limits : Limits
+    limits : ProofLimits
         For each position.
     prober : Prober, optional
         A tablebase of the variant.
@@ -102,10 +102,10 @@ class Solver:
     ('proved', 'loss', 6, 'white')
     """
 
-    def __init__(self, variant: VariantLike, limits: Limits | None = None, prober: Prober | None = None) -> None:
+    def __init__(self, variant: VariantLike, limits: ProofLimits | None = None, prober: Prober | None = None) -> None:
         variant = as_variant(variant)
         self.variant = variant
-        self.limits = limits or Limits()
+        self.limits = limits or ProofLimits()
         self.prober = prober
         self._engine: Engine = engine_for(variant)
         self._question: _Question | None = None
@@ -423,7 +423,7 @@ def solve(
     variant: VariantLike,
     position: PositionLike,
     *,
-    limits: Limits | None = None,
+    limits: ProofLimits | None = None,
     prober: Prober | None = None,
     plies_left: int | None = None,
     all_wins: bool = False,

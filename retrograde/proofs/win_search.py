@@ -20,7 +20,7 @@ from tablut.prober import MISSING
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.proofs.solution import Limits
+    from retrograde.proofs.solution import ProofLimits
     from tablut.engine import Engine
     from tablut.prober import Prober
 
@@ -35,11 +35,11 @@ class Budget:
 
     Parameters
     ----------
-    limits : Limits
+    limits : ProofLimits
         The limits, of which the clock starts now.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ProofLimits) -> None:
         self.nodes = 0
         self._most = limits.nodes
         self._started = wall_clock()
@@ -88,11 +88,11 @@ class WinSearch:
 
     Examples
     --------
-    >>> from retrograde.proofs.solution import Limits
+    >>> from retrograde.proofs.solution import ProofLimits
     >>> from tablut.engine import engine_for
     >>> from tablut.variants import load_variant
     >>> engine = engine_for(load_variant("ashton-5-4v0"))
-    >>> white = WinSearch(engine, 0, 1 << 20, Budget(Limits()))
+    >>> white = WinSearch(engine, 0, 1 << 20, Budget(ProofLimits()))
     >>> white.within(engine.start(), 1), white.within(engine.start(), 3)
     (False, True)
     """

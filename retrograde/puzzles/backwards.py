@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from retrograde.proofs.solution import Limits, Solution
+    from retrograde.proofs.solution import ProofLimits, Solution
     from retrograde.proofs.solver import Solver
     from tablut.variants import Variant
 
@@ -67,7 +67,7 @@ def _reach(variant: Variant, cell: int) -> list[int]:
 
 
 def lengthen(
-    solver: Solver, solution: Solution, limits: Limits, rng: np.random.Generator, fits: Callable[[Position], bool]
+    solver: Solver, solution: Solution, limits: ProofLimits, rng: np.random.Generator, fits: Callable[[Position], bool]
 ) -> Solution | None:
     """Return the solution of a position whose win takes two plies more and begins with one move only.
 
@@ -77,7 +77,7 @@ def lengthen(
         Of the variant.
     solution : Solution
         Of a position that the side to move wins.
-    limits : Limits
+    limits : ProofLimits
         For each question that is asked on the way.
     rng : numpy.random.Generator
         Chooses the order in which moves are taken back.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import Budget, WinSearch
 from retrograde.puzzles.backwards import lengthen
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.proofs.solution import Solution
-    from tablut.indexing import Tier
+    from tablut.indexing import PlacementTier
     from tablut.position import Position, Side
     from tablut.variants import Variant, VariantLike
 
@@ -66,7 +66,7 @@ def from_self_play(
     count: int,
     seed: int,
     plies: tuple[int, int],
-    limits: Limits,
+    limits: ProofLimits,
     games: int,
     winner: str | None = None,
     deepen: int = 0,
@@ -84,7 +84,7 @@ def from_self_play(
         Of the games.
     plies : tuple of int
         Shortest and longest win.
-    limits : Limits
+    limits : ProofLimits
         For each position; ``seconds`` would make the result depend on the machine.
     games : int
         Games after which to give up.
@@ -103,7 +103,7 @@ def from_self_play(
     examined = 0
     for number in range(games):
         rng = np.random.default_rng([seed, number])
-        endless = Budget(Limits(nodes=sys.maxsize))
+        endless = Budget(ProofLimits(nodes=sys.maxsize))
         searches = {
             letter: WinSearch(engine, side, limits.memory_bytes // 2, endless) for side, letter in enumerate("wb")
         }
@@ -146,7 +146,7 @@ def from_placements(
     count: int,
     seed: int,
     plies: tuple[int, int],
-    limits: Limits,
+    limits: ProofLimits,
     samples: int,
     men: int,
     winner: str | None = None,
@@ -176,7 +176,7 @@ def from_placements(
             if len(puzzles) == count:
                 return Made(puzzles, examined)
             side = int(position.side == "b")
-            search = WinSearch(engine, side, limits.memory_bytes // 2, Budget(Limits(nodes=sys.maxsize)))
+            search = WinSearch(engine, side, limits.memory_bytes // 2, Budget(ProofLimits(nodes=sys.maxsize)))
             board = engine.board(position.cells, position.side)
             if not fit(variant, position) or not _promising(search, board, plies, limits.nodes):
                 continue
@@ -192,7 +192,7 @@ def from_placements(
 
 def _samples(
     variant: Variant,
-    tiers: Sequence[Tier],
+    tiers: Sequence[PlacementTier],
     rng: np.random.Generator,
     samples: int,
     winner: str | None,

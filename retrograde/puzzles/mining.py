@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.proofs.solution import Limits
+    from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.engine import Engine
     from tablut.prober import Prober
@@ -147,7 +147,7 @@ def from_tablebase(
     count: int,
     seed: int,
     plies: tuple[int, int],
-    limits: Limits,
+    limits: ProofLimits,
     samples: int | None = None,
     winner: str | None = None,
     begin: Callable[[int], None] = lambda _: None,
@@ -168,7 +168,7 @@ def from_tablebase(
         Decides between puzzles of the same depth.
     plies : tuple of int
         Shortest and longest win.
-    limits : Limits
+    limits : ProofLimits
         For the proof of each puzzle.
     samples : int, optional
         Look at so many random positions, equally many of each tier, instead of all.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, head
@@ -81,7 +81,7 @@ def self_play(
     if styles is None:
         first, second = rng.integers(len(STYLES), size=2)
         styles = STYLES[first], STYLES[second]
-    budget = Budget(Limits())
+    budget = Budget(ProofLimits())
     searches = [WinSearch(engine, side, _TABLE_BYTES, budget) for side in (0, 1)]
     board = engine.start()
     for ply in range(plies + 1):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["CLASSES_A_SECOND", "Estimate", "check_build", "estimate_build"]
+__all__ = ["CLASSES_A_SECOND", "BuildEstimate", "check_build", "estimate_build"]
 
 CLASSES_A_SECOND: Final = 4_000_000
 """What a processor solves: 2 to 9 million were measured for tiers of ashton, 1.5 for mcgill (docs/solving.md)."""
@@ -30,7 +30,7 @@ _INDEXED: Final = 1 << 31
 """Combinations of leads that the index can number."""
 
 
-class Estimate(NamedTuple):
+class BuildEstimate(NamedTuple):
     """What a build will take.
 
     Attributes
@@ -68,7 +68,7 @@ class Estimate(NamedTuple):
         )
 
 
-def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Material] = ()) -> Estimate:
+def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Material] = ()) -> BuildEstimate:
     """Return what the tiers of at most so many men will take.
 
     Parameters
@@ -105,7 +105,7 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
         most_memory = max(most_memory, tables + (arrays if arrays <= memory else 0))
         scratch = max(scratch, arrays if arrays > memory else 0)
     whole = sum(classes[material] for material in todo)
-    return Estimate(
+    return BuildEstimate(
         tiers=len(todo),
         classes=whole,
         memory=most_memory,
@@ -116,7 +116,7 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     )
 
 
-def check_build(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> Estimate:
+def check_build(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> BuildEstimate:
     """Return what a build will take, if this machine has it.
 
     Raises
@@ -135,7 +135,7 @@ def check_build(variant: Variant, men: int, memory: int, root: Path, built: Coll
     raise InputError(f"--men {men}: {problem}; {way_out} ({estimate})")
 
 
-def _problem(estimate: Estimate, root: Path) -> str | None:
+def _problem(estimate: BuildEstimate, root: Path) -> str | None:
     if not estimate.indexable:
         return "has more classes than can be numbered"
     has = _machine_memory()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrograde.solver.solution import SIDES, Counts, SolvedGame, solve_game
+from retrograde.solver.solution import SIDES, SolvedGame, ValueCounts, solve_game
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
 from tablut.results import Result
@@ -224,7 +224,7 @@ def _line(position: Position, verdict: Verdict, moves: list[str]) -> Line:
 def _distances(solved: SolvedGame) -> list[DistanceCount]:
     found = []
     for side in SIDES:
-        counts: Counts = solved.total(side)
+        counts: ValueCounts = solved.total(side)
         found += [
             DistanceCount(
                 side=side,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tablut.prober import Wdl
     from tablut.variants import VariantLike
 
-__all__ = ["Counts", "Deepest", "SolvedGame", "memory_needed", "solve_game"]
+__all__ = ["Deepest", "SolvedGame", "ValueCounts", "memory_needed", "solve_game"]
 
 Side = Literal["white", "black"]
 SIDES: tuple[Side, Side] = ("white", "black")
@@ -60,7 +60,7 @@ _BYTES = 6
 
 
 @dataclass(frozen=True)
-class Counts:
+class ValueCounts:
     """How many positions of some kind there are, by what they are worth to the side to move.
 
     Attributes
@@ -112,7 +112,7 @@ class SolvedGame:
     ----------
     variant : Variant
         The rule set.
-    counts : dict of (attackers, defenders, side) to Counts
+    counts : dict of (attackers, defenders, side) to ValueCounts
         What is reached, by material and side to move.
     mutual_zugzwangs : dict of {'full', 'half'} to int
         Reached placements, up to symmetry, that whoever is to move loses; and
@@ -127,7 +127,7 @@ class SolvedGame:
         self._solver, self._marks = solver, marks
         self._indices: dict[tuple[int, int], TierIndex] = {}
         workspace = new_workspace(solver.variant, solver.variant.defenders)
-        self.counts: dict[tuple[int, int, Side], Counts] = {}
+        self.counts: dict[tuple[int, int, Side], ValueCounts] = {}
         for tier, material in enumerate(solver.materials):
             for side, name in enumerate(SIDES):
                 classes, positions = np.zeros(CODES, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
@@ -146,7 +146,7 @@ class SolvedGame:
                         counts[0] += counts[2 * self._limit + 2 :].sum()
                         counts[2 * self._limit + 2 :] = 0
                 last = int(np.flatnonzero(classes)[-1]) if classes.any() else 0
-                self.counts[(*material, name)] = Counts(classes[: last + 1], positions[: last + 1])
+                self.counts[(*material, name)] = ValueCounts(classes[: last + 1], positions[: last + 1])
         self.mutual_zugzwangs = self._find_zugzwangs()
 
     @property
@@ -159,7 +159,7 @@ class SolvedGame:
         """What a position is that neither side can force: a draw, or unresolved."""
         return "unresolved" if self.variant.rules.repetition == "mover_loses" else "draw"
 
-    def total(self, side: Side | None = None, material: tuple[int, int] | None = None) -> Counts:
+    def total(self, side: Side | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
         """Return the counts of a side to move, of a material, or of both; of everything by default."""
         chosen = [
             counts
@@ -171,7 +171,7 @@ class SolvedGame:
         for counts in chosen:
             classes[: len(counts.classes)] += counts.classes
             positions[: len(counts.positions)] += counts.positions
-        return Counts(classes, positions)
+        return ValueCounts(classes, positions)
 
     def probe(self, position: PositionLike) -> Verdict:
         """Return the value of an undecided position of the game, reached or not.

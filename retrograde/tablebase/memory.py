@@ -71,7 +71,7 @@ class UnpackedTiers:
         Raises
         ------
         MissingTableError, TablebaseError
-            As `retrograde.tablebase.store.Store.tier` and `retrograde.tablebase.store.Tier.codes`.
+            As `retrograde.tablebase.store.Store.tier` and `retrograde.tablebase.store.StoredTier.codes`.
         MachineError
             If the disk has no room for it.
         """

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from retrograde.tablebase.encoding import unforced
 from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.store import SideName, Store, Tier, open_store
+from retrograde.tablebase.store import SideName, Store, StoredTier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
@@ -102,7 +102,7 @@ class Tablebase:
         self._cells = self.variant.size**2
         self._cache_bytes, self._cached = cache_bytes, 0
         self._chunks: OrderedDict[tuple[tuple[int, int], str, int], NDArray[Any]] = OrderedDict()
-        self._open: dict[tuple[int, int], Tier] = {}
+        self._open: dict[tuple[int, int], StoredTier] = {}
         self._lock = Lock()
 
     # -- what is there -----------------------------------------------------------------
@@ -203,7 +203,7 @@ class Tablebase:
         code = int(self._chunk(material, tier, "white" if side == "w" else "black", number)[offset])
         return -(code >> 1) - 1 if code & 1 else code >> 1
 
-    def _open_tier(self, material: tuple[int, int], position: Position) -> Tier:
+    def _open_tier(self, material: tuple[int, int], position: Position) -> StoredTier:
         if not material[0]:
             raise InputError(f"position '{position}': is decided: black has no soldier left")
         try:
@@ -213,7 +213,7 @@ class Tablebase:
         self._open[material] = tier
         return tier
 
-    def _chunk(self, material: tuple[int, int], tier: Tier, side: SideName, number: int) -> NDArray[Any]:
+    def _chunk(self, material: tuple[int, int], tier: StoredTier, side: SideName, number: int) -> NDArray[Any]:
         key = (material, side, number)
         with self._lock:
             chunk = self._chunks.get(key)

@@ -31,9 +31,9 @@ __all__ = [
     "FORMAT_VERSION",
     "PARTS",
     "FileRecord",
-    "GameRecord",
     "Part",
     "RootRecord",
+    "RulesRecord",
     "SideRecord",
     "TierRecord",
     "digest_of",
@@ -66,7 +66,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class GameRecord(_Record):
+class RulesRecord(_Record):
     """A variant, whole: what it is called, its diagrams and its rules."""
 
     name: str
@@ -77,7 +77,7 @@ class GameRecord(_Record):
     rules: Rules
 
     @model_validator(mode="after")
-    def _is_a_board(self) -> GameRecord:
+    def _is_a_board(self) -> RulesRecord:
         for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
             size = len(self.terrain)
             if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
@@ -89,7 +89,7 @@ class GameRecord(_Record):
         return self
 
     @classmethod
-    def of(cls, variant: Variant) -> GameRecord:
+    def of(cls, variant: Variant) -> RulesRecord:
         """Return the record of a variant."""
         return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
 
@@ -105,7 +105,7 @@ class RootRecord(_Record):
     ----------
     format, version : str, int
         `FORMAT_NAME` and `FORMAT_VERSION`.
-    variant : GameRecord
+    variant : RulesRecord
         The game.
     tiers : tuple of (int, int)
         Attackers and defenders of each planned tier, ascending.
@@ -113,7 +113,7 @@ class RootRecord(_Record):
 
     format: str = FORMAT_NAME
     version: int = FORMAT_VERSION
-    variant: GameRecord
+    variant: RulesRecord
     tiers: tuple[tuple[Annotated[int, Field(ge=1)], Count], ...]
 
     @model_validator(mode="after")

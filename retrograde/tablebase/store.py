@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.schema import Part
     from tablut.variants import Variant
 
-__all__ = ["SIDES", "SideName", "Store", "Tier", "little_endian", "open_store", "sha256_of", "tier_name"]
+__all__ = ["SIDES", "SideName", "Store", "StoredTier", "little_endian", "open_store", "sha256_of", "tier_name"]
 
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
@@ -81,7 +81,7 @@ class Store:
     def __init__(self, root: Path, record: RootRecord) -> None:
         self.root, self.record = root, record
         self.variant = record.variant.variant()
-        self._tiers: dict[tuple[int, int], Tier] = {}
+        self._tiers: dict[tuple[int, int], StoredTier] = {}
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
@@ -96,7 +96,7 @@ class Store:
         """Return whether a tier is there."""
         return (attackers, defenders) in self.planned and self._folder(attackers, defenders).is_dir()
 
-    def tier(self, attackers: int, defenders: int) -> Tier:
+    def tier(self, attackers: int, defenders: int) -> StoredTier:
         """Return a tier, its record and the presence of its files checked; what is no folder of the store is refused.
 
         Raises
@@ -111,7 +111,7 @@ class Store:
             if not self.has(attackers, defenders):
                 planned = "is to have it: finish its build" if (attackers, defenders) in self.planned else "has not it"
                 raise MissingTableError(f"tier {attackers}v{defenders}: tablebase {str(self.root)!r} {planned}")
-            found = Tier(self._folder(attackers, defenders), self.variant, (attackers, defenders))
+            found = StoredTier(self._folder(attackers, defenders), self.variant, (attackers, defenders))
             self._tiers[attackers, defenders] = found
         return found
 
@@ -129,7 +129,7 @@ class Store:
         return self.root / tier_name((attackers, defenders))
 
 
-class Tier:
+class StoredTier:
     """One tier of a store, read chunk by chunk.
 
     Parameters

@@ -18,8 +18,8 @@ from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bit
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.schema import (
     FileRecord,
-    GameRecord,
     RootRecord,
+    RulesRecord,
     SideRecord,
     TierRecord,
     write_record,
@@ -88,7 +88,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
         if planned <= set(store.planned):
             return store
     with writing(root):
-        game = GameRecord.of(variant)
+        game = RulesRecord.of(variant)
         if (root / "zarr.json").exists():
             # Once more, now that nobody else writes.
             store = _of_game(root, variant)

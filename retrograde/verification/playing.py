@@ -21,7 +21,7 @@ from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retrograde.tablebase.store import Store, Tier
+    from retrograde.tablebase.store import Store, StoredTier
     from retrograde.verification.findings import Verification
 
 __all__ = ["SEARCHED_PLIES", "ForwardCheck", "play_out", "sample_wins"]
@@ -138,7 +138,7 @@ def _side(position: NaivePosition) -> Literal["white", "black"]:
     return "white" if position.side == "w" else "black"
 
 
-def sample_wins(store: Store, number: int, seed: int) -> Iterator[tuple[Tier, Position, int]]:
+def sample_wins(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
     """Yield won positions with their distances, spread over tiers, sides to move and distances.
 
     Parameters
@@ -164,7 +164,7 @@ def sample_wins(store: Store, number: int, seed: int) -> Iterator[tuple[Tier, Po
         yield tier, tier.index.unrank(entry, "w" if side == "white" else "b"), code >> 1
 
 
-def _find(tier: Tier, side: SideName, code: int, start: int) -> int:
+def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
     """Return the first entry from ``start`` on, around the end, that has a code and is no alias."""
     chunk = tier.record.chunk
     chunks = -(-tier.entries // chunk)

@@ -27,7 +27,7 @@ import numpy as np
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.published import standing_of
 from retrograde.tablebase.schema import digest_of
-from retrograde.tablebase.store import Store, Tier, open_store
+from retrograde.tablebase.store import Store, StoredTier, open_store
 from retrograde.verification.findings import LISTED, Verification, Wrong, describe
 from tablut.prober import MissingTableError
 
@@ -109,7 +109,7 @@ def verify(
     return report
 
 
-def _sound_tiers(store: Store, report: Verification) -> Iterator[Tier]:
+def _sound_tiers(store: Store, report: Verification) -> Iterator[StoredTier]:
     """Yield the tiers of which all files are as they were written, lower ones first; report on the others."""
     for material in sorted(store.planned, key=lambda material: (sum(material), material)):
         name = f"{material[0]}v{material[1]}"
@@ -134,7 +134,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[Tier]:
             yield tier
 
 
-def _lower(tier: Tier) -> list[tuple[int, int]]:
+def _lower(tier: StoredTier) -> list[tuple[int, int]]:
     """Return the tiers that captures lead to: a ply captures three soldiers at most."""
     attackers, defenders = tier.record.attackers, tier.record.defenders
     fewer_attackers = [(left, defenders) for left in range(max(1, attackers - 3), attackers)]
@@ -143,7 +143,7 @@ def _lower(tier: Tier) -> list[tuple[int, int]]:
 
 def _prove_tiers(
     store: Store,
-    sound: list[Tier],
+    sound: list[StoredTier],
     scratch: Path | None,
     threads: int,
     report: Verification,
@@ -171,7 +171,7 @@ def _prove_tiers(
 
 
 def _prove_tier(
-    tier: Tier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
+    tier: StoredTier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
 ) -> None:
     from retrograde.verification.kernels.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, prove_rows
     from tablut.engine.tables import build_tables

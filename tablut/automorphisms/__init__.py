@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from tablut.automorphisms.checks import Check, verify
+    from tablut.automorphisms.checks import SymmetryCheck, verify
 else:
     __getattr__, __dir__ = lazy_exports(
-        __name__, {"Check": "tablut.automorphisms.checks", "verify": "tablut.automorphisms.checks"}
+        __name__, {"SymmetryCheck": "tablut.automorphisms.checks", "verify": "tablut.automorphisms.checks"}
     )
 
-__all__ = ["Check", "verify"]
+__all__ = ["SymmetryCheck", "verify"]

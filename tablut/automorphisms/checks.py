@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-__all__ = ["Check", "breaks", "checks", "images", "near_start", "random_placements", "random_positions", "verify"]
+__all__ = [
+    "SymmetryCheck",
+    "breaks",
+    "checks",
+    "images",
+    "near_start",
+    "random_placements",
+    "random_positions",
+    "verify",
+]
 
 
 _PART = 20_000
@@ -38,7 +47,7 @@ _PART = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class SymmetryCheck:
     """One claim, tried on a number of cases.
 
     Attributes
@@ -269,7 +278,7 @@ def verify(
     seed: int = 1,
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
-) -> list[Check]:
+) -> list[SymmetryCheck]:
     """Try on positions whether a group acts by automorphisms and whether the reduction by it counts right.
 
     Parameters
@@ -288,7 +297,7 @@ def verify(
 
     Returns
     -------
-    list of Check
+    list of SymmetryCheck
         One for each claim.
 
     Examples
@@ -308,7 +317,7 @@ def checks(
     seed: int = 1,
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
-) -> Iterator[Check]:
+) -> Iterator[SymmetryCheck]:
     """Yield what `verify` returns, each claim as soon as it has been tried.
 
     Examples
@@ -335,7 +344,7 @@ def checks(
     yield _moves_check(engine, elements, reached, where)
 
 
-def _is_group(elements: Sequence[Symmetry], size: int) -> Check:
+def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
     """Try whether every product is an element, and whether sympy finds the same order for what they generate."""
     from sympy.combinatorics import Permutation, PermutationGroup
 
@@ -346,10 +355,10 @@ def _is_group(elements: Sequence[Symmetry], size: int) -> Check:
     generated = PermutationGroup(*(Permutation(list(element.table)) for element in elements))
     whole = permutation_group(size)
     failures += generated.order() != len(elements) or not generated.is_subgroup(whole)
-    return Check("the symmetries form a subgroup of D4", len(elements) ** 2 + 1, int(failures))
+    return SymmetryCheck("the symmetries form a subgroup of D4", len(elements) ** 2 + 1, int(failures))
 
 
-def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> Check:
+def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> SymmetryCheck:
     """Try whether each kind of cell and each region goes to itself."""
     regions = variant.regions
     camps = {camp.cells for camp in regions.camps}
@@ -359,10 +368,12 @@ def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> Check:
         kept = all({element.table[cell] for cell in cells} == cells for cells in sets)
         if not kept or {frozenset(element.table[cell] for cell in camp) for camp in camps} != camps:
             failures, example = failures + 1, element.name
-    return Check("they keep castle, camps, escapes and where each piece may stand", len(elements), failures, example)
+    return SymmetryCheck(
+        "they keep castle, camps, escapes and where each piece may stand", len(elements), failures, example
+    )
 
 
-def _moves_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
+def _moves_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> SymmetryCheck:
     failures, example = 0, ""
     for element in elements:
         for start in range(0, len(words), _PART):
@@ -372,10 +383,10 @@ def _moves_check(engine: Engine, elements: Sequence[Symmetry], words: Words, nam
             if len(wrong) and not example:
                 example = f"{element.name}: {_position(engine, part[wrong[0]])}"
     claim = f"moves, captures and outcomes of g·p are the images of those of p: {name}"
-    return Check(claim, len(words) * len(elements), failures, example)
+    return SymmetryCheck(claim, len(words) * len(elements), failures, example)
 
 
-def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Check:
+def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> SymmetryCheck:
     boards = engine.boards(words)
     numbers = [engine.perft(board, 2) for board in boards]
     failures, example = 0, ""
@@ -384,24 +395,24 @@ def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> 
             if engine.perft(board, 2) != number:
                 failures += 1
                 example = example or f"{element.name}: {Position(*engine.cells(own))}"  # type: ignore[arg-type]
-    return Check("perft(g·p, 2) = perft(p, 2)", len(words) * len(elements), failures, example)
+    return SymmetryCheck("perft(g·p, 2) = perft(p, 2)", len(words) * len(elements), failures, example)
 
 
-def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[Check]:
+def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[SymmetryCheck]:
     """Try the canonical form, and that orbit and stabiliser multiply to the order."""
     canonical, _ = engine.canonical(words, elements)
     moved = [images(engine, words, element) for element in elements]
     least = moved[0]
     for other in moved[1:]:
         least = np.where(_less(other, least)[:, None], other, least)
-    yield Check(
+    yield SymmetryCheck(
         "the canonical form is the least of all images", len(words), int((least != canonical).any(axis=1).sum())
     )
     again = sum(int((engine.canonical(image, elements)[0] != canonical).any(axis=1).sum()) for image in moved)
-    yield Check("it is the same for all of an orbit", len(words) * len(elements), again)
+    yield SymmetryCheck("it is the same for all of an orbit", len(words) * len(elements), again)
     fixing = sum((image == words).all(axis=1).astype(np.int64) for image in moved)
     size = np.array([len({row.tobytes() for row in rows}) for rows in np.stack(moved, axis=1)])
-    yield Check(
+    yield SymmetryCheck(
         "orbit size times stabiliser order is the group's order",
         len(words),
         int((size * fixing != len(elements)).sum()),
@@ -417,11 +428,11 @@ def _less(first: Words, second: Words) -> NDArray[np.bool_]:
     return result
 
 
-def _counts_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> Check:
+def _counts_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> SymmetryCheck:
     """Try whether the orbit sizes of the classes add up to the number of positions."""
     group = stabiliser(elements, diagram_cells(engine.variant.start))
     classes = _distinct(engine.canonical(words, group)[0])
     fixing = sum((images(engine, classes, element) == classes).all(axis=1).astype(np.int64) for element in group)
     total = int((len(group) // fixing).sum())
     claim = f"orbit sizes add up ({len(classes)} classes under the stabiliser of the start): {name}"
-    return Check(claim, len(words), abs(total - len(words)))
+    return SymmetryCheck(claim, len(words), abs(total - len(words)))

@@ -22,7 +22,7 @@ from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from symmetry import Symmetry
-    from tablut.automorphisms.checks import Check
+    from tablut.automorphisms.checks import SymmetryCheck
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
@@ -81,7 +81,7 @@ def verify_command(
 
     rules = load_variant(variant)
     elements: list[ElementResult] = []
-    done: list[Check] = []
+    done: list[SymmetryCheck] = []
 
     def work() -> None:
         elements.extend(_elements(rules, samples, seed))
@@ -123,7 +123,7 @@ def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
     return found
 
 
-def _verified(variant: Variant, elements: list[ElementResult], done: list[Check], seed: int) -> Reply:
+def _verified(variant: Variant, elements: list[ElementResult], done: list[SymmetryCheck], seed: int) -> Reply:
     result = _Verified(
         variant=variant.name,
         group_order=len(variant.symmetries),

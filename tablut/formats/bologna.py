@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tablut.formats.game_record import Result
     from tablut.position import Side
 
-__all__ = ["State", "Turn", "read_move", "read_state", "write_move", "write_state"]
+__all__ = ["BolognaState", "Turn", "read_move", "read_state", "write_move", "write_state"]
 
 Turn = Literal["WHITE", "BLACK", "WHITEWIN", "BLACKWIN", "DRAW"]
 
@@ -35,7 +35,7 @@ _SIZES = range(3, 12, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class BolognaState:
     """A state of the server: the cells, and whose turn it is or how the game ended.
 
     Attributes
@@ -47,7 +47,7 @@ class State:
 
     Examples
     --------
-    >>> state = State("b.w......", "WHITEWIN")
+    >>> state = BolognaState("b.w......", "WHITEWIN")
     >>> state.side, state.result, str(state.position("b"))
     (None, 'white', '3/3/b1w b')
     """
@@ -90,7 +90,7 @@ class State:
         return Position(self.cells, to_move)
 
 
-def read_state(text: str) -> State:
+def read_state(text: str) -> BolognaState:
     """Return the state of the server's JSON.
 
     Raises
@@ -102,7 +102,7 @@ def read_state(text: str) -> State:
     --------
     >>> read_state('{"board": [["EMPTY","BLACK","EMPTY"],["EMPTY","THRONE","KING"],'
     ...            '["EMPTY","EMPTY","EMPTY"]], "turn": "BLACK"}')
-    State(cells='.b...K...', turn='BLACK')
+    BolognaState(cells='.b...K...', turn='BLACK')
     """
     data = _json_object(text, "state")
     turn, board = data.get("turn"), data.get("board")
@@ -126,7 +126,7 @@ def read_state(text: str) -> State:
                 centre = square_name(size * size // 2, size)
                 raise InputError(f"state: THRONE on {square_name(square, size)}: the castle is {centre}")
             cells += _CELLS[name]
-    return State(cells, turn)
+    return BolognaState(cells, turn)
 
 
 def write_state(position: Position, turn: Turn | None = None) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, get_args
 
 from tablut.errors import InputError
 from tablut.files import excerpt
-from tablut.formats.bologna import State, Turn
+from tablut.formats.bologna import BolognaState, Turn
 from tablut.formats.game_record import GameRecord
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
@@ -161,8 +161,8 @@ class _Game:
     log: _Log
     tags: dict[str, str] = field(default_factory=dict)
     begun: bool = False
-    start: State | None = None
-    last: State | None = None
+    start: BolognaState | None = None
+    last: BolognaState | None = None
     moves: list[MoveText] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -241,7 +241,7 @@ class _Game:
                 f"{self._line(found)}: state: expected rows of O W B K T, a line with -, and W B WW BW or D"
             )
         cells = "".join(board[1].split()).translate(_LETTERS)
-        state = State(cells, _TURNS[board[2]])
+        state = BolognaState(cells, _TURNS[board[2]])
         if state.size not in (7, 9) or state.size**2 != len(cells):
             raise InputError(f"{self._line(found)}: state: has {len(cells)} cells; expected 81 (49 for Brandub)")
         if self.last is not None and self.last.size != state.size:
@@ -255,7 +255,7 @@ class _Game:
             raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")
         self.last = state
 
-    def _ply(self, state: State) -> None:
+    def _ply(self, state: BolognaState) -> None:
         assert self.pending is not None
         found, *names = self.pending
         side = self.positions[-1].side if self.positions else (self.start.side if self.start else None) or "w"

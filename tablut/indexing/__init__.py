@@ -5,6 +5,6 @@ the symmetries, one tier at a time, as the solver stores them; `tier_kernels` is
 same numbering, compiled.
 """
 
-from tablut.indexing.placements import PlacementIndex, Tier, rank_combination, unrank_combination
+from tablut.indexing.placements import PlacementIndex, PlacementTier, rank_combination, unrank_combination
 
-__all__ = ["PlacementIndex", "Tier", "rank_combination", "unrank_combination"]
+__all__ = ["PlacementIndex", "PlacementTier", "rank_combination", "unrank_combination"]

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tablut.position import Side
     from tablut.variants import Variant
 
-__all__ = ["PlacementIndex", "Tier", "rank_combination", "unrank_combination"]
+__all__ = ["PlacementIndex", "PlacementTier", "rank_combination", "unrank_combination"]
 
 
-class Tier(NamedTuple):
+class PlacementTier(NamedTuple):
     """A material, with its place in the order of all placements.
 
     Attributes
@@ -109,13 +109,13 @@ class PlacementIndex:
         self._all = sorted(regions.free_cells | regions.camp_cells)
 
     @cached_property
-    def tiers(self) -> dict[tuple[int, int], Tier]:
+    def tiers(self) -> dict[tuple[int, int], PlacementTier]:
         """All tiers by material, in the order of their ranks."""
         found, offset = {}, 0
         for attackers in range(1, self.variant.attackers + 1):
             for defenders in range(self.variant.defenders + 1):
                 size = sum(self._ways(king, attackers, defenders) for king in self._kings)
-                found[attackers, defenders] = Tier(attackers, defenders, offset, size)
+                found[attackers, defenders] = PlacementTier(attackers, defenders, offset, size)
                 offset += size
         return found
 
@@ -142,7 +142,7 @@ class PlacementIndex:
         tier, within = self.rank_in_tier(position)
         return tier.offset + within
 
-    def rank_in_tier(self, position: Position) -> tuple[Tier, int]:
+    def rank_in_tier(self, position: Position) -> tuple[PlacementTier, int]:
         """Return the tier of a placement and its rank there.
 
         Raises

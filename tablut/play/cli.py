@@ -13,7 +13,7 @@ from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Reply, command, interruptible
 from tablut.machine import check_memory
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.variants import load_variant
 
@@ -80,7 +80,7 @@ def bestmove_command(
         board.push_text(text)
     if movetime is None and nodes is None and depth is None:
         movetime = _DEFAULT_MOVETIME
-    limits = Limits(movetime, nodes, depth).checked()
+    limits = SearchLimits(movetime, nodes, depth).checked()
     options = PlayerOptions(seed=seed, hash_mib=hash_mib, tablebase=tablebase, table_mib=table_mib)
     chooser = make_player(player, rules, options)
     choice = interruptible(lambda: chooser.choose(board, limits))

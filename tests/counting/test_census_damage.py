@@ -24,7 +24,7 @@ from counting.census.buckets import leaf_sums
 from counting.census.files import open_rows, read_rows
 from counting.census.published import published_digests
 from counting.census.records import LEAF_BITS, PlyRecord, dump, read_record
-from counting.census.search import Limits, Search, Silent
+from counting.census.search import CensusLimits, Search, Silent
 from counting.census.store import CensusStore, rows_digest
 from counting.census.tasks import toolbox
 from counting.census.verification import verify_census
@@ -334,7 +334,7 @@ def test_digests_do_not_depend_on_how_it_was_counted(
 
     def counted(folder: Path) -> list[PlyRecord]:
         store = CensusStore(folder, BOARD, full=False, resume=True)
-        limits = Limits(expand_children=900 * threads, merge_children=1500)
+        limits = CensusLimits(expand_children=900 * threads, merge_children=1500)
         try:
             return Search(
                 BOARD, full=False, store=store, scheduler=LocalScheduler(threads), limits=limits, observer=Silent()

@@ -18,7 +18,7 @@ from counting.census.buckets import FIXING, leaf_sums
 from counting.census.files import open_rows, read_rows, write_rows
 from counting.census.records import FORMAT_VERSION, LEAF_BITS, Owner, PlyRecord
 from counting.census.report import CensusReport
-from counting.census.search import Limits, Search, Silent
+from counting.census.search import CensusLimits, Search, Silent
 from counting.census.store import CensusStore
 from tablut.cli.shell import run
 from tablut.errors import InputError
@@ -26,7 +26,7 @@ from tablut.scheduling import LocalScheduler
 from tablut.variants import load_variant
 
 VARIANT = load_variant("ashton-5-4v0")
-SMALL = Limits(expand_children=2_000, merge_children=3_000)
+SMALL = CensusLimits(expand_children=2_000, merge_children=3_000)
 
 
 class KilledError(Exception):
@@ -59,7 +59,7 @@ def numbers(report: CensusReport) -> dict[str, Any]:
     return plain
 
 
-def search(folder: Path, scheduler: LocalScheduler, limits: Limits = SMALL) -> list[PlyRecord]:
+def search(folder: Path, scheduler: LocalScheduler, limits: CensusLimits = SMALL) -> list[PlyRecord]:
     store = CensusStore(folder, VARIANT, full=False, resume=True)
     try:
         return Search(VARIANT, full=False, store=store, scheduler=scheduler, limits=limits, observer=Silent()).run(None)
@@ -111,7 +111,7 @@ def test_dying_after_every_few_tasks(tmp_path: Path, expected: list[Any]) -> Non
 def test_other_limits_after_dying(tmp_path: Path) -> None:
     """A plan with other shares does not take over the files of the plan before."""
     plain = digests(search(tmp_path / "plain", LocalScheduler(1)))
-    for tasks, limits in ((40, SMALL), (23, Limits(900, 1_500)), (11, Limits(50_000, 4_000))):
+    for tasks, limits in ((40, SMALL), (23, CensusLimits(900, 1_500)), (11, CensusLimits(50_000, 4_000))):
         with pytest.raises(KilledError):
             search(tmp_path / "other", Fuse(tasks), limits)
     assert digests(search(tmp_path / "other", LocalScheduler(1))) == plain

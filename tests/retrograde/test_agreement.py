@@ -26,7 +26,7 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.scores import mate_in
 from tablut.play.search.searcher import Searcher
 from tablut.position import Position
@@ -110,7 +110,7 @@ def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
 def assert_search(chooser: Searcher, board: Board, verdict: Verdict, plain: PlainSolution) -> None:
     """What the engine calls proven is so, and an end with the next ply is proven."""
     depth = 6
-    mate = mate_in(chooser.search(board, Limits(depth=depth)).score)
+    mate = mate_in(chooser.search(board, SearchLimits(depth=depth)).score)
     exact = board.variant.rules.repetition != "mover_loses"
     signed = {"win": verdict.dtm, "loss": -(verdict.dtm or 0)}.get(verdict.wdl)
     if mate is not None and (exact or signed is not None):

@@ -19,7 +19,7 @@ from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import TierValues
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import state as at
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.scores import MATE, mate_in
 from tablut.play.search.searcher import PLAIN, Searcher
 from tablut.play.search.tree_probe import directory_of, stored_value
@@ -222,14 +222,14 @@ def test_one_ply_sees_as_far_as_the_tables(tmp_path, write_store, game, rules) -
         assert score == best if (mate_in(best) or 0) > 0 else (mate_in(score) or -1) < 0, (str(position), known)
         if known:
             # As if there were no other moves.
-            thought = plain.think(plain.root(board, list(known)), Limits(depth=1))
+            thought = plain.think(plain.root(board, list(known)), SearchLimits(depth=1))
             assert thought.score == best, (str(position), known)
             seen.add(best)
             hits += thought.tbhits
         unknown = [move for move in children if move not in known]
         if unknown:
             # Nothing is taken from a table that does not tell.
-            thoughts = [one.think(one.root(board, unknown), Limits(depth=1)) for one in (plain, alone)]
+            thoughts = [one.think(one.root(board, unknown), SearchLimits(depth=1)) for one in (plain, alone)]
             assert thoughts[0] == thoughts[1], (str(position), unknown)
     assert hits > 50
     mates = {mate_in(value) for value in seen if value != 0}
@@ -277,7 +277,7 @@ def test_what_search_proves_with_tables_is_true(game, nodes: int) -> None:
                 ahead.push(random.choice(list(ahead.legal_moves)))
                 if undecided(ahead) and ahead.position.material == ABOVE:
                     board = ahead
-            found, value = chooser.search(board, Limits(nodes=nodes)), game.truth.probe(board.position)
+            found, value = chooser.search(board, SearchLimits(nodes=nodes)), game.truth.probe(board.position)
             hits += found.tbhits
             if found.mate is not None:
                 claimed += 1
@@ -318,7 +318,9 @@ def test_a_player_loads_what_ships() -> None:
     variant = load_variant("ashton")
     board = Board(variant, Position.parse("9/9/9/4w4/3b5/2K6/9/3b5/9 w", 9))
     choices = [
-        make_player("alphabeta", variant, PlayerOptions(hash_mib=1, table_mib=mib)).choose(board, Limits(nodes=3000))
+        make_player("alphabeta", variant, PlayerOptions(hash_mib=1, table_mib=mib)).choose(
+            board, SearchLimits(nodes=3000)
+        )
         for mib in (0, 8)
     ]
     assert choices[0].tbhits == 0 < choices[1].tbhits

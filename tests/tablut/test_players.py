@@ -8,7 +8,7 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
-from tablut.play.search import Limits
+from tablut.play.search import SearchLimits
 from tablut.variants import load_variant, shipped_variants
 
 Captured = pytest.CaptureFixture[str]
@@ -23,7 +23,7 @@ def test_every_player_plays_every_variant(variant, name):
         if board.outcome() is not None:
             break
         before = board.copy()
-        choice = player.choose(board, Limits(nodes=300))
+        choice = player.choose(board, SearchLimits(nodes=300))
         assert (board, board.move_stack) == (before, before.move_stack)
         assert choice.move in board.legal_moves
         assert choice.pv[0] == choice.move
@@ -41,7 +41,7 @@ def test_search_beats_chance():
     for _ in range(3):
         board = Board(variant)
         while board.outcome() is None and board.ply < 200:
-            board.push(players[board.turn].choose(board, Limits(nodes=3000)).move)
+            board.push(players[board.turn].choose(board, SearchLimits(nodes=3000)).move)
         assert board.outcome().winner == "black"
 
 
@@ -50,7 +50,7 @@ def test_the_random_player_is_its_seed():
     games = []
     for seed in (1, 1, 2):
         player = make_player("random", board.variant, PlayerOptions(seed=seed))
-        games.append([player.choose(board, Limits(nodes=1)).move for _ in range(10)])
+        games.append([player.choose(board, SearchLimits(nodes=1)).move for _ in range(10)])
     assert games[0] == games[1] != games[2]
 
 

@@ -16,7 +16,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.search import state as at
 from tablut.play.search import tree
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.ordering import is_legal
 from tablut.play.search.scores import MATE, TABLEBASE
 from tablut.play.search.searcher import Searcher, time_margin
@@ -46,7 +46,7 @@ def test_time_is_never_overstepped_under_load(ashton):
         board = Board("ashton")
         for movetime in (1.0, 0.4, 0.6):
             started = time.perf_counter()
-            found = ashton.search(board, Limits(movetime=movetime))
+            found = ashton.search(board, SearchLimits(movetime=movetime))
             elapsed = time.perf_counter() - started
             assert elapsed <= movetime
             # No answer at all would be in time as well.
@@ -71,7 +71,7 @@ def test_a_node_limit_is_kept_and_repeatable():
     for _ in range(2):
         searcher = Searcher(board.variant, hash_mib=2)
         for nodes in (1, 17, 20000):
-            found = searcher.search(board, Limits(nodes=nodes))
+            found = searcher.search(board, SearchLimits(nodes=nodes))
             assert found.nodes <= nodes
             assert found.move in board.legal_moves
             answers.append((found.move, found.score, found.depth, found.nodes, found.pv))
@@ -85,7 +85,7 @@ def test_the_only_move_takes_no_time(ashton):
     alone = Board("ashton-5-4v0", "2b2/5/b1K1b/5/5 b")
     searcher = Searcher(alone.variant, hash_mib=1)
     only = next(iter(alone.legal_moves))
-    found = searcher.think(replace_moves(searcher.root(alone), [only]), Limits(movetime=30))
+    found = searcher.think(replace_moves(searcher.root(alone), [only]), SearchLimits(movetime=30))
     assert found.move == only.start | only.target << 7
     assert time.perf_counter() - started < 15
 
@@ -97,37 +97,37 @@ def replace_moves(root, moves):
 def test_stop_ends_a_search_at_once(ashton):
     threading.Timer(0.2, ashton.stop).start()
     started = time.perf_counter()
-    found = ashton.search(Board("ashton"), Limits(depth=60))
+    found = ashton.search(Board("ashton"), SearchLimits(depth=60))
     assert found.move in Board("ashton").legal_moves
     assert time.perf_counter() - started < 20
 
 
 def test_what_is_refused(ashton):
     with pytest.raises(InputError, match="limits: none given"):
-        ashton.search(Board("ashton"), Limits())
+        ashton.search(Board("ashton"), SearchLimits())
     for limits in (
-        Limits(movetime=0),
-        Limits(movetime=float("nan")),
-        Limits(nodes=0),
-        Limits(depth=0),
-        Limits(depth=128),
+        SearchLimits(movetime=0),
+        SearchLimits(movetime=float("nan")),
+        SearchLimits(nodes=0),
+        SearchLimits(depth=0),
+        SearchLimits(depth=128),
     ):
         with pytest.raises(InputError, match="expected"):
             ashton.search(Board("ashton"), limits)
     with pytest.raises(InputError, match="is of bologna, not of ashton"):
-        ashton.search(Board("bologna"), Limits(nodes=1))
+        ashton.search(Board("bologna"), SearchLimits(nodes=1))
     over = Board("ashton-5-4v0")
     for text in ("c3-b3", "c5-d5", "b3-b5"):
         over.push_text(text)
     with pytest.raises(InputError, match="the game is over"):
-        Searcher(over.variant, hash_mib=1).search(over, Limits(nodes=1))
+        Searcher(over.variant, hash_mib=1).search(over, SearchLimits(nodes=1))
     with pytest.raises(InputError, match="hash 0 MiB"):
         empty_table(0)
 
 
 def test_recursive_kernels_have_one_version(ashton):
     """A second one is called through a symbol that the cache on disk loses: looked for in the code, cached or not."""
-    ashton.search(Board("ashton"), Limits(nodes=1))
+    ashton.search(Board("ashton"), SearchLimits(nodes=1))
     assert len(tree.search_root.overloads) == 1
     (compiled,) = tree.search_root.overloads.values()
     module = compiled.library._get_module_for_linking()
@@ -194,18 +194,18 @@ def test_a_tablebase_decides_at_the_root():
     board = Board("brandubh-5-4v0", "2b2/5/b1K1b/5/2b2 w")
     good, better = after(board, "c3-c4"), after(board, "c3-d3")
     table = Table(board.variant, {good: verdict_of(-9), better: verdict_of(-7)}, Verdict("draw", None))
-    found = Searcher(board.variant, hash_mib=1, prober=table).search(board, Limits(nodes=10))
+    found = Searcher(board.variant, hash_mib=1, prober=table).search(board, SearchLimits(nodes=10))
     assert (str(found.move), found.score, found.mate, found.source) == ("c3-d3", MATE - 7, 7, "tablebase")
     lost = Table(board.variant, {good: verdict_of(8)}, verdict_of(4))
-    found = Searcher(board.variant, hash_mib=1, prober=lost).search(board, Limits(nodes=10))
+    found = Searcher(board.variant, hash_mib=1, prober=lost).search(board, SearchLimits(nodes=10))
     assert (str(found.move), found.mate) == ("c3-c4", -9)
     # Nothing forced: search chooses among what draws.
     drawn = Table(board.variant, {good: Verdict("draw", None)}, verdict_of(4))
-    found = Searcher(board.variant, hash_mib=1, prober=drawn).search(board, Limits(nodes=500))
+    found = Searcher(board.variant, hash_mib=1, prober=drawn).search(board, SearchLimits(nodes=500))
     assert (str(found.move), found.source) == ("c3-c4", "search")
     # A table is missing: search alone.
     nothing = Searcher(board.variant, hash_mib=1, prober=Table(board.variant, {}, None))
-    assert nothing.search(board, Limits(nodes=500)).source == "search"
+    assert nothing.search(board, SearchLimits(nodes=500)).source == "search"
     with pytest.raises(InputError, match="tablebase: is of brandubh-5-4v0, another game than ashton"):
         Searcher(load_variant("ashton"), hash_mib=1, prober=table)
 
@@ -222,7 +222,7 @@ def test_a_tablebase_win_that_a_reply_can_spoil_is_not_played():
     board.push_text("e3-e4")
     # Now c3-c4 allows e4-e3, and with it the position after the first move.
     spoiled = Table(variant, {after(board, "c3-c4"): verdict_of(-3)}, verdict_of(-9))
-    found = Searcher(variant, hash_mib=1, prober=spoiled).search(board, Limits(nodes=10))
+    found = Searcher(variant, hash_mib=1, prober=spoiled).search(board, SearchLimits(nodes=10))
     assert str(found.move) != "c3-c4" or found.score == TABLEBASE - 3
     assert found.mate is None  # the game before may still spoil it
 
@@ -233,7 +233,7 @@ def test_the_move_limit_spoils_a_tablebase_win():
     board = Board(variant, "2b2/5/b1K1b/5/2b2 w")
     for value, mate in ((-3, 3), (-5, None)):
         searcher = Searcher(variant, hash_mib=1, prober=Table(variant, {}, verdict_of(value)))
-        found = searcher.search(board, Limits(nodes=300))
+        found = searcher.search(board, SearchLimits(nodes=300))
         assert found.mate == mate
     assert searcher._state.counters[at.LIMIT_PLY] == 4
 

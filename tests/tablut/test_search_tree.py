@@ -10,7 +10,7 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search import state as at
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.naive import NaiveSearch
 from tablut.play.search.scores import MATE, PROVEN, mate_in
 from tablut.play.search.searcher import PLAIN, Root, Searcher
@@ -192,7 +192,7 @@ def test_what_search_calls_proven_is_true(name, nodes):
         if not moves:
             continue
         # The table lasts from one position to the next, as in a game.
-        thought = chooser.think(Root(board, moves, [], 0), Limits(nodes=nodes))
+        thought = chooser.think(Root(board, moves, [], 0), SearchLimits(nodes=nodes))
         mate = mate_in(thought.score)
         if mate is None:
             continue
@@ -221,7 +221,7 @@ def test_full_width_search_finds_the_exact_distance(name):
 
 def test_a_line_that_is_proven_is_shown_to_its_end():
     board = Board("brandubh-5-4v0")
-    found = Searcher(board.variant, hash_mib=1).search(board, Limits(depth=8))
+    found = Searcher(board.variant, hash_mib=1).search(board, SearchLimits(depth=8))
     assert (found.mate, len(found.pv)) == (-6, 6)
     for move in found.pv:
         assert board.outcome() is None
@@ -242,12 +242,12 @@ def test_a_win_that_repeats_is_none():
     for row in random.sample(won.tolist(), 60):
         board = solved.boards[row]
         moves = engine.legal_moves(board).tolist()
-        free = chooser.think(Root(board, moves, [], 0), Limits(depth=4))
+        free = chooser.think(Root(board, moves, [], 0), SearchLimits(depth=4))
         assert mate_in(free.score) == 3
         # As if all that the winning move leads to had been there before.
         after = board.copy()
         engine.make(after, free.move)
-        again = chooser.think(Root(board, moves, [engine.key(after), 0, 0, 0], 8), Limits(depth=4))
+        again = chooser.think(Root(board, moves, [engine.key(after), 0, 0, 0], 8), SearchLimits(depth=4))
         refused += again.move != free.move
         assert again.move != free.move or mate_in(again.score) is None
     assert refused > 5

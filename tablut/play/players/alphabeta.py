@@ -12,7 +12,7 @@ from tablut.prober import find_prober
 if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.play.players.options import PlayerOptions
-    from tablut.play.search.limits import Limits
+    from tablut.play.search.limits import SearchLimits
     from tablut.variants import Variant
 
 __all__ = ["AlphaBetaPlayer"]
@@ -37,10 +37,10 @@ class AlphaBetaPlayer:
     --------
     >>> from tablut import Board
     >>> from tablut.play.players import PlayerOptions
-    >>> from tablut.play.search.limits import Limits
+    >>> from tablut.play.search.limits import SearchLimits
     >>> board = Board("ashton-5-4v0")
     >>> player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=1))
-    >>> player.choose(board, Limits(nodes=2000)).mate
+    >>> player.choose(board, SearchLimits(nodes=2000)).mate
     3
     """
 
@@ -48,7 +48,7 @@ class AlphaBetaPlayer:
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
 
-    def choose(self, board: Board, limits: Limits) -> Choice:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the best move found within limits."""
         found = self._searcher.search(board, limits)
         return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv, found.tbhits)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from tablut.board import Board
-    from tablut.play.search.limits import Limits
+    from tablut.play.search.limits import SearchLimits
     from tablut.position import Move
 
 __all__ = ["Choice", "Player"]
@@ -50,14 +50,14 @@ class Player(Protocol):
     board that it is shown has the whole history.
     """
 
-    def choose(self, board: Board, limits: Limits) -> Choice:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return a move in an undecided position.
 
         Parameters
         ----------
         board : Board
             With the history of the game; not changed.
-        limits : Limits
+        limits : SearchLimits
             At least one. The answer comes before ``limits.movetime`` seconds are over.
 
         Raises

@@ -71,9 +71,9 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     Examples
     --------
     >>> from tablut import Board
-    >>> from tablut.play.search.limits import Limits
+    >>> from tablut.play.search.limits import SearchLimits
     >>> board = Board("brandubh")
-    >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, Limits(nodes=1)).move)
+    >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, SearchLimits(nodes=1)).move)
     'd2-f2'
     """
     variant = as_variant(variant)

@@ -11,7 +11,7 @@ from tablut.play.players.protocol import Choice
 if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.play.players.options import PlayerOptions
-    from tablut.play.search.limits import Limits
+    from tablut.play.search.limits import SearchLimits
     from tablut.variants import Variant
 
 __all__ = ["RandomPlayer"]
@@ -32,7 +32,7 @@ class RandomPlayer:
         self.variant = variant
         self._random = Random(options.seed)
 
-    def choose(self, board: Board, limits: Limits) -> Choice:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return any legal move; the limits are kept by doing nothing else."""
         limits.checked()
         moves = list(board.legal_moves)

@@ -6,7 +6,7 @@ Importing this package imports no numba; `Searcher` does when it is first asked 
 from typing import TYPE_CHECKING
 
 from tablut.lazy import lazy_exports
-from tablut.play.search.limits import Limits, SearchResult
+from tablut.play.search.limits import SearchLimits, SearchResult
 from tablut.play.search.scores import MATE, PROVEN, mate_in
 
 if TYPE_CHECKING:
@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_exports(__name__, {"Searcher": "tablut.play.search.searcher"})
 
-__all__ = ["MATE", "PROVEN", "Limits", "SearchResult", "Searcher", "mate_in"]
+__all__ = ["MATE", "PROVEN", "SearchLimits", "SearchResult", "Searcher", "mate_in"]

@@ -34,7 +34,7 @@ from tablut.play.search.state import (
     SELECTIVE,
     STOPPED,
     TABLE_SOLDIERS,
-    State,
+    SearchState,
     recurs,
     seen_place,
 )
@@ -56,7 +56,7 @@ _GAPS = 3
 
 
 @called
-def look_at_clock(s: State) -> None:
+def look_at_clock(s: SearchState) -> None:
     """Read the clock, and end the search if the time is up.
 
     A thread that is made to wait is late, and so will be whoever waits for its answer.
@@ -74,7 +74,7 @@ def look_at_clock(s: State) -> None:
 
 
 @inlined
-def out_of_limits(s: State) -> bool:
+def out_of_limits(s: SearchState) -> bool:
     """Return whether the search has to end, and remember it."""
     counters = s.counters
     if counters[STOPPED] != 0:
@@ -95,7 +95,7 @@ def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
 
 
 @inlined
-def settle(t: Tables, s: State, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
+def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
     """Return what rules, history, wins at once and tablebases say of a position below the root.
 
     Returns
@@ -143,14 +143,14 @@ def settle(t: Tables, s: State, ply: int, key: np.uint64) -> tuple[bool, int, bo
 
 
 @inlined
-def moves_at(t: Tables, s: State, ply: int) -> NDArray[np.int32]:
+def moves_at(t: Tables, s: SearchState, ply: int) -> NDArray[np.int32]:
     """Return where the moves of a ply are kept."""
     return advance(s.moves, I64(ply * 4 * t.cells))
 
 
 @called
 def parries(
-    t: Tables, s: State, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
+    t: Tables, s: SearchState, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
 ) -> tuple[int, int]:
     """Write the moves of a position; return how many there are, and how many more let the king escape.
 
@@ -187,7 +187,7 @@ def parries(
 
 
 @inlined
-def arrive(t: Tables, s: State, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
+def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
     """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key."""
     side = side_of(t, s.board) ^ 1
     child = U64(key ^ key_change(t, side, is_king, undo))
@@ -198,13 +198,13 @@ def arrive(t: Tables, s: State, ply: int, key: np.uint64, is_king: bool, undo: i
 
 
 @inlined
-def leave(s: State, child: np.uint64) -> None:
+def leave(s: SearchState, child: np.uint64) -> None:
     """Take a position off the path."""
     s.seen[seen_place(child)] -= np.uint16(1)
 
 
 @inlined
-def extend_line(s: State, ply: int, move: int) -> None:
+def extend_line(s: SearchState, ply: int, move: int) -> None:
     """Make a move and the principal variation after it that of a ply."""
     here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
     length = I64(s.line_length[ply + 1])

@@ -10,10 +10,10 @@ from tablut.play.search.scores import MAX_PLY, mate_in
 if TYPE_CHECKING:
     from tablut.position import Move
 
-__all__ = ["Limits", "SearchResult"]
+__all__ = ["SearchLimits", "SearchResult"]
 
 
-class Limits(NamedTuple):
+class SearchLimits(NamedTuple):
     """When to stop; what is None does not limit.
 
     Attributes
@@ -30,7 +30,7 @@ class Limits(NamedTuple):
     nodes: int | None = None
     depth: int | None = None
 
-    def checked(self) -> Limits:
+    def checked(self) -> SearchLimits:
         """Return the limits, having checked them.
 
         Raises
@@ -40,7 +40,7 @@ class Limits(NamedTuple):
 
         Examples
         --------
-        >>> Limits(nodes=1000).checked().nodes
+        >>> SearchLimits(nodes=1000).checked().nodes
         1000
         """
         if self.movetime is None and self.nodes is None and self.depth is None:

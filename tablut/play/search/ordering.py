@@ -10,7 +10,7 @@ from tablut.engine.attacks import is_legal, king_slides, slides_along, slides_of
 from tablut.engine.jit import I64, advance, inlined, trailing_zeros
 from tablut.engine.layout import coordinates, king_of, line_of, move_of, occupied, own_pieces, side_of, target_of
 from tablut.engine.perft import mark_threats
-from tablut.play.search.state import HISTORY, State
+from tablut.play.search.state import HISTORY, SearchState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,7 +130,7 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 @inlined
 def killer_moves(
     t: Tables,
-    s: State,
+    s: SearchState,
     board: NDArray[np.uint32],
     ply: int,
     threats: NDArray[np.uint32],
@@ -151,7 +151,13 @@ def killer_moves(
 
 @inlined
 def without_tried(
-    t: Tables, s: State, ply: int, threats: NDArray[np.uint32], remembered: int, count: int, moves: NDArray[np.int32]
+    t: Tables,
+    s: SearchState,
+    ply: int,
+    threats: NDArray[np.uint32],
+    remembered: int,
+    count: int,
+    moves: NDArray[np.int32],
 ) -> int:
     """Remove what the stages before the quiet moves have tried from the moves of a ply; return how many are left."""
     first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
@@ -168,7 +174,7 @@ def without_tried(
 @inlined
 def rank_moves(
     t: Tables,
-    s: State,
+    s: SearchState,
     side: int,
     ply: int,
     remembered: int,
@@ -194,7 +200,7 @@ def rank_moves(
 
 
 @inlined
-def rank_by_history(t: Tables, s: State, side: int, ply: int, count: int, moves: NDArray[np.int32]) -> None:
+def rank_by_history(t: Tables, s: SearchState, side: int, ply: int, count: int, moves: NDArray[np.int32]) -> None:
     """Write by what moves of one kind are ordered: how often they refuted."""
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
     for index in range(count):
@@ -215,7 +221,7 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 
 @inlined
-def reward(s: State, side: int, ply: int, move: int, depth: int, quiet: bool) -> None:
+def reward(s: SearchState, side: int, ply: int, move: int, depth: int, quiet: bool) -> None:
     """Remember a move that refuted, so that it is tried early elsewhere."""
     if not quiet:
         return

@@ -22,7 +22,7 @@ from tablut.notation import diagram_cells
 from tablut.play.search import state as at
 from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns
 from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.limits import Limits, SearchResult
+from tablut.play.search.limits import SearchLimits, SearchResult
 from tablut.play.search.root_probe import probe_moves
 from tablut.play.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN
 from tablut.play.search.terms import evaluation_tables, evaluation_tables_for
@@ -133,7 +133,7 @@ class Searcher:
     --------
     >>> from tablut.board import Board
     >>> board = Board("ashton-5-4v0")
-    >>> result = Searcher(board.variant, hash_mib=1).search(board, Limits(nodes=2000))
+    >>> result = Searcher(board.variant, hash_mib=1).search(board, SearchLimits(nodes=2000))
     >>> result.mate, len(result.pv)
     (3, 3)
     """
@@ -167,7 +167,7 @@ class Searcher:
             board = self._engine.board(cells, side)
             # A side may have no move at the start of a user's rules; then the other one serves.
             if moves := self._engine.legal_moves(board).tolist():
-                self.think(Root(board, moves, [], plies=0), Limits(nodes=1))
+                self.think(Root(board, moves, [], plies=0), SearchLimits(nodes=1))
                 break
         self.forget()
 
@@ -183,7 +183,7 @@ class Searcher:
 
     # -- one search --------------------------------------------------------------------
 
-    def search(self, board: Board, limits: Limits) -> SearchResult:
+    def search(self, board: Board, limits: SearchLimits) -> SearchResult:
         """Return the best move found within limits.
 
         Parameters
@@ -191,7 +191,7 @@ class Searcher:
         board : Board
             Of this variant, its game not over; its history counts for repetition and
             the move limit. Not changed.
-        limits : Limits
+        limits : SearchLimits
             At least one. With ``movetime``, the answer comes before that time is up.
 
         Raises
@@ -280,14 +280,14 @@ class Searcher:
         finally:
             timer.cancel()
 
-    def think(self, root: Root, limits: Limits, started: float | None = None) -> Thought:
+    def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Thought:
         """Return the best move found within limits, in the engine's terms; `search` is this for a `Board`.
 
         Parameters
         ----------
         root : Root
             Undecided, with a move to choose.
-        limits : Limits
+        limits : SearchLimits
             At least one; ``movetime`` is looked at between iterations only.
         started : float, optional
             When the time began, by `time.perf_counter`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tablut.board import Board
 from tablut.compilation import cpu_clock
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 
 __all__ = ["search_nps"]
@@ -24,6 +24,6 @@ def search_nps() -> float:
     for _ in range(3):
         searcher.forget()
         started = cpu_clock()
-        result = searcher.search(board, Limits(nodes=_NODES))
+        result = searcher.search(board, SearchLimits(nodes=_NODES))
         best = max(best, result.nodes / (cpu_clock() - started))
     return best

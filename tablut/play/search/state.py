@@ -1,6 +1,6 @@
 """What a search carries along: the board, the path that led to it, and what it has learnt about moves.
 
-One `State` serves one search at a time. Its arrays are allocated in Python, which also
+One `SearchState` serves one search at a time. Its arrays are allocated in Python, which also
 reads the results from them; kernels see them as pointers.
 """
 
@@ -46,11 +46,11 @@ __all__ = [
     "TABLE_MASK",
     "TABLE_SOLDIERS",
     "TRANSPOSITIONS",
-    "State",
+    "SearchState",
     "new_state",
 ]
 
-# Places in `State.counters`.
+# Places in `SearchState.counters`.
 NODES: Final = 0
 NODE_LIMIT: Final = 1
 STOPPED: Final = 2
@@ -102,7 +102,7 @@ HISTORY: Final = 1 << 14
 """Entries of the history of one side, by move."""
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """The memory of a search; P is `MAX_PLY`, N the size and C the cells of the board.
 
     Attributes
@@ -157,13 +157,13 @@ class State(NamedTuple):
     stop: NDArray[np.int64]
 
 
-def new_state(size: int, table: NDArray[np.uint64]) -> State:
+def new_state(size: int, table: NDArray[np.uint64]) -> SearchState:
     """Return a state for boards of a size, with a transposition table."""
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
     # Grows with both, as in most engines, with customary constants.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
-    return State(
+    return SearchState(
         board=new_board(size),
         root_moves=np.zeros(4 * cells, dtype=np.int32),
         moves=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
@@ -190,7 +190,7 @@ def seen_place(key: np.uint64) -> int:
 
 
 @inlined
-def recurs(s: State, key: np.uint64, ply: int) -> bool:
+def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
     """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game."""
     if s.seen[seen_place(key)] == 0:
         return False

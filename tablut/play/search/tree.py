@@ -62,7 +62,7 @@ from tablut.play.search.state import (
     STOPPED,
     TABLE_MASK,
     TRANSPOSITIONS,
-    State,
+    SearchState,
     seen_place,
 )
 from tablut.play.search.threats import threatening_moves
@@ -88,7 +88,7 @@ _MARGIN = 70
 
 @called
 def quiesce(
-    t: Tables, e: EvaluationTables, s: State, alpha: int, beta: int, ply: int, key: np.uint64, deep: int
+    t: Tables, e: EvaluationTables, s: SearchState, alpha: int, beta: int, ply: int, key: np.uint64, deep: int
 ) -> int:
     """Return the value of a position once captures and threats to win have been played out."""
     if out_of_limits(s):
@@ -158,7 +158,7 @@ def quiesce(
 def negamax(
     t: Tables,
     e: EvaluationTables,
-    s: State,
+    s: SearchState,
     depth: int,
     alpha: int,
     beta: int,
@@ -383,7 +383,9 @@ def negamax(
 
 
 @kernel
-def search_root(tables: Tables, evaluation: EvaluationTables, state: State, depth: int, alpha: int, beta: int) -> int:
+def search_root(
+    tables: Tables, evaluation: EvaluationTables, state: SearchState, depth: int, alpha: int, beta: int
+) -> int:
     """Search the position of a state and return its value for the side to move.
 
     Parameters
@@ -392,7 +394,7 @@ def search_root(tables: Tables, evaluation: EvaluationTables, state: State, dept
         The variant.
     evaluation : EvaluationTables
         Its evaluation.
-    state : State
+    state : SearchState
         The board, undecided, the moves to choose from, at least one, the path before
         it, limits and memory; the counters receive the results, see `tablut.play.search.state`.
     depth : int

@@ -24,7 +24,7 @@ from tablut.engine.records import directory, record_at
 from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
 from tablut.indexing.values import ADDRESS, TierValues, code_at, tier_at
 from tablut.play.search.scores import MATE, PROVEN
-from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, State
+from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
 from tablut.prober import TierProber
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32])
 
 
 @called
-def table_value(t: Tables, s: State, ply: int) -> tuple[bool, int]:
+def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether tables tell the value of a position that a capture led to, and the value.
 
     Nothing is told where no table knows; where history decides what neither side can

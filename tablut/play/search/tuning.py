@@ -31,7 +31,7 @@ from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.files import write_text
 from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.limits import Limits
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.scores import PROVEN
 from tablut.play.search.searcher import Root, Searcher
 from tablut.play.search.terms import evaluation_tables
@@ -124,7 +124,7 @@ def play_game(
         The boards after the opening whose chosen move captures nothing and proves nothing.
     """
     engine, rules = engine_for(variant), variant.rules
-    board, limits = engine.start(), Limits(nodes=nodes)
+    board, limits = engine.start(), SearchLimits(nodes=nodes)
     past: list[int] = []
     since_capture = 0
     quiet: list[NDArray[np.uint32]] = []

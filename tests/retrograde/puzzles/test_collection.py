@@ -7,7 +7,7 @@ import pytest
 from reports.puzzles import results
 from retrograde.proofs.certificate import build_certificate
 from retrograde.proofs.checker import check_strategy
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import Budget, WinSearch
 from retrograde.puzzles.collection import COLLECTION, collection_names, read_puzzle_text, read_puzzles
@@ -84,7 +84,7 @@ def test_the_stored_solutions_are_of_these_puzzles() -> None:
 def check(puzzle) -> None:
     """Prove it as the command does, with the tables that ship."""
     variant = load_variant(puzzle.variant)
-    solution = Solver(variant, Limits(), find_prober(variant)).solve(puzzle.position)
+    solution = Solver(variant, ProofLimits(), find_prober(variant)).solve(puzzle.position)
     assert judge(puzzle, solution) == "holds"
     assert solution.nodes == NODES[puzzle.id]  # deterministic, whatever the machine
 
@@ -107,7 +107,7 @@ def check_independently(puzzle) -> None:
     variant = load_variant(puzzle.variant)
     engine = engine_for(variant)
     winner, plies = puzzle.stipulation
-    search = WinSearch(engine, int(winner == "black"), 64 << 20, Budget(Limits()))
+    search = WinSearch(engine, int(winner == "black"), 64 << 20, Budget(ProofLimits()))
     board = engine.board(puzzle.position.cells, puzzle.position.side)
     proof = build_certificate(engine, search, board, plies, 1_000_000)
     checked = check_strategy(variant, proof.position, winner, plies, proof.strategy, most_plies=3_000)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrograde.proofs.certificate import Certificate, build_certificate
+from retrograde.proofs.certificate import ProofCertificate, build_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.forging import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.errors import InputError
@@ -142,7 +142,7 @@ def test_forged_under_random_rules(variant, seed: int) -> None:
 @pytest.mark.parametrize("no_moves", ["side_to_move_loses", "either_after_ply"])
 def test_what_a_ply_has_decided_proves_nothing(root: str, winner: str, no_moves: str) -> None:
     variant = decided_board(no_moves)
-    claim = Certificate(None, variant.digest, root, winner, 0, None, {})
+    claim = ProofCertificate(None, variant.digest, root, winner, 0, None, {})
     forgery = Forgery("decided", claim.text(), variant)
     # Nobody can move in the first three: that loses for the side to move, where it is asked on its turn.
     lost = no_moves == "side_to_move_loses" and (root, winner) in [
@@ -181,7 +181,7 @@ def decided_board(no_moves: str) -> Variant:
 def test_a_win_must_fit_into_the_plies_that_are_left(limit: int | None, left: int | None, holds: bool) -> None:
     variant = with_limit(load_variant("ashton-5-4v0"), limit)
     root = "2b2/5/b1K1b/5/2b2 w"
-    search = WinSearch(engine_for(variant), 0, 1 << 18, Budget(Limits()))
+    search = WinSearch(engine_for(variant), 0, 1 << 18, Budget(ProofLimits()))
     assert search.within(engine_for(variant).start(), 3)
     proof = build_certificate(engine_for(variant), search, engine_for(variant).start(), 3, 100)
     assert proof.position == root

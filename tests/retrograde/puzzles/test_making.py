@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
 from retrograde.puzzles.backwards import earlier_positions
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
@@ -17,7 +17,7 @@ from tablut.errors import InputError
 from tablut.position import Position
 from tablut.variants import load_variant
 
-FEW = Limits(nodes=100_000, memory_bytes=1 << 22, positions=0)
+FEW = ProofLimits(nodes=100_000, memory_bytes=1 << 22, positions=0)
 
 
 def assert_sound(made, variant, plies) -> None:
@@ -27,7 +27,9 @@ def assert_sound(made, variant, plies) -> None:
     for puzzle in made.puzzles:
         assert not Board(variant, puzzle.position).status()
         assert not is_symmetrical(variant, puzzle.position)
-        solution = solve(variant, puzzle.position, limits=Limits(nodes=2_000_000, memory_bytes=1 << 22, positions=0))
+        solution = solve(
+            variant, puzzle.position, limits=ProofLimits(nodes=2_000_000, memory_bytes=1 << 22, positions=0)
+        )
         assert judge(puzzle, solution) == "holds"
         assert solution.dtm is not None
         assert plies[0] <= solution.dtm <= plies[1]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
 from retrograde.puzzles.features import is_symmetrical
 from retrograde.puzzles.mining import from_tablebase
@@ -15,7 +15,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.variants import load_variant
 
-LIMITS = Limits(nodes=2_000_000, memory_bytes=1 << 22, positions=0)
+LIMITS = ProofLimits(nodes=2_000_000, memory_bytes=1 << 22, positions=0)
 PLIES = (3, 99)
 
 

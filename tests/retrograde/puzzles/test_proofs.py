@@ -11,13 +11,13 @@ import pytest
 from retrograde.proofs.certificate import (
     MOST_PLIES,
     MOST_POSITIONS,
-    Certificate,
+    ProofCertificate,
     build_certificate,
     game_of,
     read_certificate,
 )
 from retrograde.proofs.checker import check_strategy, wins_within
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
@@ -35,14 +35,14 @@ WINS = [
 ]
 
 
-def certificate(name: str, text: str, winner: str, plies: int, most: int = 100_000) -> Certificate:
+def certificate(name: str, text: str, winner: str, plies: int, most: int = 100_000) -> ProofCertificate:
     variant = load_variant(name)
     engine, position = engine_for(variant), Position.parse(text, variant.size)
-    search = WinSearch(engine, int(winner == "black"), 1 << 22, Budget(Limits()))
+    search = WinSearch(engine, int(winner == "black"), 1 << 22, Budget(ProofLimits()))
     return build_certificate(engine, search, engine.board(position.cells, position.side), plies, most)
 
 
-def check(proof: Certificate, most_plies: int = 2_000):
+def check(proof: ProofCertificate, most_plies: int = 2_000):
     variant = load_variant(proof.variant)
     return check_strategy(
         variant, proof.position, proof.winner, proof.plies, proof.strategy, most_plies=most_plies, most_failures=3
@@ -79,17 +79,17 @@ def test_a_longer_win_than_need_be_is_noticed() -> None:
 
 
 @pytest.fixture(scope="module")
-def proof() -> Certificate:
+def proof() -> ProofCertificate:
     return certificate(*WINS[1])
 
 
-def test_a_missing_reply_is_noticed(proof: Certificate) -> None:
+def test_a_missing_reply_is_noticed(proof: ProofCertificate) -> None:
     for gone in list(proof.strategy)[:: max(1, len(proof.strategy) // 20)]:
         rest = {position: entry for position, entry in proof.strategy.items() if position != gone}
         assert any("no move" in failure for failure in check(replace(proof, strategy=rest)).failures)
 
 
-def test_another_move_must_win_too(proof: Certificate) -> None:
+def test_another_move_must_win_too(proof: ProofCertificate) -> None:
     """Every legal move instead of the right one: accepted only if it wins as fast, which the twin decides."""
     variant = load_variant(proof.variant)
     position, (plies, right) = next((p, e) for p, e in proof.strategy.items() if e[0] == 1)
@@ -106,25 +106,25 @@ def test_another_move_must_win_too(proof: Certificate) -> None:
 
 
 @pytest.mark.parametrize("move", ["a1-a2", "c3-c3", "nonsense", "c3", ""])
-def test_illegal_moves_are_failures_not_crashes(proof: Certificate, move: str) -> None:
+def test_illegal_moves_are_failures_not_crashes(proof: ProofCertificate, move: str) -> None:
     position = next(iter(proof.strategy))
     altered = {**proof.strategy, position: (proof.strategy[position][0], move)}
     assert check(replace(proof, strategy=altered)).failures
 
 
-def test_fewer_plies_than_it_takes_are_noticed(proof: Certificate) -> None:
+def test_fewer_plies_than_it_takes_are_noticed(proof: ProofCertificate) -> None:
     assert any("are left" in failure for failure in check(replace(proof, plies=4)).failures)
     position, (plies, move) = max(proof.strategy.items(), key=lambda item: item[1][0])
     altered = {**proof.strategy, position: (plies - 2, move)}
     assert check(replace(proof, strategy=altered)).failures
 
 
-def test_the_other_side_does_not_win(proof: Certificate) -> None:
+def test_the_other_side_does_not_win(proof: ProofCertificate) -> None:
     assert check(replace(proof, winner="black")).failures
 
 
 @pytest.mark.parametrize("root", ["5/5/5/5/5 b", "K4/5/5/5/2b2 b", "2K2/5/5/5/5 b", "garbage"])
-def test_a_root_that_is_over_is_refused(proof: Certificate, root: str) -> None:
+def test_a_root_that_is_over_is_refused(proof: ProofCertificate, root: str) -> None:
     with pytest.raises(InputError):
         check(replace(proof, position=root))
 
@@ -138,7 +138,9 @@ def test_the_limits_of_the_format_are_those_of_the_search() -> None:
     assert option.max == MOST_POSITIONS
 
 
-def test_the_cost_of_a_check_grows_with_the_strategy_alone(proof: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cost_of_a_check_grows_with_the_strategy_alone(
+    proof: ProofCertificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each position is expanded once, whatever numbers stand in the file."""
     expanded: Counter[str] = Counter()
     moves_of = NaiveGame.legal_moves
@@ -180,12 +182,12 @@ def test_a_strategy_that_is_too_large_or_too_dear() -> None:
         certificate(*WINS[1], most=10)
     variant = load_variant("brandubh-5-4v0")
     engine = engine_for(variant)
-    search = WinSearch(engine, 0, 1 << 16, Budget(Limits(nodes=5)))
+    search = WinSearch(engine, 0, 1 << 16, Budget(ProofLimits(nodes=5)))
     with pytest.raises(TablutError, match="limits ran out"):
         build_certificate(engine, search, engine.start(), 6, 1000)
 
 
-def test_damaged_files_are_named(proof: Certificate, tmp_path: Path) -> None:
+def test_damaged_files_are_named(proof: ProofCertificate, tmp_path: Path) -> None:
     target = tmp_path / "proof.jsonl"
     proof.write(target)
     lines = target.read_text().splitlines()

@@ -4,7 +4,7 @@ from importlib import resources
 
 import pytest
 
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
 from retrograde.puzzles.collection import read_puzzle_text, read_puzzles, shipped_ids
 from retrograde.puzzles.making import puzzle_of
@@ -136,7 +136,9 @@ def test_files_that_cannot_be_read(tmp_path) -> None:
         read_puzzle_text(str(binary))
 
 
-def judged(stipulation: str | None, first: str | None = None, limits: Limits | None = None, text: str = START) -> str:
+def judged(
+    stipulation: str | None, first: str | None = None, limits: ProofLimits | None = None, text: str = START
+) -> str:
     variant = load_variant("ashton-5-4v0")
     tags = "".join(
         f"; {name}={value}" for name, value in (("stipulation", stipulation), ("first", first)) if value is not None
@@ -166,9 +168,9 @@ def test_judging_what_is_proved(stipulation: str | None, first: str | None, verd
 
 
 def test_judging_what_is_not() -> None:
-    few = Limits(nodes=8, positions=0)
+    few = ProofLimits(nodes=8, positions=0)
     variant = load_variant("brandubh")
-    solution = solve(variant, Position.parse(variant.start_position, 7), limits=Limits(nodes=3000, positions=0))
+    solution = solve(variant, Position.parse(variant.start_position, 7), limits=ProofLimits(nodes=3000, positions=0))
     assert solution.status == "unknown"
     position = solution.position
     shortest = solution.bounds["white"].no_win_within

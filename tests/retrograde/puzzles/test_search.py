@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from retrograde.proofs.checker import wins_within
 from retrograde.proofs.exhaustion import ReachableValues, may_be_listed, reachable_values
-from retrograde.proofs.solution import Limits
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.values import first_moves
 from retrograde.proofs.win_search import Budget, WinSearch
@@ -57,7 +57,7 @@ def compare_with_twin(variant, position, plies):
     board = engine.board(parsed.cells, parsed.side)
     before = board.copy()
     for side, winner in enumerate(WINNERS):
-        search = WinSearch(engine, side, 1 << 16, Budget(Limits()))
+        search = WinSearch(engine, side, 1 << 16, Budget(ProofLimits()))
         for bound in range(1, plies + 1):
             expected = wins_within(variant, text, winner, bound)
             assert search.within(board, bound) == expected, (variant.rules, text, winner, bound)
@@ -111,7 +111,7 @@ def test_the_solver_and_the_listing_agree_under_any_rules(variant, random: Rando
     values = reachable_values(variant, engine.words(engine.board(parsed.cells, parsed.side)), 20_000)
     if values is None:
         return
-    solver = Solver(variant, Limits(nodes=30_000, memory_bytes=1 << 18, positions=0))
+    solver = Solver(variant, ProofLimits(nodes=30_000, memory_bytes=1 << 18, positions=0))
     boards = engine.boards(values.words)
     for row in random.sample(range(len(boards)), min(8, len(boards))):
         cells, side = engine.cells(boards[row])
@@ -149,7 +149,7 @@ def sample(solved, number: int, seed: int):
 
 def test_solved_boards_sampled(solved) -> None:
     engine, values = solved
-    solver = Solver(engine.variant, Limits(nodes=100_000, memory_bytes=1 << 21, positions=0))
+    solver = Solver(engine.variant, ProofLimits(nodes=100_000, memory_bytes=1 << 21, positions=0))
     for row, position in sample(solved, 1500, 7):
         assert_agrees(engine, values, solver, row, position)
 
@@ -158,7 +158,7 @@ def test_solved_boards_sampled(solved) -> None:
 def test_solved_boards_complete(solved) -> None:
     """Every reachable position: value, distance, first moves, length of the line."""
     engine, values = solved
-    solver = Solver(engine.variant, Limits(nodes=400_000, memory_bytes=1 << 21, positions=0))
+    solver = Solver(engine.variant, ProofLimits(nodes=400_000, memory_bytes=1 << 21, positions=0))
     for row, position in sample(solved, len(values.words), 0):
         assert_agrees(engine, values, solver, row, position)
 
@@ -234,7 +234,7 @@ def _earlier(value):
 def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
     """Every position falls into the same four entries: all is forgotten, nothing is mistaken."""
     engine, values = solved
-    solver = Solver(engine.variant, Limits(nodes=20_000, memory_bytes=1, positions=0))
+    solver = Solver(engine.variant, ProofLimits(nodes=20_000, memory_bytes=1, positions=0))
     proved = 0
     for row, position in sample(solved, 60, 3):
         solution = solver.solve(position)
@@ -249,11 +249,11 @@ def test_draws_and_unresolved_positions() -> None:
     variant = engine.variant
     cells, side = engine.cells(engine.boards(values.words[values.values == 0][:1])[0])
     position = Position(cells, side)
-    drawn = solve(variant, position, limits=Limits(nodes=1_500_000, memory_bytes=1 << 22))
+    drawn = solve(variant, position, limits=ProofLimits(nodes=1_500_000, memory_bytes=1 << 22))
     assert (drawn.status, drawn.wdl, drawn.dtm, drawn.source) == ("proved", "draw", None, "exhaustion")
     assert drawn.line == drawn.winning_moves == ()
     berkeley_like = replace(variant, rules=variant.rules.model_copy(update={"repetition": "mover_loses"}))
-    left = solve(berkeley_like, position, limits=Limits(nodes=1_500_000, memory_bytes=1 << 22))
+    left = solve(berkeley_like, position, limits=ProofLimits(nodes=1_500_000, memory_bytes=1 << 22))
     assert (left.status, left.wdl) == ("proved", "unresolved")
 
 
@@ -284,20 +284,20 @@ def test_what_is_over_or_no_position_is_refused(text: str) -> None:
 
 def test_limits_leave_proven_bounds() -> None:
     variant = load_variant("brandubh")
-    solution = solve(variant, Position.parse(variant.start_position, 7), limits=Limits(nodes=5_000, positions=0))
+    solution = solve(variant, Position.parse(variant.start_position, 7), limits=ProofLimits(nodes=5_000, positions=0))
     assert (solution.status, solution.wdl, solution.dtm) == ("unknown", None, None)
     assert solution.reason == "the limits ran out"
     assert solution.nodes < 20_000
     for side in WINNERS:
         assert solution.bounds[side].win_within is None
         assert solution.bounds[side].no_win_within >= 2
-    none_left = solve(variant, Position.parse(variant.start_position, 7), limits=Limits(seconds=0.0))
+    none_left = solve(variant, Position.parse(variant.start_position, 7), limits=ProofLimits(seconds=0.0))
     assert none_left.status == "unknown"
 
 
 def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:
     engine, values = solved
-    solver = Solver(engine.variant, Limits(nodes=300_000, memory_bytes=1 << 21, positions=0))
+    solver = Solver(engine.variant, ProofLimits(nodes=300_000, memory_bytes=1 << 21, positions=0))
     seen = 0
     for row, position in sample(solved, 40, 11):
         if values.values[row] <= 0:
@@ -337,7 +337,7 @@ class FewMen:
 def test_a_tablebase_is_asked(solved) -> None:
     """The answer at the root is read off; with fewer men covered, the rest is searched and agrees."""
     engine, values = solved
-    solver = Solver(engine.variant, Limits(nodes=300_000, memory_bytes=1 << 21, positions=0), FewMen(values, 3))
+    solver = Solver(engine.variant, ProofLimits(nodes=300_000, memory_bytes=1 << 21, positions=0), FewMen(values, 3))
     for row, position in sample(solved, 150, 5):
         if position.material[0] <= 3:
             found = solver.solve(position, all_wins=True)
@@ -357,7 +357,7 @@ def test_a_tablebase_cuts_the_search_off() -> None:
         winner, distance = (mover, value) if value > 0 else (mover ^ 1, -value - 1)
         nodes = []
         for prober in (None, FewMen(values, 4)):
-            search = WinSearch(engine, winner, 1 << 18, Budget(Limits()), prober)
+            search = WinSearch(engine, winner, 1 << 18, Budget(ProofLimits()), prober)
             assert search.within(board, distance - 1) is False
             assert search.within(board, distance) is True
             assert search.distance == distance
@@ -369,7 +369,9 @@ def test_a_tablebase_cuts_the_search_off() -> None:
 
 def test_a_tablebase_with_gaps_is_left_alone(solved) -> None:
     engine, values = solved
-    solver = Solver(engine.variant, Limits(nodes=300_000, memory_bytes=1 << 21, positions=0), FewMen(values, 3, True))
+    solver = Solver(
+        engine.variant, ProofLimits(nodes=300_000, memory_bytes=1 << 21, positions=0), FewMen(values, 3, True)
+    )
     for row, position in sample(solved, 40, 5):
         assert_agrees(engine, values, solver, row, position)
 

@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
-from retrograde.proofs import Limits, Solver
+from retrograde.proofs import ProofLimits, Solver
 from retrograde.tablebase.probing import prober_for
 from tablut.board import Board
 from tablut.indexing import PlacementIndex
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.search import Limits as SearchLimits
+from tablut.play.search import SearchLimits
 from tablut.variants import load_variant
 
 MATERIALS = [(1, 0), (1, 1), (2, 0)]
@@ -21,7 +21,7 @@ def test_proof_search_agrees_with_the_shipped_tablebase(name: str, number: int) 
     variant, random = load_variant(name), Random(11)
     tablebase, placements = prober_for(variant), PlacementIndex(variant)
     assert tablebase is not None
-    solver = Solver(variant, Limits(nodes=2_000_000, positions=0, memory_bytes=32 << 20))
+    solver = Solver(variant, ProofLimits(nodes=2_000_000, positions=0, memory_bytes=32 << 20))
     proved = 0
     for _ in range(number):
         material = random.choice(MATERIALS)
@@ -30,7 +30,7 @@ def test_proof_search_agrees_with_the_shipped_tablebase(name: str, number: int) 
         verdict = tablebase.probe(position)
         if verdict.dtm is None:
             # Without the tablebase or a listing there is no proof of a draw, and none is claimed.
-            found = Solver(variant, Limits(nodes=20_000, positions=0, memory_bytes=4 << 20)).solve(position)
+            found = Solver(variant, ProofLimits(nodes=20_000, positions=0, memory_bytes=4 << 20)).solve(position)
             assert found.status == "unknown"
             continue
         found = solver.solve(position)
