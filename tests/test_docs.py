@@ -12,7 +12,7 @@ from reports.reachable import results
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.formats import read_record
-from tablut.replay import replay
+from tablut.formats.replay import replay
 from tablut.variants import load_variant, variant_names
 from tablut.variants.schema import parse_variant
 
