@@ -32,6 +32,7 @@ Cell = tuple[int, int]
 NaiveMove = tuple[Cell, Cell]
 
 _DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+_CAMPS = ("A", "B", "C", "D")
 
 
 class NaivePosition(NamedTuple):
@@ -102,6 +103,7 @@ class NaiveGame:
             for row, text in enumerate(variant.terrain)
             for file, letter in enumerate(text)
         }
+        self._rows = [[(file, rank) for file in range(self.size)] for rank in reversed(range(self.size))]
         self.castle = next(cell for cell, letter in self.terrain.items() if letter == "T")
 
     # -- positions ---------------------------------------------------------------------
@@ -141,10 +143,8 @@ class NaiveGame:
 
     def write(self, position: NaivePosition) -> str:
         """Return the one-line text of a position."""
-        rows = [
-            "".join(position.piece((file, rank)) or "." for file in range(self.size))
-            for rank in reversed(range(self.size))
-        ]
+        piece = position.pieces.get
+        rows = ["".join([piece(cell, ".") for cell in row]) for row in self._rows]
         return position_text(rows, position.side)
 
     def move_name(self, move: NaiveMove) -> str:
@@ -198,7 +198,7 @@ class NaiveGame:
                 yield cell
 
     def _in_camp(self, cell: Cell) -> bool:
-        return self.terrain.get(cell, "") in tuple("ABCD")
+        return self.terrain.get(cell) in _CAMPS
 
     # -- a ply -------------------------------------------------------------------------
 
@@ -226,14 +226,17 @@ class NaiveGame:
         king_captured = False
         for direction in _DIRECTIONS:
             beside = (target[0] + direction[0], target[1] + direction[1])
+            victim = pieces.get(beside)
+            if victim is None:
+                continue
             behind = (target[0] + 2 * direction[0], target[1] + 2 * direction[1])
-            victim = arrived.piece(beside)
             if moved == "b" and victim == "K":
                 king_captured = king_captured or self._king_falls(arrived, beside, behind)
             elif self._are_enemies(moved, victim) and self._soldier_falls(arrived, moved, beside, behind):
                 captured.add(beside)
-        left = {cell: piece for cell, piece in pieces.items() if cell not in captured}
-        after = NaivePosition(left, arrived.side)
+        for cell in captured:
+            del pieces[cell]
+        after = arrived
         escaped = moved == "K" and self.terrain[target] in "*X"
         return NaiveResult(after, frozenset(captured), self._outcome(after, king_captured, escaped))
 
