@@ -68,7 +68,9 @@ def test_checking_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_pages_link_to_files_that_are_there() -> None:
-    for page in RENDERED.glob("*.md"):
+    pages = list(RENDERED.glob("*.md"))
+    assert len(pages) > 4
+    for page in pages:
         links = [link for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")) if "://" not in link]
         assert links
         for link in links:
