@@ -32,23 +32,28 @@ def test_rebuilding_checking_and_staleness(tmp_path: Path, capsys: pytest.Captur
         if path.suffix != ".svg" or b"sha256:" in path.read_bytes()
     }
     assert set(one_of_each_kind) == {".md", ".json", ".svg"}
+    sound: dict[Path, bytes] = {}
+    altered: dict[Path, bytes] = {}
     for file in one_of_each_kind.values():
         path = Path(file["path"])
-        content = path.read_bytes()
+        content = sound[path] = path.read_bytes()
         # A page or data file is stale when a byte differs, a figure when its fingerprint does.
-        altered = content.replace(b"sha256:", b"sha256:0", 1) if path.suffix == ".svg" else content + b" "
-        path.write_bytes(altered)
-        capsys.readouterr()
-        assert run(["report", "--check", "--out", str(folder), "--json"]) == 1
-        changed = [entry["path"] for entry in json.loads(capsys.readouterr().out)["reports"] if entry["changed"]]
-        assert changed == [str(path)]
-        assert path.read_bytes() == altered  # checking writes nothing
-        path.write_bytes(content)
-
-    Path(files[0]["path"]).unlink()
-    assert run(["report", "--check", "--out", str(folder)]) == 1
+        altered[path] = content.replace(b"sha256:", b"sha256:0", 1) if path.suffix == ".svg" else content + b" "
+        path.write_bytes(altered[path])
+    missing = next(path for path in paths if path not in altered)
+    sound[missing] = missing.read_bytes()
+    missing.unlink()
+    capsys.readouterr()
+    assert run(["report", "--check", "--out", str(folder), "--json"]) == 1
+    changed = {Path(entry["path"]) for entry in json.loads(capsys.readouterr().out)["reports"] if entry["changed"]}
+    assert changed == {*altered, missing}
+    # Checking writes nothing; rebuilding mends what is stale.
+    assert not missing.exists()
+    assert {path: path.read_bytes() for path in altered} == altered
     assert run(["report", "--out", str(folder)]) == 0
-    assert Path(files[0]["path"]).is_file()
+    assert {path: path.read_bytes() for path in sound if path.suffix != ".svg"} == {
+        path: content for path, content in sound.items() if path.suffix != ".svg"
+    }
 
 
 def test_an_output_folder_that_cannot_be_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
