@@ -7,6 +7,7 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from tablut.play.arena.contestants import Contestant, contestant
     from tablut.play.arena.match import MatchReport, MatchSummary, Played, play_match
+    from tablut.play.arena.measures import GameMeasures, measure
     from tablut.play.arena.openings import Openings
     from tablut.play.arena.plan import MatchPlan
     from tablut.play.arena.statistics import Sprt, Tally
@@ -16,6 +17,7 @@ else:
         __name__,
         {
             "Contestant": "tablut.play.arena.contestants",
+            "GameMeasures": "tablut.play.arena.measures",
             "MatchPlan": "tablut.play.arena.plan",
             "MatchReport": "tablut.play.arena.match",
             "MatchSummary": "tablut.play.arena.match",
@@ -25,6 +27,7 @@ else:
             "Tally": "tablut.play.arena.statistics",
             "TournamentReport": "tablut.play.arena.tournament",
             "contestant": "tablut.play.arena.contestants",
+            "measure": "tablut.play.arena.measures",
             "play_match": "tablut.play.arena.match",
             "play_tournament": "tablut.play.arena.tournament",
         },
@@ -32,6 +35,7 @@ else:
 
 __all__ = [
     "Contestant",
+    "GameMeasures",
     "MatchPlan",
     "MatchReport",
     "MatchSummary",
@@ -41,6 +45,7 @@ __all__ = [
     "Tally",
     "TournamentReport",
     "contestant",
+    "measure",
     "play_match",
     "play_tournament",
 ]

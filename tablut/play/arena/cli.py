@@ -1,7 +1,8 @@
-"""``tablut match`` and ``tablut tournament``: programs compared, with intervals."""
+"""``tablut match``, ``tournament`` and ``measure``: programs compared, games measured, with intervals."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from tablut.cli.tables import Table, label, number, prose
 from tablut.errors import InputError
 from tablut.play.arena.contestants import contestant
 from tablut.play.arena.match import MatchReport, MatchSummary, Played, play_match
+from tablut.play.arena.measures import GameMeasures, measure
 from tablut.play.arena.openings import Openings
 from tablut.play.arena.plan import MatchPlan
 from tablut.play.arena.statistics import Sprt
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from tablut.cli.people import PeopleConsole
 
-__all__ = ["match_command", "tournament_command"]
+__all__ = ["match_command", "measure_command", "tournament_command"]
 
 _PLAYER_HELP = (
     "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 "
@@ -180,6 +182,37 @@ def tournament_command(
     return _reply(report)
 
 
+@command
+def measure_command(
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help=_PLAYER_HELP)] = "random",
+    variant: VariantOption = "ashton",
+    games: GamesOption = 100,
+    movetime: MovetimeOption = None,
+    nodes: NodesOption = None,
+    depth: DepthOption = None,
+    opening: OpeningOption = 4,
+    seed: SeedOption = 1,
+    threads: ThreadsOption = 1,
+    hash_mib: HashOption = 16,
+    most_plies: CapOption = 500,
+    store: StoreOption = None,
+) -> Reply:
+    """Let a player play itself, and say how large the game is: branching factor, length, tree, balance.
+
+    Intervals of 95 % are over the games. The first plies are random, so that games differ.
+    """
+    if games < 2:
+        raise InputError(f"--games {games}: expected at least 2")
+    limits = _limits(movetime, nodes, depth)
+    plan = _plan(variant, None, [player, player], limits, hash_mib, seed)._replace(
+        games=games, openings=Openings(opening, 1, seed), most_plies=most_plies, grace=math.inf, paired=False
+    )
+    with progress("measure") as display:
+        report = play_match(plan, threads=threads, folder=_folder(store), watch=_bar(display, games))
+    found = measure(plan.variant, report)
+    return Reply(found, lambda console: _show_measures(console, found), seed=seed)
+
+
 def _limits(movetime: float | None, nodes: int | None, depth: int | None) -> SearchLimits:
     if movetime is None and nodes is None and depth is None:
         movetime = 0.1
@@ -245,7 +278,8 @@ def _show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     low, high = summary.score_interval
     console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
     console.print(f"Elo          {_elo_text(summary)}, of 95 %")
-    console.print(f"superiority  {_percent(summary.superiority)} likely that {summary.a} is the better one")
+    sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
+    console.print(f"superiority  {sure} likely that {summary.a} is the better one")
     table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
     for name, colour in (("a_white", "white"), ("a_black", "black")):
         found = summary.by_colour[name]
@@ -259,12 +293,29 @@ def _show_match(console: PeopleConsole, summary: MatchSummary) -> None:
         console.print(f"fault: {fault}", style="red")
     if (test := summary.sprt) is not None:
         said = {
-            "accepted": f"accepted: {test.elo1:+g} Elo is the likelier difference",
-            "rejected": f"rejected: {test.elo0:+g} Elo is the likelier difference",
+            "accepted": f"accepted: {test.elo1:g} Elo is the likelier difference",
+            "rejected": f"rejected: {test.elo0:g} Elo is the likelier difference",
             "running": "not decided yet",
         }
-        console.print(f"test {test.elo0:+g} or {test.elo1:+g} Elo: {said[test.state]}")
+        console.print(f"test of {test.elo0:g} against {test.elo1:g} Elo: {said[test.state]}")
         console.print(f"log-likelihood ratio {test.ratio:.2f}, ends at {test.lower:.2f} and {test.upper:.2f}")
+
+
+def _show_measures(console: PeopleConsole, found: GameMeasures) -> None:
+    console.print(f"{found.variant} as {found.player} plays it", style="bold")
+    cut = f", {found.capped:,} of them cut off as drawn" if found.capped else ""
+    console.print(f"{found.games:,} games{cut}")
+    table = Table(label("measure"), number("mean"), label("95 %"))
+    for name, value, digits in (
+        ("legal moves of a position", found.branching, 2),
+        ("plies of a game", found.plies, 2),
+        ("log10 of the game tree", found.log10_tree, 2),
+    ):
+        table.add(name, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}")
+    console.print(table)
+    low, high = found.white_score_interval
+    console.print(f"white wins {found.white:,}, black {found.black:,}, drawn {found.draws:,}")
+    console.print(f"white scores {_percent(found.white_score)} ({_percent(low)} to {_percent(high)})")
 
 
 def _show_tournament(console: PeopleConsole, summary: TournamentSummary) -> None:

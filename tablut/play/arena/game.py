@@ -135,7 +135,7 @@ def play_game(
         except Exception as error:
             # Whatever a player does wrong ends its game, not the match.
             choice, fault = None, f"{seat.contestant.text}: {type(error).__name__}: {error}"
-        taken = time.perf_counter() - began
+        taken = round(time.perf_counter() - began, 6)
         seconds[side] += taken
         longest[side] = max(longest[side], taken)
         lost_to: Winner = "black" if side == "white" else "white"
@@ -159,7 +159,7 @@ def play_game(
         winner,
         termination,
         None if fault is None else " ".join(fault.split()),
-        (seconds["white"], seconds["black"]),
+        (round(seconds["white"], 6), round(seconds["black"], 6)),
         (nodes["white"], nodes["black"]),
         (longest["white"], longest["black"]),
     )

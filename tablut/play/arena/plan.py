@@ -62,6 +62,9 @@ class MatchPlan(NamedTuple):
         See `tablut.play.arena.game.play_game`.
     grace : float
         Likewise, in seconds.
+    paired : bool
+        Whether two games share an opening, which is fairest between two players. Without it
+        all games are independent, as measures of the game itself want them.
     """
 
     variant: Variant
@@ -73,6 +76,7 @@ class MatchPlan(NamedTuple):
     start: Position | None = None
     most_plies: int | None = None
     grace: float = 0.1
+    paired: bool = True
 
     def pairing(self, number: int) -> Pairing:
         """Return who has which colour and which seeds in a game.
@@ -88,7 +92,12 @@ class MatchPlan(NamedTuple):
             The same for the same plan, whatever was played before.
         """
         random = Random(f"game {self.seed} {number}")
-        return Pairing(number, number // 2, number % 2 == 0, (random.getrandbits(32), random.getrandbits(32)))
+        return Pairing(
+            number,
+            number // 2 if self.paired else number,
+            number % 2 == 0,
+            (random.getrandbits(32), random.getrandbits(32)),
+        )
 
     @property
     def digest(self) -> str:
@@ -101,5 +110,6 @@ class MatchPlan(NamedTuple):
             str(self.start),
             str(self.most_plies),
             str(self.grace),
+            str(self.paired),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -162,7 +162,9 @@ def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, 
     share = points / games
     centre = (share + z * z / (2 * games)) / (1 + z * z / games)
     half = z / (1 + z * z / games) * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # Rounding must not make a possible share of 0 or 1 impossible.
+    low = 0.0 if points == 0 else centre - half
+    return max(0.0, low), 1.0 if points == games else min(1.0, centre + half)
 
 
 def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, float]:
