@@ -294,7 +294,8 @@ def test_a_tournament_of_players_of_one_name_keeps_them_apart() -> None:
 def test_measures_are_those_of_the_games() -> None:
     """Branching factors and lengths against the plain rules, on games replayed move by move."""
     rules = load_variant("brandubh-5-4v0")
-    report = play_match(MatchPlan(rules, RANDOM, RANDOM, 8, openings=Openings(2, 1, 1)))
+    report = play_match(MatchPlan(rules, RANDOM, RANDOM, 8, openings=Openings(2, 1, 1), paired=False))
+    assert len({one.game.moves[:2] for one in report.played}) > 4
     found = measure(rules, report)
     logs, lengths = [], []
     for one in report.played:
