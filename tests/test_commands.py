@@ -35,6 +35,7 @@ WON_IN_ONE = "5/5/1K3/5/b3b w"
 
 # Arguments that make a command answer quickly; without --variant where HOLDS_VARIANT names the command.
 EXAMPLES: dict[str, list[str]] = {
+    "analyse": [str(DATA / "records" / "ashton.txt"), "--nodes", "100", "--proof-nodes", "0"],
     "apply": ["{move}"],
     "bench": [],
     "bestmove": ["--nodes", "200"],
@@ -70,6 +71,7 @@ EXAMPLES: dict[str, list[str]] = {
 }
 # These have no --variant, or a store or a file that says it.
 SAYS_ITSELF = {
+    "analyse",
     "bench",
     "census verify",
     "probe",

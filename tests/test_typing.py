@@ -15,6 +15,7 @@ USER_CODE = ROOT / "tests" / "typing" / "user_code.py"
 LAZY = [
     "tablut",
     "tablut.automorphisms",
+    "tablut.play.analysis",
     "tablut.play.arena",
     "tablut.play.search",
     "counting",
