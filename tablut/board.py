@@ -320,6 +320,14 @@ class Board:
             If it is not a move.
         IllegalMoveError
             If it is not legal; the board is unchanged.
+
+        Examples
+        --------
+        >>> board = Board("ashton-5-4v0")
+        >>> board.push("c3-c5")
+        Traceback (most recent call last):
+            ...
+        tablut.errors.IllegalMoveError: move c3-c5: is not legal in ...
         """
         if not isinstance(move, Move):
             self._push_said(as_move(move, self.size), str(move))
@@ -369,6 +377,11 @@ class Board:
         IllegalMoveError
             If the move is not legal, is said to be the other side's, or captures something
             else; the board is unchanged.
+
+        Examples
+        --------
+        >>> Board("ashton").push_text("e4f4")
+        Move('e4-f4')
         """
         return self._push_said(read_move(text, self.size), text)
 
@@ -545,6 +558,12 @@ class Board:
         ------
         InputError
             If the symmetry does not keep the variant's rules.
+
+        Examples
+        --------
+        >>> board = Board("ashton-5-4v0", "2b2/3K1/b3b/5/2b2 b")
+        >>> board.transform(board.variant.symmetries[2]).text  # turned by 180 degrees
+        '2b2/5/b3b/1K3/2b2 b'
         """
         if symmetry not in self.variant.symmetries:
             raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
@@ -559,6 +578,11 @@ class Board:
         -------
         Board
             Of the same variant.
+
+        Examples
+        --------
+        >>> Board("ashton-5-4v0", "2b2/3K1/b3b/5/2b2 b").canonical().text
+        '2b2/5/b3b/1K3/2b2 b'
         """
         engine = self._engine
         words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)

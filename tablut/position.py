@@ -151,6 +151,12 @@ class Move:
         -------
         Move
             On a board of the same size.
+
+        Examples
+        --------
+        >>> from symmetry import dihedral
+        >>> str(Move.parse("e4-e7", 9).transformed(dihedral(9)[1]))
+        'f5-c5'
         """
         return Move(symmetry.table[self.start], symmetry.table[self.target], self.size)
 
@@ -201,6 +207,12 @@ class MoveText:
         ------
         InputError
             If the text is not a move on the board.
+
+        Examples
+        --------
+        >>> said = MoveText.parse("e4-e7xe8/d7", 9)
+        >>> str(said.move), sorted(said.captures)
+        ('e4-e7', [57, 67])
         """
         found = _MOVE.fullmatch(text)
         if found is None:
@@ -281,6 +293,12 @@ class Position:
         -------
         Position
             With the same side to move and the same fields.
+
+        Examples
+        --------
+        >>> from symmetry import dihedral
+        >>> str(Position.parse("2b/K2/3 w", 3).transformed(dihedral(3)[1]))
+        'b2/3/1K1 w'
         """
         cells = ["."] * len(self.cells)
         for cell, image in enumerate(symmetry.table):
@@ -296,7 +314,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Position:
-        """Return the position of a text, one-line or grid.
+        r"""Return the position of a text, one-line or grid.
 
         Parameters
         ----------
@@ -316,6 +334,11 @@ class Position:
         ------
         InputError
             Naming what is wrong with the text.
+
+        Examples
+        --------
+        >>> Position.parse("2w/K2/1b1 w", 3) == Position.parse("..w\nK..\n.b.\nw", 3)
+        True
         """
         text = text.strip()
         if not text:

@@ -81,6 +81,11 @@ def verdict_of(value: int, *, unforced: Wdl = "draw") -> Verdict:
     -------
     Verdict
         For the side to move.
+
+    Examples
+    --------
+    >>> verdict_of(2), verdict_of(0, unforced="unresolved")
+    (Verdict(wdl='win', dtm=2), Verdict(wdl='unresolved', dtm=None))
     """
     if value == 0:
         return Verdict(unforced, None)

@@ -132,6 +132,11 @@ class LocalScheduler:
         -------
         list of dict
             The answers in the order of the tasks.
+
+        Raises
+        ------
+        InterruptedError
+            In the threads of tasks that begin after the caller was interrupted.
         """
         dask: Any = import_module("dask")  # it has no types of its own
         stopping = threading.Event()
@@ -239,6 +244,12 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
         If the package for clusters is missing, or the text is not an address.
     MachineError
         If no scheduler answers at the address, or the scheduler has no workers.
+
+    Examples
+    --------
+    >>> with open_scheduler(2, None) as scheduler:
+    ...     scheduler.run(lambda task: {"square": task * task}, [1, 2, 3], lambda answer: None)
+    [{'square': 1}, {'square': 4}, {'square': 9}]
     """
     if address is None:
         yield LocalScheduler(threads)

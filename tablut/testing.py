@@ -273,6 +273,12 @@ def random_play(variant: Variant, random: Random, plies: int) -> list[NaivePosit
     -------
     list of NaivePosition
         At most ``plies + 1``.
+
+    Examples
+    --------
+    >>> positions = random_play(shipped_variants()[0], Random(1), plies=4)
+    >>> [position.side for position in positions]
+    ['w', 'b', 'w', 'b', 'w']
     """
     game = NaiveGame(variant)
     position = game.start()

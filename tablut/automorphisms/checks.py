@@ -193,6 +193,13 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
         How many plies away the last ones are.
     complete : bool
         Whether these are all positions that the start can reach.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> words, plies, complete = near_start(load_variant("ashton"), 5000)
+    >>> len(words), plies, complete
+    (4465, 2, False)
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())

@@ -174,6 +174,11 @@ def ending(outcome: OutcomeResult | None) -> str:
     -------
     str
         Such as ``king escaped: white has won``.
+
+    Examples
+    --------
+    >>> ending(OutcomeResult(termination="king_escaped", winner="white"))
+    'king escaped: white has won'
     """
     if outcome is None:
         return ""

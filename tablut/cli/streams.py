@@ -68,6 +68,11 @@ def is_utf8(stream: IO[str] | None) -> bool:
     -------
     bool
         Whether its encoding is UTF-8 or another UTF.
+
+    Examples
+    --------
+    >>> is_utf8(io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    False
     """
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 

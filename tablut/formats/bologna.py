@@ -88,6 +88,11 @@ class BolognaState:
         ------
         InputError
             If the game is over and no side is given.
+
+        Examples
+        --------
+        >>> str(BolognaState("b.w.K....", "BLACK").position())
+        '3/1K1/b1w b'
         """
         to_move = self.side or side
         if to_move is None:

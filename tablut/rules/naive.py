@@ -64,6 +64,12 @@ class NaivePosition(NamedTuple):
         -------
         str
             ``b``, ``w``, ``K`` or ``''``.
+
+        Examples
+        --------
+        >>> position = NaivePosition({(0, 0): "b", (2, 2): "K"}, "w")
+        >>> position.piece((0, 0)), position.piece((1, 0))
+        ('b', '')
         """
         return self.pieces.get(cell, "")
 
@@ -138,6 +144,12 @@ class NaiveGame:
         ------
         InputError
             If the rows do not fill the board or hold an unknown letter.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> game.read("2b2/5/b1K1b/5/2b2 w").king()
+        (2, 2)
         """
         placement, _, rest = text.strip().partition(" ")
         pieces = {}
@@ -172,6 +184,12 @@ class NaiveGame:
         -------
         str
             Rows from the top rank down, a space, ``w`` or ``b``.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> game.write(game.start())
+        '2b2/5/b1K1b/5/2b2 w'
         """
         rows = [
             "".join(position.piece((file, rank)) or "." for file in range(self.size))
@@ -236,6 +254,12 @@ class NaiveGame:
         -------
         list of tuple
             Pairs of start and target, sorted.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> [game.move_name(move) for move in game.legal_moves(game.start())]
+        ['c3-b3', 'c3-c2', 'c3-c4', 'c3-d3']
         """
         own = "b" if (side or position.side) == "b" else "wK"
         return sorted(
@@ -288,6 +312,13 @@ class NaiveGame:
         -------
         NaiveResult
             The position after the ply, the soldiers captured, the outcome.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> result = game.apply(game.start(), game.parse_move("c3-b3"))
+        >>> game.write(result.position), result.outcome
+        ('2b2/5/bK2b/5/2b2 b', None)
         """
         start, target = move
         pieces = dict(position.pieces)
@@ -408,6 +439,12 @@ class NaiveGame:
         -------
         int
             By visiting every position before the last ply.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> [game.perft(game.start(), depth) for depth in range(4)]
+        [1, 4, 76, 296]
         """
         if depth == 0:
             return 1

@@ -87,6 +87,12 @@ class Variant:
         -------
         tuple of Symmetry
             In the order of `symmetry.dihedral`, the identity first.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> len(load_variant("ashton").symmetries)
+        8
         """
         regions = self.regions
         inert = {parse_square(name, self.size) for name in self.rules.camps.inert}

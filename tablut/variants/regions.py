@@ -82,7 +82,17 @@ def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """A camp: its letter, its cells, and how many attackers start in it; there will never be more."""
+    """A camp: cells that a soldier may leave and never enter.
+
+    Attributes
+    ----------
+    letter : str
+        ``A`` to ``D``.
+    cells : frozenset of int
+        Its cells.
+    garrison : int
+        How many attackers start in it; there are never more.
+    """
 
     letter: str
     cells: frozenset[int]
@@ -151,6 +161,12 @@ class Regions:
         -------
         tuple of int
             Two to four cells.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> load_variant("ashton").regions.neighbours(0)
+        (9, 1)
         """
         found = (step(cell, direction, self.size) for direction in DIRECTIONS)
         return tuple(cell for cell in found if cell is not None)
@@ -173,6 +189,14 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
     -------
     Regions
         All regions, with the escape cells' approaches.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> rules = load_variant("ashton").rules
+    >>> regions = derive_regions(3, "*...T..A.", "....K..b.", rules)
+    >>> regions.castle, sorted(regions.escapes), sorted(regions.free_cells)
+    (4, [0], [0, 1, 2, 3, 5, 6, 8])
     """
     cells = range(size * size)
     castle = terrain.index("T")

@@ -112,7 +112,17 @@ class Rules(_Fields):
 
 
 class RuleField(NamedTuple):
-    """One rule field as a reader sees it."""
+    """One rule field as a reader sees it.
+
+    Attributes
+    ----------
+    name : str
+        With dots, such as ``castle.pass``.
+    value : bool, int, str, list or None
+        As a variant file has it; None where nothing is set.
+    meaning : str
+        One line.
+    """
 
     name: str
     value: Any
