@@ -116,7 +116,11 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
 def _told(report: SideReport) -> str:
     if report.accuracy is None:
         return "no move"
-    return (
-        f"accuracy {report.accuracy:.1f} %; {report.blunders} blunders, {report.mistakes} mistakes, "
-        f"{report.inaccuracies} inaccuracies, {report.missed_wins} wins missed"
+    errors = (
+        (report.blunders, "blunder", "blunders"),
+        (report.mistakes, "mistake", "mistakes"),
+        (report.inaccuracies, "inaccuracy", "inaccuracies"),
+        (report.missed_wins, "missed win", "missed wins"),
     )
+    told = [f"{count} {one if count == 1 else many}" for count, one, many in errors if count]
+    return f"accuracy {report.accuracy:.1f} %; {', '.join(told) or 'no errors'}"
