@@ -75,7 +75,7 @@ class BaseBoard:
         Returns
         -------
         str
-            Without history.
+            One line.
 
         Examples
         --------
@@ -96,7 +96,7 @@ class BaseBoard:
         Returns
         -------
         {'b', 'w', 'K'} or None
-            Attacker, defender, king; None if the square is empty.
+            Attacker, defender or king; None on an empty square.
 
         Raises
         ------
@@ -126,17 +126,23 @@ class BaseBoard:
         Parameters
         ----------
         symmetry : Symmetry
-            One that keeps the rules.
+            One of ``variant.symmetries``.
 
         Returns
         -------
         BaseBoard
-            Of the same class as this one.
+            Of the same variant and class.
 
         Raises
         ------
         InputError
             If the symmetry does not keep the variant's rules.
+
+        Examples
+        --------
+        >>> board = BaseBoard("ashton-5-4v0", "2b2/3K1/b3b/5/2b2 b")
+        >>> board.transform(board.variant.symmetries[2]).text  # turned by 180 degrees
+        '2b2/5/b3b/1K3/2b2 b'
         """
         if symmetry not in self.variant.symmetries:
             raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
@@ -150,7 +156,7 @@ class BaseBoard:
         return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
 
     def __hash__(self) -> int:
-        """Return the hash of what `__eq__` compares; a board that is a key must not be pushed on."""
+        """Return the hash of what `__eq__` compares; do not push on a board that is a key."""
         return hash((self.variant, self._position.cells, self._position.side))
 
     def __str__(self) -> str:

@@ -1,12 +1,12 @@
 """`Board`: a position with its history, in the shape that users of python-chess know.
 
-The rules are those of the compiled engine, which is loaded when the first move is
-asked for; showing, parsing and judging a position does without it. What needs the
-history of a game, repetition and the move limit, lives here.
+The rules are those of the compiled engine. It is loaded when the first move is asked
+for; showing, parsing and judging a position do not need it. Repetition and the move
+limit need the history of a game; they are decided here.
 
-A board may hold an impossible position, which `status` tells. The rules decide nothing
-there: what has no king, several, or a piece where the rules have no place for it is
-neither played on nor judged, and no impossible position has been won by the way it stands.
+A board may hold an impossible position; `status` gives the reasons. A position without
+a king, with several, or with a piece on a forbidden cell cannot be played on and has no
+outcome. An impossible position never counts as decided by the way it stands.
 
 Non-guarantee: a placement with a captured king is also an undecided one, so a board
 set up from text never has a captured king; a board that got there by `push` has.
@@ -106,7 +106,7 @@ class Board(BaseBoard):
 
     @cached_property
     def _engine(self) -> Engine:
-        # Loading the engine loads numba; what does not ask for moves does without.
+        # Loading the engine loads numba; code that asks for no moves does not need it.
         from tablut.engine import engine_for
 
         return engine_for(self.variant)
@@ -136,17 +136,17 @@ class Board(BaseBoard):
         Parameters
         ----------
         move : Move or str
-            The move.
+            Text as `push_text` reads it; captures that it names are not checked.
 
         Returns
         -------
         bool
-            False in a decided position, whatever the move.
+            False for every move once the game is decided.
 
         Raises
         ------
         InputError
-            If the text is no move.
+            If the text is not a move.
 
         Examples
         --------
@@ -170,7 +170,12 @@ class Board(BaseBoard):
         Returns
         -------
         int
-            1 for depth 0.
+            1 for depth 0; 0 in a decided position otherwise.
+
+        Raises
+        ------
+        InputError
+            If the depth is negative, or the position cannot be played on.
 
         Examples
         --------
@@ -196,7 +201,7 @@ class Board(BaseBoard):
         Raises
         ------
         InputError
-            If it is no move.
+            If it is not a move.
         IllegalMoveError
             If it is not legal; the board is unchanged.
         """
@@ -244,10 +249,15 @@ class Board(BaseBoard):
         Raises
         ------
         InputError
-            If the text is no move.
+            If the text is not a move.
         IllegalMoveError
             If the move is not legal, is said to be the other side's, or captures something
             else; the board is unchanged.
+
+        Examples
+        --------
+        >>> Board("ashton").push_text("e4f4")
+        Move('e4-f4')
         """
         return self._push_said(read_move(text, self.size), text)
 
@@ -322,8 +332,8 @@ class Board(BaseBoard):
         Raises
         ------
         InputError
-            If the position was set up and is impossible: it cannot be played on, or stands
-            decided although no game leads to it. What the rules say of it is nothing.
+            If the position was set up and cannot be played on, or stands decided although
+            it is impossible.
 
         Examples
         --------

@@ -55,6 +55,18 @@ def square_name(square: int, size: int) -> str:
 def parse_square(name: str, size: int) -> int:
     """Return the index of a named square, in either case; the inverse of `square_name`.
 
+    Parameters
+    ----------
+    name : str
+        A file letter and a rank number.
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    int
+        Index, 0 to ``size**2 - 1``.
+
     Raises
     ------
     InputError

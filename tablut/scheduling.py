@@ -2,9 +2,9 @@
 
 Dask is needed for a cluster only; the extra ``cluster`` installs it.
 
-A cluster is trusted as this machine is: its workers run what they are sent, and what they
-send back is unpickled here. Data passes between tasks as files in the store, so a cluster's workers must see the same
-folder under the same name.
+A cluster is trusted like this machine: its workers run what they are sent, and their
+answers are unpickled here. Data passes between tasks as files in the store, so a cluster's
+workers must see the same folder under the same name.
 """
 
 from __future__ import annotations
@@ -53,7 +53,22 @@ class Scheduler(Protocol):
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Return the answers in the order of the tasks; ``done`` is told each when it is there, in any order."""
+        """Run a function on every task and return the answers.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a task and returns a dict.
+        tasks : sequence
+            What the function is called with.
+        done : callable
+            Receives each answer when it is there, in any order.
+
+        Returns
+        -------
+        list of dict
+            The answers in the order of the tasks.
+        """
 
 
 class LocalScheduler:
@@ -75,10 +90,25 @@ class LocalScheduler:
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """See `Scheduler`; ``done`` is called in the thread of the task."""
+        """Run a function on every task and return the answers; see `Scheduler.run`.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a task and returns a dict.
+        tasks : sequence
+            What the function is called with.
+        done : callable
+            Receives each answer when it is there, in any order, in the thread of the task.
+
+        Returns
+        -------
+        list of dict
+            The answers in the order of the tasks.
+        """
         stopping = threading.Event()
 
-        def reported(task: Task) -> dict[str, Any]:
+        def _reported(task: Task) -> dict[str, Any]:
             if stopping.is_set():
                 return {}  # nobody reads it
             try:
@@ -91,7 +121,7 @@ class LocalScheduler:
 
         pool = self._threads()
         try:
-            futures = [pool.submit(reported, task) for task in tasks]
+            futures = [pool.submit(_reported, task) for task in tasks]
             waiting = set(futures)
             while waiting:
                 finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
@@ -114,7 +144,15 @@ class LocalScheduler:
 
 
 class ClusterScheduler:
-    """A running Dask cluster."""
+    """A running Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the cluster.
+    distributed : module
+        The package ``distributed``.
+    """
 
     def __init__(self, client: Any, distributed: Any) -> None:
         self.client, self.distributed = client, distributed
@@ -124,7 +162,27 @@ class ClusterScheduler:
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """See `Scheduler`."""
+        """Run a function on every task and return the answers; see `Scheduler.run`.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a task and returns a dict.
+        tasks : sequence
+            What the function is called with.
+        done : callable
+            Receives each answer when it is there, in any order.
+
+        Returns
+        -------
+        list of dict
+            The answers in the order of the tasks.
+
+        Raises
+        ------
+        MachineError
+            If the cluster goes away, or a task ends several workers.
+        """
         futures = self.client.map(function, list(tasks), pure=False)
         try:
             for future in self.distributed.as_completed(futures):
@@ -146,21 +204,39 @@ class ClusterScheduler:
 
 @contextmanager
 def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
-    """Return the local scheduler, or a cluster's by its address.
+    """Open the local scheduler, or that of a cluster by its address.
+
+    Parameters
+    ----------
+    threads : int
+        Tasks at once of the local scheduler.
+    address : str or None
+        Of a Dask scheduler, such as ``tcp://127.0.0.1:8786``; None for this process.
+
+    Yields
+    ------
+    Scheduler
+        Closed when the context ends.
 
     Raises
     ------
     InputError
-        If the package for clusters is missing, or what is given is no address.
+        If the package for clusters is missing, or the text is not an address.
     MachineError
-        If nobody answers at the address, or somebody who is no scheduler, or one without workers.
+        If no scheduler answers at the address, or the scheduler has no workers.
+
+    Examples
+    --------
+    >>> with open_scheduler(2, None) as scheduler:
+    ...     scheduler.run(lambda task: {"square": task * task}, [1, 2, 3], lambda answer: None)
+    [{'square': 1}, {'square': 4}, {'square': 9}]
     """
     if address is None:
         yield LocalScheduler(threads)
         return
     shown = f"--scheduler {excerpt(address)}"
     if not _is_address(address):
-        raise InputError(f"{shown}: is no address of a Dask scheduler; expected one like tcp://127.0.0.1:8786")
+        raise InputError(f"{shown}: is not an address of a Dask scheduler; expected one like tcp://127.0.0.1:8786")
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
@@ -175,7 +251,7 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
             # A protocol that is not set up here: certificates for tls, a library for ucx.
             raise InputError(f"{shown}: cannot be spoken to: {_first_line(error)}") from error
         except Exception as error:
-            # Nobody there, or bytes that are no scheduler's: whatever the package makes of them.
+            # No answer, or that of another program: the package raises errors of many kinds.
             raise MachineError(f"{shown}: no scheduler answers there: {_first_line(error)}") from error
     with client:
         if not client.nthreads():
@@ -198,15 +274,15 @@ def _is_address(text: str) -> bool:
 
 
 def _check_greeting(address: str) -> None:
-    """Refuse who listens at an address without encryption and does not greet as a scheduler does.
+    """Refuse an unencrypted address at which no scheduler answers.
 
-    A scheduler speaks first: eight bytes that say how many follow, some hundred. The package
-    would wait long for one who is silent, and take any number for the length of a message.
+    A scheduler speaks first: eight bytes with the length of what follows, some hundred. The
+    package would wait long for a silent program, and take any number for that length.
 
     Raises
     ------
     OSError
-        If nobody is there, or he says nothing or something else.
+        If there is no answer, or another program's.
     """
     found = _ADDRESS.fullmatch(address)
     if found is None or found["protocol"] not in (None, "tcp"):
@@ -220,7 +296,7 @@ def _check_greeting(address: str) -> None:
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """Return what a call gives, or raise `TimeoutError`: somebody who says nothing at all is waited for no longer."""
+    """Return what a call returns, or raise `TimeoutError` after so many seconds."""
     found: list[Any] = []
     failed: list[BaseException] = []
 
@@ -243,7 +319,7 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep what the package logs about a connection that fails away: one line says it."""
+    """Silence the package's log about a failed connection: one line of ours replaces it."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -6,7 +6,10 @@ __all__ = ["COMMANDS"]
 
 COMMANDS = (
     CommandSpec(
-        "variants", "tablut.commands.variants:variants", "List the rule sets, or draw one with all its fields.", 20
+        "variants",
+        "tablut.commands.variants:variants_command",
+        "List the rule sets, or draw one with all its fields.",
+        20,
     ),
     CommandSpec("show", "tablut.commands.positions:show_command", "Draw a position.", 21),
     CommandSpec("moves", "tablut.commands.positions:moves_command", "List the legal moves of a position.", 22),
@@ -23,6 +26,10 @@ COMMANDS = (
     ),
     CommandSpec("symmetry", "tablut.automorphisms.cli:app", "Verify the symmetry reduction, or draw an orbit.", 40),
     CommandSpec("bestmove", "tablut.play.cli:bestmove_command", "One move by a player, with score and line.", 60),
+    CommandSpec("match", "tablut.play.arena.cli:match_command", "Two players compared: score, Elo, intervals.", 61),
+    CommandSpec("tournament", "tablut.play.arena.cli:tournament_command", "Every two of some players, rated.", 62),
+    CommandSpec("measure", "tablut.play.arena.cli:measure_command", "Branching, length and balance of a game.", 63),
+    CommandSpec("analyse", "tablut.play.analysis.cli:analyse_command", "A game's errors, ply by ply.", 64),
     CommandSpec(
         "warmup", "tablut.commands.warmup:warmup_command", "Compile every kernel, so that nothing waits later.", 79
     ),
