@@ -261,14 +261,20 @@ class NaiveGame:
         >>> [game.move_name(move) for move in game.legal_moves(game.start())]
         ['c3-b3', 'c3-c2', 'c3-c4', 'c3-d3']
         """
-        own = "b" if (side or position.side) == "b" else "wK"
-        return sorted(
+        return sorted(self._moves(position, side or position.side))
+
+    def _moves(self, position: NaivePosition, side: str) -> Iterator[NaiveMove]:
+        own = "b" if side == "b" else "wK"
+        return (
             (cell, target)
             for cell, piece in position.pieces.items()
             if piece in own
             for direction in _DIRECTIONS
             for target in self._slide(position, cell, direction)
         )
+
+    def _is_stuck(self, position: NaivePosition, side: str) -> bool:
+        return next(self._moves(position, side), None) is None
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Iterator[Cell]:
         """Yield the cells on which a piece may end a slide."""
@@ -416,13 +422,13 @@ class NaiveGame:
         either = self.rules.no_moves == "either_after_ply"
         if king_captured:
             return Outcome("king_captured", "black")
-        if either and not self.legal_moves(position, "w"):
+        if either and self._is_stuck(position, "w"):
             return Outcome("no_moves", "black")
         if escaped:
             return Outcome("king_escaped", "white")
         if "b" not in position.pieces.values():
             return Outcome("no_attackers", "white")
-        if either and not self.legal_moves(position, "b"):
+        if either and self._is_stuck(position, "b"):
             return Outcome("no_moves", "white")
         return None
 
