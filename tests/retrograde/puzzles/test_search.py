@@ -250,11 +250,11 @@ def test_draws_and_unresolved_positions() -> None:
     variant = engine.variant
     cells, side = engine.cells(engine.boards(values.words[values.values == 0][:1])[0])
     position = Position(cells, side)
-    drawn = solve(variant, position, limits=ProofLimits(nodes=1_500_000, memory_bytes=1 << 22))
+    drawn = solve(variant, position, limits=ProofLimits(nodes=200_000, memory_bytes=1 << 22))
     assert (drawn.status, drawn.wdl, drawn.dtm, drawn.source) == ("proved", "draw", None, "exhaustion")
     assert drawn.line == drawn.winning_moves == ()
     berkeley_like = replace(variant, rules=variant.rules.model_copy(update={"repetition": "mover_loses"}))
-    left = solve(berkeley_like, position, limits=ProofLimits(nodes=1_500_000, memory_bytes=1 << 22))
+    left = solve(berkeley_like, position, limits=ProofLimits(nodes=200_000, memory_bytes=1 << 22))
     assert (left.status, left.wdl) == ("proved", "unresolved")
 
 
