@@ -1,7 +1,7 @@
 """The figures in README and docs are those that the project stores or computes, found in the Markdown itself.
 
-Every integer from 10,000 up that stands in the prose or in a table is looked for among the stored results; what is not there is
-computed here, is a limit in the code, or was measured, and then stands in a list with the command that measures it.
+Every integer from 10,000 up that stands in the prose or in a table is looked for among the stored results. What is not
+there is computed here, is a limit in the code, or was measured; then a list has it with the command that measures it.
 """
 
 import json
@@ -26,7 +26,7 @@ from tablut.indexing.tiers import tier_index
 from tablut.play.search.scores import EVALUATION_LIMIT, REPETITION, TABLEBASE
 from tablut.variants import load_variant, variant_names
 from tablut.variants.rules import MOST_PLIES
-from tests.support.pages import PAGES, ROOT, sections, without_blocks
+from tests.support.pages import PAGES, ROOT, read, sections, without_blocks
 
 STORED = [
     *sorted(DATA.rglob("*.json")),
@@ -51,10 +51,6 @@ MEASURED = {
     "chosen": {100_000},
 }
 NUMBER = re.compile(r"(?<![\w.·-])\d{1,3}(?:[, ]\d{3})+(?!\d)|(?<![\w.·/-])\d{5,}(?![\w.])")
-
-
-def read(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
 
 
 def integers(value: Any) -> Iterator[int]:
@@ -161,9 +157,9 @@ def test_the_text_on_the_census_of_ashton() -> None:
     shares = [result["ratio"] for result in censuses().values() if result["complete"]]
     assert f"have reached {100 * min(shares):.0f} to {100 * max(shares):.0f} % of it" in page
     share = {ply["ply"]: ply["new_classes"] / ply["children"] for ply in stored["plies"][1:]}
-    assert "from {:.2f} (ply 3) to {:.2f} (ply 5) and from {:.2f} (ply 4) to {:.2f} (ply 6)".format(
-        share[3], share[5], share[4], share[6]
-    ) in page
+    odd = f"from {share[3]:.2f} (ply 3) to {share[5]:.2f} (ply 5)"
+    even = f"from {share[4]:.2f} (ply 4) to {share[6]:.2f} (ply 6)"
+    assert f"{odd} and {even}" in page
 
 
 def test_the_table_of_decided_boards() -> None:

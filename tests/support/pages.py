@@ -5,11 +5,13 @@ to be tried; none is needed for what runs as it stands:
 
 - ``<!-- slow: WHY -->``: only the slow tests run it;
 - ``<!-- not run: WHY -->``: nothing runs it;
-- ``<!-- instead: LONG => SHORT; … -->``: parts of its commands are replaced by what takes seconds; ``$ROOT`` is this checkout;
+- ``<!-- instead: LONG => SHORT; … -->``: parts of its commands are replaced by what takes seconds
+  (``$ROOT`` is this checkout);
 - ``<!-- file: NAME -->``: its text is a file of that name, which a later block of the page uses;
 - ``<!-- shown: WHY -->``: it is neither a command nor a file;
 - ``<!-- exit code: N -->``: what its commands end with, where that is not 0;
-- ``<!-- commands -->``: the first column of this table holds commands. A comment ``slow`` or ``not run`` may stand within a row.
+- ``<!-- commands -->``: the first column of this table holds commands. A comment ``slow`` or ``not run`` may
+  stand within a row.
 """
 
 from __future__ import annotations
@@ -88,6 +90,11 @@ class Block:
         return self.language in ("python", "pycon", "py") or self.text.startswith(">>> ")
 
 
+def read(page: Path) -> str:
+    """Return the text of a page."""
+    return page.read_text(encoding="utf-8")
+
+
 def blocks_of(text: str) -> list[Block]:
     """Return the blocks of a page in order; tables only where a mark says that they hold commands."""
     found: list[Block] = []
@@ -127,7 +134,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def without_blocks(text: str) -> str:
-    """Return a page's prose and tables; the lines of its fenced blocks and comments are empty, so lines keep their numbers."""
+    """Return a page's prose and tables: the lines of its fenced blocks and comments are empty."""
     text = re.sub(r"^```.*?^```$", lambda match: "\n" * match[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL)
 
