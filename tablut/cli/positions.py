@@ -218,7 +218,7 @@ def status_command(variant: VariantOption = "ashton", position: PositionOption =
         for name, meaning in result.meanings.items():
             console.print(Text.assemble((name, "bold"), "  ", meaning))
         if not result.status:
-            console.print("nothing speaks against it")
+            console.print("no objection found")
 
     return Reply(result, show)
 
