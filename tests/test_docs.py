@@ -34,7 +34,7 @@ SHOWN = {
     ("bounds.md", "C(m, d) · C(n + m − d, a)"),
     ("formats.md", '[Variant "mine"]'),
 }
-SECONDS = 240
+SECONDS = 900
 """A command that takes longer than that is a defect of the page: it waits for something."""
 
 IDS = [page.name for page in PAGES]

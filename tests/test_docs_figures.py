@@ -202,6 +202,18 @@ def test_the_numbers_of_entries() -> None:
         assert 2 * sum(sizes) == entries
 
 
+@pytest.mark.slow
+def test_the_build_of_five_men(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tablebase", "build", "--men", "5", "--store", str(tmp_path / "ashton-5"), "--json"]) == 0
+    tiers = {f"{tier['attackers']}v{tier['defenders']}": tier for tier in json.loads(capsys.readouterr().out)["tiers"]}
+    assert len(tiers) == 10
+    assert sum(tier["classes"] for tier in tiers.values()) == classes_of_men("ashton", 5)[1]
+    assert sum(tier["positions"] for tier in tiers.values()) == classes_of_men("ashton", 5)[0]
+    assert max(tier["max_dtm"] for tier in tiers.values()) == tiers["3v1"]["max_dtm"] == 45
+    # Other versions of Zarr and Zstandard pack a little differently.
+    assert sum(tier["bytes"] for tier in tiers.values()) == pytest.approx(1_737_174, rel=0.02)
+
+
 def test_the_numbers_of_puzzles() -> None:
     stored = json.loads((DATA / "puzzles" / "collection.json").read_text(encoding="utf-8"))
     assert stored["checked"] == stored["holds"]
@@ -212,6 +224,22 @@ def test_the_numbers_of_puzzles() -> None:
     log = " ".join(read(ROOT / "CHANGELOG.md").split())
     plies = [puzzle["solution"]["dtm"] for puzzle in stored["puzzles"] if puzzle["solution"]["dtm"] is not None]
     assert f"a collection of {stored['checked']} puzzles, {min(plies)} to {max(plies)} plies deep" in log
+
+
+def test_the_table_of_patterns() -> None:
+    """What is confirmed is won by white in as many plies; what is refuted is won by black."""
+    stored = json.loads((DATA / "puzzles" / "collection.json").read_text(encoding="utf-8"))
+    found = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
+    tried = set()
+    for _, result in rows_of("docs/puzzles.md", "pattern | result"):
+        for name in re.findall(r"`([a-z-]+)`", result):
+            tried.add(name)
+            assert found[name]["winner"] == ("black" if "refuted" in result else "white")
+        if confirmed := re.match(r"confirmed, (\d) plies \(`([a-z-]+)`", result):
+            assert found[confirmed[2]]["dtm"] == int(confirmed[1])
+    assert len(tried) == 7
+    # Black moves first there, so white's line is a ply longer.
+    assert found["corner-capture-two-men"]["dtm"] + 1 == found["corner-capture"]["dtm"] + 4
 
 
 def test_the_readmes_numbers() -> None:
