@@ -194,6 +194,28 @@ def test_the_text_on_solving_and_tablebases() -> None:
     assert f"{longest['positions']:,}".replace(",", " ") in " ".join(read(ROOT / "README.md").split())
 
 
+def test_what_is_published() -> None:
+    games = json.loads((ROOT / "retrograde" / "tablebase" / "published.json").read_text(encoding="utf-8"))["games"]
+    most = {
+        game["variant"]: max(sum(int(n) for n in tier.split("v")) + 1 for tier in game["tiers"])
+        for game in games.values()
+    }
+    full = {name for name in variant_names() if "-" not in name}
+    assert {name: men for name, men in most.items() if name in full} == dict.fromkeys(full, 3) | {
+        "ashton": 5,
+        "mcgill": 4,
+    }
+    assert len(most.keys() - full) == 3
+    tables = " ".join(read(ROOT / "docs" / "tablebases.md").split())
+    assert "up to three men, ashton up to five, mcgill up to four, and the solutions of three reduced boards" in tables
+    censuses_ = json.loads((ROOT / "counting" / "census" / "published.json").read_text(encoding="utf-8"))["censuses"]
+    assert sum(census["complete"] for census in censuses_) == 3
+    assert {census["variant"] for census in censuses_ if not census["complete"]} == full
+    assert "three complete boards and of the first plies of the six full games" in " ".join(
+        read(ROOT / "docs" / "census.md").split()
+    )
+
+
 @pytest.mark.slow
 def test_the_numbers_of_entries() -> None:
     for name, men, entries in (("ashton", 5, 177_617_150), ("mcgill", 5, 365_170_994), ("ashton", 6, 4_903_551_084)):
