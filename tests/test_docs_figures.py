@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
 
 from counting import bounds
 from counting.spaces import fixed_material, spaces
@@ -20,12 +22,14 @@ from reports.reachable import results as estimates
 from reports.solutions import results as solutions
 from reports.stored import DATA
 from retrograde.proofs.certificate import MOST_POSITIONS
+from tablut.cli import interrupts, runtime, shell
 from tablut.cli.shell import run
 from tablut.engine import engine_for
+from tablut.errors import MachineError
 from tablut.indexing.tiers import tier_index
 from tablut.play.search.scores import EVALUATION_LIMIT, REPETITION, TABLEBASE
 from tablut.variants import load_variant, variant_names
-from tablut.variants.rules import MOST_PLIES
+from tablut.variants.rules import MOST_PLIES, Rules
 from tests.support.pages import PAGES, ROOT, read, sections, without_blocks
 
 STORED = [
@@ -284,6 +288,38 @@ def test_the_readmes_board_is_the_drawn_one(capsys: pytest.CaptureFixture[str]) 
     assert len(drawn) == 10
     for line in drawn:
         assert line.strip() in read(ROOT / "README.md")
+
+
+def rule_values(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, tuple[Any, ...], Any]]:
+    """Yield the name, the values and the default of each rule field, in the order of the model."""
+    for name, info in model.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from rule_values(info.annotation, f"{info.alias or name}.")
+        else:
+            values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+            yield f"{prefix}{info.alias or name}", values, info.get_default()
+
+
+def test_the_table_of_rule_fields() -> None:
+    fields = {name: (values, default) for name, values, default in rule_values(Rules)}
+    rows = {name.strip("`"): said for name, said, _ in rows_of("docs/variants.md", "field | values | meaning")}
+    assert set(rows) == set(fields)
+    compared = 0
+    for name, (values, default) in fields.items():
+        if values:
+            said = {value.removesuffix(" (default)") for value in rows[name].split(", ")}
+            assert said == set(values), name
+            defaults = [value for value in rows[name].split(", ") if value.endswith(" (default)")]
+            assert defaults == ([] if default in (None, PydanticUndefined) else [f"{default} (default)"]), name
+            compared += 1
+    assert compared > 8
+
+
+def test_the_table_of_exit_codes() -> None:
+    modules = (interrupts, runtime, shell)
+    codes = {value for module in modules for name, value in vars(module).items() if name.startswith("EXIT_")}
+    rows = {int(code) for code, _ in rows_of("docs/command-line.md", "code | meaning")}
+    assert rows == codes | {0, MachineError.exit_code}
 
 
 PROCESSOR = re.compile(r"AMD EPYC|Intel Xeon")
