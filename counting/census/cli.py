@@ -33,7 +33,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 class _Display:
-    """Shows the progress on a rich display, with a rate; see `counting.census.search.Observer`."""
+    """Shows the progress on a rich display, with a rate; see `counting.census.observer.Observer`."""
 
     def __init__(self, display: Progress) -> None:
         self.display = display
@@ -113,8 +113,8 @@ def census_command(
     A position is a placement with the side to move; classes are taken under the
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
-    from counting.census.report import census
-    from counting.census.search import TooLargeError
+    from counting.census.limits import TooLargeError
+    from counting.census.run import census
 
     if plies is not None and all_plies:
         raise InputError("--plies and --all: choose one of them")

@@ -17,110 +17,39 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from counting.census.buckets import FIXING, leaf_sums
+from counting.census.extent import ended, excess
 from counting.census.files import Source, damaged, open_rows, read_rows
+from counting.census.limits import TooLargeError, size_text
 from counting.census.records import LEAF_BITS, Owner
 from counting.census.store import part_sums, rows_digest
 from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
-from counting.spaces import spaces
 from tablut.compilation import thread_clock
-from tablut.errors import InputError
-from tablut.results import scientific
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from counting.census.limits import CensusLimits
+    from counting.census.observer import Observer
     from counting.census.records import PlyRecord
     from counting.census.store import CensusStore
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant
 
-__all__ = ["CensusLimits", "Observer", "Search", "Silent", "ended", "excess", "size_text"]
+__all__ = ["Search", "cut"]
 
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS = 1 << 25
 _MERGES = 32
-_INTERPRETER_BYTES = 384 << 20
 _RATE_CHILDREN = 1_000_000
 """Fewer children take no time worth an estimate."""
-
-
-class TooLargeError(InputError):
-    """A census that the memory or the disk it may use cannot hold; what is done is kept."""
-
-
-class Observer(Protocol):
-    """Whoever wants to know how far the search is."""
-
-    def begin(self, ply: int, step: str, total: int) -> None:
-        """Hear that a step of a ply begins, with so many children to deal with."""
-
-    def advance(self, count: int) -> None:
-        """Hear that so many children have been dealt with."""
-
-    def say(self, text: str) -> None:
-        """Hear something worth a line."""
-
-
-class Silent:
-    """An observer that does nothing."""
-
-    def begin(self, ply: int, step: str, total: int) -> None:
-        """See `Observer`."""
-
-    def advance(self, count: int) -> None:
-        """See `Observer`."""
-
-    def say(self, text: str) -> None:
-        """See `Observer`."""
-
-
-@dataclass(frozen=True)
-class CensusLimits:
-    """How large a task may be.
-
-    Attributes
-    ----------
-    expand_children, merge_children : int
-        Most children of a task of each kind.
-    disk_bytes : int or None
-        Most bytes that the folder may take; None for what the disk has.
-    """
-
-    expand_children: int
-    merge_children: int
-    disk_bytes: int | None = None
-
-    @classmethod
-    def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> CensusLimits:
-        """Return the limits with which so many tasks at once stay within ``memory`` bytes.
-
-        An expansion holds every child twice (as found, and in order); a merge holds it
-        once, with at most twelve bytes for the table that finds it.
-
-        Raises
-        ------
-        InputError
-            If there is no room for the least task.
-
-        Examples
-        --------
-        >>> CensusLimits.from_memory(4 << 30, 2, 3).merge_children
-        48565625
-        """
-        share = (memory - _INTERPRETER_BYTES) // workers - (96 << 20)
-        if share < 32 << 20:
-            least = (_INTERPRETER_BYTES + workers * (128 << 20)) >> 20
-            raise InputError(f"--memory {memory >> 20}: {workers} tasks at once need at least {least} MiB")
-        return cls(min(share // (20 * words), 1 << 21), share // (8 * words + 14), disk_bytes)
 
 
 class Search:
@@ -381,38 +310,6 @@ class Search:
         return f", about {seconds:,.0f} s" if seconds < 600 else f", about {seconds / 60:,.0f} min"
 
 
-def ended(variant: Variant, records: Sequence[PlyRecord]) -> bool:
-    """Return whether no more positions can be reached than those of the records, which begin with ply 0."""
-    limit = variant.rules.move_limit
-    return records[-1].counters["new_classes"] == 0 or (limit is not None and records[-1].ply >= limit)
-
-
-def excess(variant: Variant, records: Sequence[PlyRecord]) -> str | None:
-    """Return where more positions were reached than the board has, or None.
-
-    A ply has one side to move, so that the positions of every other ply are different
-    placements: each material has so many of them, undecided.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> excess(load_variant("ashton-5-4v0"), []) is None
-    True
-    """
-    bound = spaces(variant)["no_end"].material().rows
-    for parity in (0, 1):
-        some = records[parity::2]
-        if not some:
-            continue
-        reached = np.sum([np.array(record.material, dtype=object)[0] for record in some], axis=0)
-        for attackers, defenders in np.argwhere(reached > np.array(bound, dtype=object)).tolist():
-            return (
-                f"{reached[attackers][defenders]:,} positions with {attackers} attackers and {defenders} defenders "
-                f"in plies {parity}, {parity + 2} and so on, where the board has {bound[attackers][defenders]:,}"
-            )
-    return None
-
-
 def _sum(arrays: Sequence[Any]) -> NDArray[np.int64]:
     return np.asarray(np.sum(arrays, axis=0, dtype=np.int64))
 
@@ -441,19 +338,3 @@ def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
 def _plan_name(*content: Any) -> str:
     """Return a name that two plans share only if they are the same, whatever run made them."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes as people read it.
-
-    Examples
-    --------
-    >>> size_text(999), size_text(24_690_000_000), size_text(10**26)
-    ('999 bytes', '24.7 GB', '1.0e26 bytes')
-    """
-    if count >= 10**15:
-        return f"{scientific(count, 2)} bytes"
-    for exponent, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
-        if count >= 1000**exponent:
-            return f"{count / 1000**exponent:.1f} {unit}"
-    return f"{count} bytes"

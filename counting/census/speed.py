@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from counting.census.report import census
+from counting.census.run import census
 from tablut.variants import load_variant
 
 __all__ = ["census_pps"]

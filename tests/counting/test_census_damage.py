@@ -22,9 +22,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from counting.census import census
 from counting.census.buckets import leaf_sums
 from counting.census.files import open_rows, read_rows
+from counting.census.limits import CensusLimits
+from counting.census.observer import Silent
 from counting.census.published import published_digests
 from counting.census.records import LEAF_BITS, PlyRecord, dump, read_record
-from counting.census.search import CensusLimits, Search, Silent
+from counting.census.search import Search
 from counting.census.store import CensusStore, rows_digest
 from counting.census.tasks import toolbox
 from counting.census.verification import verify_census
@@ -270,7 +272,7 @@ def test_more_positions_than_the_board_has_are_refused(
     sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from counting import spaces as module
-    from counting.census import search
+    from counting.census import extent
 
     real = module.spaces
 
@@ -281,7 +283,7 @@ def test_more_positions_than_the_board_has_are_refused(
 
             return Rows
 
-    monkeypatch.setattr(search, "spaces", lambda variant: {"no_end": Small()})
+    monkeypatch.setattr(extent, "spaces", lambda variant: {"no_end": Small()})
     store = copied(sound, tmp_path)
     assert re.search(r"829 positions with 4 attackers and 0 defenders.*board has 80.*verify", str(answer(store)))
     # In a census of this run alone it is a defect, not a damage.
