@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from counting.reachable.estimation import ReachableEstimate
 from counting.reachable.intervals import Tally, share_interval
+from counting.reachable.report import ReachableEstimate
 from reports.census import results as census_results
 from reports.rendering import Artefact, drawing, figure, page
 from reports.stored import Provenance, read_stored_all
