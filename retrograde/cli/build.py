@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablut.cli.options import VariantOption
+from tablut.cli.options import SchedulerOption, VariantOption, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import TablutError
 from tablut.variants import load_variant
@@ -32,15 +32,12 @@ def build_command(
         Path | None,
         typer.Option("--store", metavar="DIR", help="Where it goes. [default: ./tablebase-NAME]", show_default=False),
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Threads for each tier.")] = 1,
+    threads: Annotated[int, threads_option("Threads for each tier.")] = 1,
     memory: Annotated[
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory for a tier, in MiB; beyond it, a disk."),
     ] = 4096,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
-    ] = None,
+    scheduler: SchedulerOption = None,
 ) -> Reply:
     """Solve all tiers of at most so many men, and store every value with its distance.
 

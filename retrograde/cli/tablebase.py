@@ -14,7 +14,7 @@ from retrograde.cli.summary import info_of, show_info
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
-from tablut.cli.options import PositionOption, read_position
+from tablut.cli.options import PositionOption, read_position, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label
 from tablut.errors import InputError
@@ -98,7 +98,7 @@ def verify_command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample.")] = 1,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
+    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     memory: Annotated[
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk."),
@@ -199,9 +199,7 @@ def probe_command(
     position: PositionOption = None,
     variant: Annotated[
         str | None,
-        typer.Option(
-            "--variant", "-v", metavar="NAME|FILE", help="A rule set, or a TOML file. [default: STORE's, or ashton]"
-        ),
+        variant_option("A rule set, or a TOML file. [default: STORE's, or ashton]"),
     ] = None,
 ) -> Reply:
     """Look a position up in a tablebase: who wins, how soon, and what each move is worth.
