@@ -103,7 +103,22 @@ class PositionCodes:
         self.fits = self.size <= 1 << _WIDEST and widest <= 1 << 63
 
     def encode(self, king: int, black: list[int], white: list[int], label: int) -> int:
-        """Return the number of a position: cells of the pieces, in any order, and its label."""
+        """Return the number of a position.
+
+        Parameters
+        ----------
+        king : int
+            The king's cell.
+        black, white : list of int
+            The cells of attackers and defenders, in any order.
+        label : int
+            0 undecided, 1 white has won, 2 black has won.
+
+        Returns
+        -------
+        int
+            From 0 up to `size`, excluded.
+        """
         left = [cell for cell in range(self.cells) if cell != king]
         whites = sorted(left.index(cell) for cell in white)
         left = [cell for cell in left if cell not in white]
@@ -114,7 +129,22 @@ class PositionCodes:
         return (label * self.cells + king) * self._offsets[-1] + self._offsets[material] + within
 
     def decode(self, code: int) -> tuple[int, list[int], list[int], int]:
-        """Return king, attackers, defenders and label of a number; the inverse of `encode`."""
+        """Return the position of a number; the inverse of `encode`.
+
+        Parameters
+        ----------
+        code : int
+            From 0 up to `size`, excluded.
+
+        Returns
+        -------
+        king : int
+            The king's cell.
+        black, white : list of int
+            The cells of attackers and defenders, ascending.
+        label : int
+            As for `encode`.
+        """
         prefix, within = divmod(code, self._offsets[-1])
         label, king = divmod(prefix, self.cells)
         material = max(number for number, offset in enumerate(self._offsets[:-1]) if offset <= within)
@@ -148,6 +178,21 @@ def _halves(values: list[int]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=64)
 def position_codes(cells: int, attackers: int, defenders: int) -> tuple[PositionCodes, Any]:
-    """Return the codes of so many cells and soldiers, and their tables, or None where these do not fit."""
+    """Return codes, and their tables for kernels.
+
+    Parameters
+    ----------
+    cells : int
+        Cells of the board.
+    attackers, defenders : int
+        Most soldiers of either side.
+
+    Returns
+    -------
+    codes : PositionCodes
+        The codes in Python integers.
+    tables : CodeTables or None
+        None where they do not fit kernels.
+    """
     codes = PositionCodes(cells, attackers, defenders)
     return codes, codes.tables() if codes.fits else None

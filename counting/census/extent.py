@@ -18,7 +18,20 @@ __all__ = ["ended", "excess"]
 
 
 def ended(variant: Variant, records: Sequence[PlyRecord]) -> bool:
-    """Return whether no more positions can be reached than those of the records, which begin with ply 0."""
+    """Return whether no more positions can be reached than those of the records, which begin with ply 0.
+
+    Parameters
+    ----------
+    variant : Variant
+        The game.
+    records : sequence of PlyRecord
+        Plies from 0 on, at least one.
+
+    Returns
+    -------
+    bool
+        True if the last ply has nothing undecided that is new, or the rules end the game with it.
+    """
     limit = variant.rules.move_limit
     return records[-1].counters["new_classes"] == 0 or (limit is not None and records[-1].ply >= limit)
 
@@ -28,6 +41,18 @@ def excess(variant: Variant, records: Sequence[PlyRecord]) -> str | None:
 
     A ply has one side to move, so that the positions of every other ply are different
     placements: each material has so many of them, undecided.
+
+    Parameters
+    ----------
+    variant : Variant
+        The game.
+    records : sequence of PlyRecord
+        Plies from 0 on.
+
+    Returns
+    -------
+    str or None
+        One line about the first material that is exceeded; None if there is none.
 
     Examples
     --------

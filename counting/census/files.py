@@ -200,7 +200,20 @@ def write_rows(
 
 
 def damaged(path: Path, what: str) -> InputError:
-    """Return the error for a row file that is not what it must be, with the way out."""
+    """Return the error for a row file that is not what it must be, with the way out.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        What is wrong with it.
+
+    Returns
+    -------
+    InputError
+        To be raised.
+    """
     also = "" if path.name.startswith("children") else f" and {path.parent.name}.json"
     return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
 
@@ -214,6 +227,11 @@ def open_rows(path: Path, digest: str | None = None) -> RowFile:
         The file.
     digest : str, optional
         The digest that it must have; without it, it must agree with itself.
+
+    Returns
+    -------
+    RowFile
+        Head, header and index; from a cache as long as the file is unchanged.
 
     Raises
     ------
@@ -304,10 +322,17 @@ def read_rows(
     name : str, optional
         The `counting.census.memory.room` they go to, valid until it is used again; new memory without it.
 
+    Returns
+    -------
+    ndarray of uint64, shape (n, W)
+        Positions as words.
+
     Raises
     ------
     InputError
         Naming the file, if a checksum does not fit.
+    MachineError
+        If the system cannot read it.
     """
     width, before = file.header.words, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), row_size(width, file.header.codes)
@@ -334,7 +359,22 @@ def read_rows(
 
 
 def check_sums(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
-    """Compare rows with the checksums of their leaves; raise `InputError` if they do not fit."""
+    """Compare rows with the checksums of their leaves.
+
+    Parameters
+    ----------
+    file : RowFile
+        An open file.
+    rows : ndarray of uint64, shape (n, W)
+        Its rows of these leaves, as words.
+    first, last : int
+        The leaves, ``last`` excluded.
+
+    Raises
+    ------
+    InputError
+        Naming the file, if a checksum does not fit.
+    """
     leaf_bits = file.header.leaf_bits
     wrong = check_rows(rows, leaf_bits, first, file.counts[first:last], file.sums[first:last])
     if wrong >= 0:

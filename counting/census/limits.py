@@ -40,6 +40,22 @@ class CensusLimits:
         An expansion holds every child twice (as found, and in order); a merge holds it
         once, with at most twelve bytes for the table that finds it.
 
+        Parameters
+        ----------
+        memory : int
+            Bytes of all tasks together.
+        workers : int
+            Tasks at once.
+        words : int
+            Words of a packed position.
+        disk_bytes : int, optional
+            Most bytes that the folder may take.
+
+        Returns
+        -------
+        CensusLimits
+            The same for an expansion and a merge of any ply.
+
         Raises
         ------
         InputError
@@ -59,6 +75,16 @@ class CensusLimits:
 
 def size_text(count: int) -> str:
     """Return a number of bytes as people read it.
+
+    Parameters
+    ----------
+    count : int
+        Bytes.
+
+    Returns
+    -------
+    str
+        Two or three significant digits, with a unit.
 
     Examples
     --------

@@ -36,6 +36,16 @@ _held = threading.local()
 def aligned(count: int) -> NDArray[np.uint8]:
     """Return so many bytes, with whatever content, that begin at a page.
 
+    Parameters
+    ----------
+    count : int
+        Bytes.
+
+    Returns
+    -------
+    ndarray of uint8, shape (count,)
+        New memory.
+
     Examples
     --------
     >>> aligned(5).ctypes.data % PAGE, len(aligned(5))
@@ -50,6 +60,18 @@ def room(name: str, count: int) -> NDArray[np.uint8]:
     """Return so many bytes of this thread's, with whatever content; the same memory for the same name.
 
     New memory costs as much as the work in it.
+
+    Parameters
+    ----------
+    name : str
+        Which memory of this thread.
+    count : int
+        Bytes.
+
+    Returns
+    -------
+    ndarray of uint8, shape (count,)
+        Begins at a page; valid until the same name is asked for again.
     """
     held: NDArray[np.uint8] | None = getattr(_held, name, None)
     if held is None or len(held) < count:

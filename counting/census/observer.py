@@ -11,23 +11,67 @@ class Observer(Protocol):
     """Whoever wants to know how far the search is."""
 
     def begin(self, ply: int, step: str, total: int) -> None:
-        """Hear that a step of a ply begins, with so many children to deal with."""
+        """Hear that a step of a ply begins.
+
+        Parameters
+        ----------
+        ply : int
+            The ply.
+        step : str
+            Its name: ``expand``, ``merge``, ``verify`` or ``parents``.
+        total : int
+            How many rows the step has to deal with.
+        """
 
     def advance(self, count: int) -> None:
-        """Hear that so many children have been dealt with."""
+        """Hear how many more rows have been dealt with.
+
+        Parameters
+        ----------
+        count : int
+            Rows since the last call.
+        """
 
     def say(self, text: str) -> None:
-        """Hear something worth a line."""
+        """Hear something worth a line.
+
+        Parameters
+        ----------
+        text : str
+            The line.
+        """
 
 
 class Silent:
     """An observer that does nothing."""
 
     def begin(self, ply: int, step: str, total: int) -> None:
-        """See `Observer`."""
+        """See `Observer`.
+
+        Parameters
+        ----------
+        ply : int
+            As for `Observer`.
+        step : str
+            As for `Observer`.
+        total : int
+            As for `Observer`.
+        """
 
     def advance(self, count: int) -> None:
-        """See `Observer`."""
+        """See `Observer`.
+
+        Parameters
+        ----------
+        count : int
+            As for `Observer`.
+        """
 
     def say(self, text: str) -> None:
-        """See `Observer`."""
+        """See `Observer`.
+
+        Parameters
+        ----------
+        text : str
+            As for `Observer`.
+        """

@@ -78,12 +78,19 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions; return how many are not canonical, and how many cannot be what their marks say.
+        """Add positions.
 
         Parameters
         ----------
         rows : ndarray of uint64, shape (n, W)
             As they are stored, the decided ones marked.
+
+        Returns
+        -------
+        not_canonical : int
+            How many are not in canonical form.
+        impossible : int
+            How many cannot be what their marks say.
         """
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):

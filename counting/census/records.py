@@ -37,6 +37,16 @@ RECORD_BYTES: Final = 4 << 20
 def digest_of(content: Any) -> str:
     """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys.
 
+    Parameters
+    ----------
+    content : object
+        What JSON can hold.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
     Examples
     --------
     >>> digest_of({"b": 1, "a": [2]}) == digest_of({"a": [2], "b": 1})
@@ -158,7 +168,22 @@ class StoreAbout(_Model):
 
     @classmethod
     def make(cls, variant: str, game: str, *, full: bool) -> StoreAbout:
-        """Return what a new folder says."""
+        """Return what a new folder says.
+
+        Parameters
+        ----------
+        variant : str
+            A name for people.
+        game : str
+            `Variant.digest`.
+        full : bool
+            Whether positions are counted without symmetry.
+
+        Returns
+        -------
+        StoreAbout
+            Of this format version, with its checksum.
+        """
         content = {
             "format": FORMAT_VERSION,
             "variant": variant,
@@ -244,7 +269,23 @@ class PlyRecord(_Model):
 
     @classmethod
     def make(cls, content: dict[str, Any]) -> PlyRecord:
-        """Return a record with its digests, from all its other fields but the format."""
+        """Return a record with its digests, from all its other fields but the format.
+
+        Parameters
+        ----------
+        content : dict
+            Every field but ``format``, ``digest`` and ``checksum``.
+
+        Returns
+        -------
+        PlyRecord
+            Of this format version, with both digests.
+
+        Raises
+        ------
+        pydantic.ValidationError
+            If a field is missing, of another type or out of range.
+        """
         counted = {name: content[name] for name in _COUNTED}
         whole = {**content, "format": FORMAT_VERSION, "digest": digest_of(counted)}
         return cls.model_validate_json(json.dumps({**whole, "checksum": digest_of(whole)}))
@@ -282,6 +323,11 @@ def read_record(path: Path, model: type[Record], hint: str) -> Record:
     hint : str
         The way out if it is damaged.
 
+    Returns
+    -------
+    StoreAbout or PlyRecord
+        What ``model`` makes of the file.
+
     Raises
     ------
     InputError
@@ -313,5 +359,16 @@ def read_record(path: Path, model: type[Record], hint: str) -> Record:
 
 
 def dump(record: StoreAbout | PlyRecord) -> bytes:
-    """Return a record as it is written."""
+    """Return a record as it is written.
+
+    Parameters
+    ----------
+    record : StoreAbout or PlyRecord
+        What is written.
+
+    Returns
+    -------
+    bytes
+        JSON, indented, with a line end.
+    """
     return record.model_dump_json(indent=2).encode() + b"\n"

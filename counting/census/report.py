@@ -201,11 +201,12 @@ def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
         The plies without symmetry, and whether all numbers agree.
     """
 
-    def numbers(record: PlyRecord) -> dict[str, int]:
-        return {"ply": record.ply, **{name: record.counters[name] for name in ("new", "decided", "moves")}}
+    plies = [_numbers(record) for record in full]
+    return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 
-    plies = [numbers(record) for record in full]
-    return FullCheck(plies=plies, agrees=plies == [numbers(record) for record in records])
+
+def _numbers(record: PlyRecord) -> dict[str, int]:
+    return {"ply": record.ply, **{name: record.counters[name] for name in ("new", "decided", "moves")}}
 
 
 def _plies(records: list[PlyRecord]) -> list[Ply]:

@@ -102,9 +102,30 @@ class Search:
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None) -> list[PlyRecord]:
-        """Make plies until ``plies`` are there (None: all), and return the records from ply 0 on.
+        """Make plies.
 
         A store that holds more plies gives only as many as were asked for.
+
+        Parameters
+        ----------
+        plies : int or None
+            How many to make beyond ply 0; None for all.
+
+        Returns
+        -------
+        list of PlyRecord
+            The records from ply 0 on.
+
+        Raises
+        ------
+        TooLargeError
+            If the next ply fits neither memory nor disk; what is done is kept.
+        ArithmeticError
+            If two ways of counting disagree.
+        InputError
+            If a file of the store is damaged.
+        OutputError, MachineError
+            If a file cannot be written.
         """
         while not self.complete and (plies is None or len(self.records) <= plies):
             self._next_ply()
@@ -269,6 +290,13 @@ class Search:
 
         The number of children is exact. What part of them is new is taken from the last
         ply, which overestimates it where the search slows down.
+
+        Returns
+        -------
+        children : int
+            Bytes of the children of the next ply.
+        positions : int
+            Bytes of its positions, estimated.
         """
         last = self.records[-1]
         children = last.next_children
@@ -316,6 +344,18 @@ def _sum(arrays: Sequence[Any]) -> NDArray[np.int64]:
 
 def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
     """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more.
+
+    Parameters
+    ----------
+    loads : ndarray of int64, shape (leaves,)
+        Rows of each leaf.
+    most : int
+        Rows of a range.
+
+    Returns
+    -------
+    list of tuple of int
+        First leaf and end of each range; together all leaves.
 
     Examples
     --------

@@ -56,6 +56,11 @@ class StoredCensus:
     def records(self) -> list[PlyRecord]:
         """Return the records of the complete plies, from ply 0 on, each found to follow from the one before.
 
+        Returns
+        -------
+        list of PlyRecord
+            One a ply.
+
         Raises
         ------
         InputError
@@ -68,6 +73,18 @@ class StoredCensus:
 
     def record(self, ply: int, before: PlyRecord | None) -> PlyRecord | None:
         """Return the record of a ply, or None if there is none.
+
+        Parameters
+        ----------
+        ply : int
+            Which.
+        before : PlyRecord or None
+            The record of the ply before; None for ply 0.
+
+        Returns
+        -------
+        PlyRecord or None
+            None if the folder has no such ply.
 
         Raises
         ------
@@ -95,6 +112,16 @@ class StoredCensus:
 
         Their heads and indices are read, not their rows.
 
+        Parameters
+        ----------
+        record : PlyRecord
+            The ply, as `record` returns it.
+
+        Returns
+        -------
+        list of RowFile
+            In the order of their leaves.
+
         Raises
         ------
         InputError
@@ -120,7 +147,18 @@ class StoredCensus:
         return files
 
     def parts(self, record: PlyRecord) -> tuple[Source, ...]:
-        """Return the parts of a complete ply and the digests that they must have."""
+        """Return the parts of a complete ply and the digests that they must have.
+
+        Parameters
+        ----------
+        record : PlyRecord
+            The ply.
+
+        Returns
+        -------
+        tuple of Source
+            In the order of their leaves.
+        """
         folder = child(self.root, f"ply-{record.ply:03}", "census folder")
         return tuple(
             Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
@@ -191,11 +229,43 @@ class CensusStore(StoredCensus):
         self._stack.close()
 
     def part(self, ply: int, number: int) -> Path:
-        """Return where a part of a ply's positions goes; its folder is made."""
+        """Return where a part of a ply's positions goes; its folder is made.
+
+        Parameters
+        ----------
+        ply, number : int
+            The ply, and which of its parts.
+
+        Returns
+        -------
+        Path
+            The file, which need not be there.
+
+        Raises
+        ------
+        OutputError, MachineError
+            If the folder cannot be made.
+        """
         return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
 
     def children(self, ply: int, number: int) -> Path:
-        """Return where a file of children goes that a ply is merged from; its folder is made."""
+        """Return where a file of children goes that a ply is merged from; its folder is made.
+
+        Parameters
+        ----------
+        ply, number : int
+            The ply that is made, and which of its files of children.
+
+        Returns
+        -------
+        Path
+            The file, which need not be there.
+
+        Raises
+        ------
+        OutputError, MachineError
+            If a folder cannot be made.
+        """
         work = self._folder(self.root, "work")
         return self._folder(work, f"ply-{ply:03}") / f"children-{number:05}.rows"
 
@@ -210,6 +280,21 @@ class CensusStore(StoredCensus):
 
         The parts are on the disk already; their names must be there before the record, and the
         record before what it was made from goes.
+
+        Parameters
+        ----------
+        content : dict
+            The fields of the record but game, ``full``, format and digests.
+
+        Returns
+        -------
+        PlyRecord
+            As it was written.
+
+        Raises
+        ------
+        OutputError, MachineError
+            If it cannot be written.
         """
         record = PlyRecord.make({**content, "game": self.game, "full": self.full})
         folder = self.root / f"ply-{record.ply:03}"
@@ -253,6 +338,16 @@ class CensusStore(StoredCensus):
 def read_about(root: Path) -> StoreAbout | None:
     """Return what the ``census.json`` of a folder says, or None if it has none.
 
+    Parameters
+    ----------
+    root : Path
+        The folder.
+
+    Returns
+    -------
+    StoreAbout or None
+        None if the folder has no ``census.json``.
+
     Raises
     ------
     InputError
@@ -269,6 +364,11 @@ def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
     ----------
     stats : iterable of dict
         The fields of `PartStats`, perhaps others besides; at least one.
+
+    Returns
+    -------
+    dict
+        ``counters``, ``material``, ``children`` and ``next_children``.
     """
     found = list(stats)
     material = np.sum([np.array(part["material"], dtype=np.int64) for part in found], axis=0)
@@ -281,7 +381,18 @@ def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts."""
+    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts.
+
+    Parameters
+    ----------
+    files : iterable of RowFile
+        All parts of a ply in the order of their leaves.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+    """
     found = list(files)
     counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
     content = hashlib.sha256(counts.astype("<i8").tobytes())

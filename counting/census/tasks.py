@@ -75,7 +75,20 @@ class Toolbox(NamedTuple):
 
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant and of its group; ``full`` leaves only the identity of the group."""
+    """Return the tables of a variant and of its group.
+
+    Parameters
+    ----------
+    variant : Variant
+        The game.
+    full : bool
+        Whether positions are counted without symmetry: the group is then the identity alone.
+
+    Returns
+    -------
+    Toolbox
+        From a cache.
+    """
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
@@ -166,9 +179,26 @@ def _answer(file: RowFile) -> dict[str, Any]:
 
 
 def run_expand(task: ExpandTask) -> dict[str, Any]:
-    """Write the children of a share of positions in the order of their leaves; return the statistics.
+    """Write the children of a share of positions in the order of their leaves.
 
-    Keys: ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds, and the ``entry`` of the file.
+    Parameters
+    ----------
+    task : ExpandTask
+        What to expand, and where the children go.
+
+    Returns
+    -------
+    dict
+        ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds, and the ``entry`` of the file.
+
+    Raises
+    ------
+    ArithmeticError
+        If not every row was expanded, or with another number of children than its moves.
+    InputError
+        If the part is damaged.
+    OutputError, MachineError
+        If the file cannot be written.
     """
     if (done := _done(task.target, task.owner)) is not None:
         return done
@@ -205,10 +235,25 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
 
 
 def run_merge(task: MergeTask) -> dict[str, Any]:
-    """Write the new positions of some leaves; return the statistics.
+    """Write the new positions of some leaves.
 
-    Keys: ``counters`` of `survey` by name, ``material``, ``children`` read, ``next_children``, ``cpu`` seconds,
-    and the ``entry`` of the file.
+    Parameters
+    ----------
+    task : MergeTask
+        Which leaves of which files, and where the positions go.
+
+    Returns
+    -------
+    dict
+        ``counters`` of `survey` by name, ``material``, ``children`` read, ``next_children``, ``cpu`` seconds, and the
+        ``entry`` of the file.
+
+    Raises
+    ------
+    InputError
+        If a file that is read is damaged.
+    OutputError, MachineError
+        If the file cannot be written.
     """
     if (done := _done(task.target, task.owner)) is not None:
         return done
@@ -274,7 +319,30 @@ def write_part(
     children: int,
     began: float,
 ) -> dict[str, Any]:
-    """Survey new positions, sifted from so many children, and write them; return the answer of the task."""
+    """Survey new positions and write them.
+
+    Parameters
+    ----------
+    target : Path
+        The file.
+    tools : Toolbox
+        Of the game.
+    rows : ndarray of uint64, shape (n, W)
+        Distinct canonical positions in the order of leaves; the bits `FIXING` are cleared.
+    index : tuple of ndarray
+        Rows (int64) and hash sums (uint64) of each leaf.
+    owner : Owner
+        What the file belongs to.
+    children : int
+        From how many children the rows were sifted.
+    began : float
+        `thread_clock` when the task began.
+
+    Returns
+    -------
+    dict
+        The answer of the task, as `run_merge` gives it.
+    """
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
@@ -297,7 +365,20 @@ def write_part(
 
 
 def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return the start position in canonical form, shape (1, W)."""
+    """Return the start position in canonical form, shape (1, W).
+
+    Parameters
+    ----------
+    variant : Variant
+        The game.
+    full : bool
+        Whether positions are counted without symmetry: the start stays as it is.
+
+    Returns
+    -------
+    ndarray of uint64, shape (1, W)
+        The packed position.
+    """
     engine = engine_for(variant)
     return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
 
@@ -315,7 +396,20 @@ def _cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut leaves into ranges that are read at once: a single leaf, or at most `READ_BYTES`; empty ones are left out."""
+    """Cut leaves into ranges that are read at once; ranges without rows are left out.
+
+    Parameters
+    ----------
+    file : RowFile
+        The file that is read.
+    first, last : int
+        The leaves, ``last`` excluded.
+
+    Yields
+    ------
+    begin, end : int
+        A range: a single leaf, or at most `READ_BYTES`.
+    """
     most = READ_BYTES // (8 * file.header.words)
     begin, rows = first, 0
     for leaf in range(first, last):
