@@ -83,6 +83,18 @@ def _moves(variant: Variant, camp: Camp, filling: Filling) -> list[tuple[str, Fi
 def shortest_line(graph: nx.DiGraph[Filling], start: Filling, goal: Filling) -> list[str]:
     """Return the moves of a shortest way from one filling to another.
 
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        What `camp_fillings` returns.
+    start, goal : frozenset of int
+        Occupied cells.
+
+    Returns
+    -------
+    list of str
+        The attribute ``move`` of each edge of the way.
+
     Raises
     ------
     networkx.NetworkXNoPath

@@ -148,7 +148,23 @@ class BoundsReport(Result):
     comparison: list[ComparedGame]
 
     def term(self, id_: str) -> Term:
-        """Return a term by its id."""
+        """Return a term by its id.
+
+        Parameters
+        ----------
+        id_ : str
+            ``eq1``, ``eq3`` … ``eq14``.
+
+        Returns
+        -------
+        Term
+            The equation of this number.
+
+        Raises
+        ------
+        StopIteration
+            If there is none.
+        """
         return next(term for term in self.terms if term.id == id_)
 
 

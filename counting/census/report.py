@@ -200,7 +200,6 @@ def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
     FullCheck
         The plies without symmetry, and whether all numbers agree.
     """
-
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 

@@ -42,6 +42,18 @@ class Tally(NamedTuple):
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
     """Return the exact interval of a share at the level ``1 - alpha``.
 
+    Parameters
+    ----------
+    successes, trials : int
+        Of so many trials so many succeeded.
+    alpha : float
+        How often at most the interval may miss the share.
+
+    Returns
+    -------
+    tuple of float
+        Both ends; (0, 1) without trials.
+
     Examples
     --------
     >>> low, high = clopper_pearson(0, 10, 0.05)
@@ -65,6 +77,18 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
     them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
     whatever they have in common.
 
+    Parameters
+    ----------
+    tally : Tally
+        What was found.
+    alpha : float
+        How often at most the interval may miss the share.
+
+    Returns
+    -------
+    tuple of float
+        Both ends.
+
     Examples
     --------
     >>> low, high = share_interval(Tally(100, 60, 40, 0, 100, 60, 60), 0.05)
@@ -83,6 +107,18 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
     """Return the numbers of positions to which an interval of shares belongs, rounded outwards.
+
+    Parameters
+    ----------
+    interval : tuple of float
+        Both ends of a share.
+    size : int
+        All positions.
+
+    Returns
+    -------
+    tuple of int
+        The least and the greatest number.
 
     Examples
     --------

@@ -31,7 +31,18 @@ PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
 
 
 def position_key(position: NaivePosition) -> PositionKey:
-    """Return what two positions share exactly if they are the same."""
+    """Return what two positions share exactly if they are the same.
+
+    Parameters
+    ----------
+    position : NaivePosition
+        Any.
+
+    Returns
+    -------
+    tuple
+        Pieces in the order of their cells, and the side to move.
+    """
     return tuple(sorted(position.pieces.items())), position.side
 
 
@@ -72,7 +83,18 @@ class NaiveReach:
         self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}
 
     def counted(self, position: NaivePosition) -> bool:
-        """Return whether the bound counts a placement among the undecided ones."""
+        """Return whether the bound counts a placement among the undecided ones.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Any.
+
+        Returns
+        -------
+        bool
+            Whether king, material and cells are those that the bound allows.
+        """
         pieces = list(position.pieces.values())
         return (
             pieces.count("K") == 1
@@ -84,7 +106,18 @@ class NaiveReach:
     # -- lemmas ------------------------------------------------------------------------
 
     def lemma(self, position: NaivePosition) -> str | None:
-        """Return the first lemma by which a counted placement is out of reach, or None."""
+        """Return the first lemma by which a counted placement is out of reach, or None.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        str or None
+            One of `LEMMAS`; None for the start, and where no lemma applies.
+        """
         if position_key(position) == position_key(self.start):
             return None
         if self.no_last_capture(position):
@@ -98,7 +131,18 @@ class NaiveReach:
         return None if any(True for _ in self.predecessors(position)) else "last_move"
 
     def no_last_capture(self, position: NaivePosition) -> bool:
-        """Return whether soldiers are missing that neither side, as it is now, can have captured last."""
+        """Return whether soldiers are missing that neither side, as it is now, can have captured last.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        bool
+            The lemma ``material``.
+        """
         rules, pieces = self.variant.rules, list(position.pieces.values())
         attackers, defenders = pieces.count("b"), pieces.count("w")
         if (attackers, defenders) == (self.most["b"], self.most["w"]):
@@ -118,11 +162,33 @@ class NaiveReach:
         return not ((attackers < self.most["b"] and by_white) or (defenders < self.most["w"] and by_black))
 
     def overfull_camp(self, position: NaivePosition) -> bool:
-        """Return whether a camp holds more attackers than started in it; nobody ever enters one."""
+        """Return whether a camp holds more attackers than started in it; nobody ever enters one.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        bool
+            The lemma ``camp``.
+        """
         return any(sum(position.piece(cell) == "b" for cell in cells) > garrison for cells, garrison in self.camps)
 
     def immobile(self, position: NaivePosition) -> bool:
-        """Return whether the ply that led to a position has ended the game by leaving a side without a move."""
+        """Return whether the ply that led to a position has ended the game by leaving a side without a move.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        bool
+            The lemma ``immobile``.
+        """
         return self.variant.rules.no_moves == "either_after_ply" and not (
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
@@ -131,6 +197,16 @@ class NaiveReach:
         """Return the locked pieces of a placement, none if those that remain stand as at the start.
 
         Pieces are taken away, again and again, that could have arrived last among those that remain.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        frozenset of (file, rank)
+            The cells of the locked pieces: the lemma ``locked``.
         """
         left = dict(position.pieces)
         while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell)), None):
@@ -140,7 +216,20 @@ class NaiveReach:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell) -> bool:
-        """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
+        """Return whether a piece can have come to its cell last of a set, without capturing another of them.
+
+        Parameters
+        ----------
+        left : mapping of (file, rank) to str
+            The set of pieces.
+        cell : tuple of int
+            Where the piece stands, as (file, rank).
+
+        Returns
+        -------
+        bool
+            Whether it has a way to the cell, and takes none of the others on arrival.
+        """
         return self._has_origin(left, cell) and not self._captures(left, cell)
 
     def _has_origin(self, left: Mapping[Cell, str], cell: Cell) -> bool:
@@ -176,7 +265,20 @@ class NaiveReach:
     # -- predecessors ------------------------------------------------------------------
 
     def predecessors(self, position: NaivePosition) -> Iterator[tuple[NaivePosition, NaiveMove]]:
-        """Yield the counted positions from which a legal move leads to an undecided one, and these moves."""
+        """Yield the counted positions from which a legal move leads to an undecided one.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+
+        Yields
+        ------
+        position : NaivePosition
+            The position before.
+        move : tuple
+            Its move, as two cells.
+        """
         mover = "b" if position.side == "w" else "w"
         victim = "w" if mover == "b" else "b"
         missing = self.most[victim] - sum(piece == victim for piece in position.pieces.values())

@@ -45,7 +45,7 @@ def build_command(
     more men adds to one of fewer. What a long build takes is said beforehand.
     The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
-    from retrograde.cli.summary import info_of, show_info
+    from retrograde.cli.summary import info_of
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.estimate import check_build
     from retrograde.tablebase.store import open_store, tier_name
@@ -83,9 +83,11 @@ def build_command(
             )
         raise
     info: TablebaseInfo = info_of(root)
+    return Reply(info, lambda console: _show(console, info, root))
 
-    def show(console: PeopleConsole) -> None:
-        show_info(console, info)
-        console.print(f"stored in {root}", soft_wrap=True)
 
-    return Reply(info, show)
+def _show(console: PeopleConsole, info: TablebaseInfo, root: Path) -> None:
+    from retrograde.cli.summary import show_info
+
+    show_info(console, info)
+    console.print(f"stored in {root}", soft_wrap=True)
