@@ -49,11 +49,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RowFile", "Source", "check_sums", "damaged", "open_rows", "read_rows", "write_rows"]
+__all__ = ["RowFile", "Source", "check_sums", "damaged", "open_rows", "read_rows", "spans", "write_rows"]
 
 _MAGIC: Final = b"TABLROWS"
 _HEAD: Final = struct.Struct("<8sIId32sI")
 _MOST_HEADER: Final = 1 << 20
+
+
+READ_BYTES: Final = 8 << 20
+"""What a merge reads of a file at once."""
 
 
 class Source(NamedTuple):
@@ -379,3 +383,30 @@ def check_sums(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -
     wrong = check_rows(rows, leaf_bits, first, file.counts[first:last], file.sums[first:last])
     if wrong >= 0:
         raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")
+
+
+def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Cut leaves into ranges that are read at once; ranges without rows are left out.
+
+    Parameters
+    ----------
+    file : RowFile
+        The file that is read.
+    first, last : int
+        The leaves, ``last`` excluded.
+
+    Yields
+    ------
+    begin, end : int
+        A range: a single leaf, or at most `READ_BYTES`.
+    """
+    most = READ_BYTES // (8 * file.header.words)
+    begin, rows = first, 0
+    for leaf in range(first, last):
+        count = int(file.counts[leaf])
+        if rows and rows + count > most:
+            yield begin, leaf
+            begin, rows = leaf, 0
+        rows += count
+    if rows:
+        yield begin, last

@@ -14,7 +14,7 @@ import numpy as np
 from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, expand_canonical
 from counting.census.files import open_rows, read_rows
-from counting.census.tasks import toolbox
+from counting.census.toolbox import toolbox
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
 from tablut.files import write_bytes

@@ -11,9 +11,8 @@ import numpy as np
 
 from counting.census.buckets import copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
 from counting.census.expansion import BLACK_WON, DECIDED
-from counting.census.files import read_rows
+from counting.census.files import read_rows, spans
 from counting.census.records import LEAF_BITS
-from counting.census.tasks import spans
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from counting.census.observer import Observer, Silent
 from counting.census.report import CensusReport, FullCheck, census_report, compare_full
 from counting.census.search import Search
 from counting.census.store import CensusStore
-from counting.census.tasks import toolbox
+from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.scheduling import open_scheduler

@@ -27,8 +27,9 @@ from counting.census.extent import ended, excess
 from counting.census.files import Source, damaged, open_rows, read_rows
 from counting.census.limits import TooLargeError, size_text
 from counting.census.records import LEAF_BITS, Owner
-from counting.census.store import part_sums, rows_digest
-from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
+from counting.census.stored import part_sums, rows_digest
+from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, write_part
+from counting.census.toolbox import start_rows, toolbox
 from tablut.compilation import thread_clock
 
 if TYPE_CHECKING:

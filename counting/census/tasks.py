@@ -9,8 +9,7 @@ goes on.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,90 +22,23 @@ from counting.census.buckets import (
     scatter,
     table_bits,
 )
-from counting.census.codes import position_codes
-from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, expand_canonical
-from counting.census.files import RowFile, Source, open_rows, read_rows, write_rows
+from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical
+from counting.census.files import RowFile, Source, open_rows, read_rows, spans, write_rows
 from counting.census.memory import room
 from counting.census.records import LEAF_BITS, Owner
-from counting.census.survey import COUNTERS, Membership, membership, survey
+from counting.census.survey import COUNTERS, survey
+from counting.census.toolbox import Toolbox, toolbox
 from tablut.compilation import thread_clock
-from tablut.engine import engine_for
-from tablut.engine.canonical import ImageTables, image_tables
 from tablut.engine.packing import count_children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = [
-    "ExpandTask",
-    "MergeTask",
-    "Toolbox",
-    "run_expand",
-    "run_merge",
-    "spans",
-    "start_rows",
-    "toolbox",
-    "write_part",
-]
-
-
-READ_BYTES: Final = 8 << 20
-"""What a merge reads of a file at once."""
-
-
-class Toolbox(NamedTuple):
-    """What the kernels need for one variant and group; ``row_bytes`` is what a position takes for good."""
-
-    tables: Tables
-    images: ImageTables
-    cells: NDArray[np.uint64]
-    space: Membership
-    order: int
-    material: tuple[int, int, int]
-    row_bytes: int
-    codes: tuple[int, int, int] | None
-
-
-@lru_cache(maxsize=16)
-def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant and of its group.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        Whether positions are counted without symmetry: the group is then the identity alone.
-
-    Returns
-    -------
-    Toolbox
-        From a cache.
-    """
-    engine = engine_for(variant)
-    group = engine.group[:1] if full else engine.group
-    images = image_tables(group, variant.size)
-    material = (2, variant.attackers + 1, variant.defenders + 1)
-    codes = (variant.size**2, variant.attackers, variant.defenders)
-    coded = position_codes(*codes)[0]
-    # A position of one word is short enough; taking codes apart would double the time of a small board.
-    is_coded = coded.fits and engine.tables.words > 1
-    return Toolbox(
-        engine.tables,
-        images,
-        cell_images(images, variant.size),
-        membership(variant),
-        len(group),
-        material,
-        coded.bytes if is_coded else 8 * engine.tables.words,
-        codes if is_coded else None,
-    )
+__all__ = ["ExpandTask", "MergeTask", "run_expand", "run_merge", "write_part"]
 
 
 @dataclass(frozen=True)
@@ -364,25 +296,6 @@ def write_part(
     return {**_answer(open_rows(target)), "cpu": thread_clock() - began}
 
 
-def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return the start position in canonical form, shape (1, W).
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        Whether positions are counted without symmetry: the start stays as it is.
-
-    Returns
-    -------
-    ndarray of uint64, shape (1, W)
-        The packed position.
-    """
-    engine = engine_for(variant)
-    return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
-
-
 def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
     """Return an array of this thread's, with whatever content."""
     return room(name, 8 * rows * width).view(np.uint64).reshape(rows, width)
@@ -393,33 +306,6 @@ def _cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
     array = room(name, count * kind.itemsize).view(kind)
     array.fill(0)
     return array
-
-
-def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut leaves into ranges that are read at once; ranges without rows are left out.
-
-    Parameters
-    ----------
-    file : RowFile
-        The file that is read.
-    first, last : int
-        The leaves, ``last`` excluded.
-
-    Yields
-    ------
-    begin, end : int
-        A range: a single leaf, or at most `READ_BYTES`.
-    """
-    most = READ_BYTES // (8 * file.header.words)
-    begin, rows = first, 0
-    for leaf in range(first, last):
-        count = int(file.counts[leaf])
-        if rows and rows + count > most:
-            yield begin, leaf
-            begin, rows = leaf, 0
-        rows += count
-    if rows:
-        yield begin, last
 
 
 def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from counting.census.extent import ended, excess
-from counting.census.files import read_rows
+from counting.census.files import read_rows, spans
 from counting.census.observer import Observer, Silent
 from counting.census.positions import Inspector
 from counting.census.published import published_digests
@@ -27,9 +27,9 @@ from counting.census.records import LEAF_BITS
 from counting.census.row_bytes import leaf_digests
 from counting.census.row_tables import RowTable, canonical_children
 from counting.census.search import cut
-from counting.census.store import StoredCensus, read_about
+from counting.census.stored import StoredCensus, read_about
 from counting.census.survey import COUNTERS
-from counting.census.tasks import spans, start_rows, toolbox
+from counting.census.toolbox import start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
 from tablut.files import lock_folder

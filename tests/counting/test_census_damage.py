@@ -27,8 +27,9 @@ from counting.census.observer import Silent
 from counting.census.published import published_digests
 from counting.census.records import LEAF_BITS, PlyRecord, dump, read_record
 from counting.census.search import Search
-from counting.census.store import CensusStore, rows_digest
-from counting.census.tasks import toolbox
+from counting.census.store import CensusStore
+from counting.census.stored import rows_digest
+from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
