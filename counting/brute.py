@@ -1,7 +1,7 @@
 """The naive twin of the formulas: every placement of a small board, one by one.
 
-It shares nothing with `counting.spaces`: it reads the diagrams itself, finds the
-king's cells itself and asks of every single placement the questions of the rules.
+It uses nothing of `counting.spaces`: it reads the diagrams, finds the king's cells and
+applies the rules to every single placement.
 About 10^5 placements a second; meant for 5 x 5 boards.
 
 Cells are (file, rank) pairs, a placement is (king, attackers, defenders).

@@ -2,7 +2,7 @@
 
 A soldier may step within its camp and leave it for good, and a sheltered one is
 never captured; so the fillings form a small state space of their own, exhausted
-here as a networkx digraph. The rest of the board is taken to be out of the way.
+here as a networkx digraph. The rest of the board is taken to be empty.
 """
 
 from __future__ import annotations

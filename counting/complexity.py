@@ -71,7 +71,7 @@ class SpaceCounts(Result):
     total : int
         ``no_end + end``: labelled states.
     distinct : int
-        Placements whatever their label; those of captured kings are also undecided ones.
+        Placements without their labels; those of captured kings are also undecided ones.
     """
 
     no_end: ExactInt
@@ -119,7 +119,7 @@ class BoundsReport(Result):
     geometry : list of Geometry
         The numbers that enter them.
     corrected : SpaceCounts
-        The paper's spaces counted right: every way in which a game ends, no placement twice for one way.
+        The paper's spaces counted correctly: every way in which a game ends, no placement twice for one way.
     tightened : SpaceCounts
         ``corrected`` less the placements that are proved out of reach.
     with_side_to_move : dict of str to int

@@ -1,4 +1,4 @@
-"""The spaces of placements, each exactly once, with or without a symmetry.
+"""The spaces of placements, each placement counted once, with or without a symmetry.
 
 A space is a set of king cells, each with a small neighbourhood whose contents
 decide membership (the way a king came, the soldiers that hold it), and ranges for

@@ -285,7 +285,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A numbered equation of the paper, for whatever variant it was built.
+    """A numbered equation of the paper, for one variant.
 
     Attributes
     ----------

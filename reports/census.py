@@ -1,6 +1,6 @@
 """The page on the census: how many positions can be reached, and how that compares with the bounds.
 
-Small boards would take seconds to count anew and the full game takes minutes, so the
+Small boards take seconds to count and the full game takes minutes, so the
 page is rendered from results that `tablut census --json` gave, kept in
 ``reports/data/census`` with the command, time and memory of each. Tests count the
 small ones again.

@@ -2,7 +2,7 @@
 
 Pages and data are compared byte for byte. Figures are compared by the SHA-256 of
 the data and parameters they were drawn from, which each carries in its metadata:
-what a drawing library does to the bytes says nothing about the content.
+the bytes that a drawing library writes may differ for the same content.
 """
 
 from __future__ import annotations

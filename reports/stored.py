@@ -1,8 +1,8 @@
-"""The results that pages are rendered from: kept as files, and believed only after they were checked.
+"""The results that pages are rendered from: kept as files, and checked before they are used.
 
 Each is what a command printed with ``--json``. It is read with a bound on its size,
 through the model of the command's answer, and compared with itself (sums, names,
-lines of play), so that a damaged file is named instead of rendered.
+lines of play). A damaged file is named, never rendered.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def check_numbers(plain: Any, place: str = "") -> None:
         for number, value in enumerate(plain):
             check_numbers(value, f"{place}.{number}")
     elif isinstance(plain, (int, float)) and not 0 <= plain < float("inf"):
-        raise ValueError(f"{place}: {plain} is no count")
+        raise ValueError(f"{place}: {plain} is not a count")
 
 
 def check_line(variant: str, position: str, line: list[str]) -> None:

@@ -57,7 +57,7 @@ class _Display:
 
 
 def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
-    """Let a command of its own have sub-commands, before which it takes no options."""
+    """Let a command have sub-commands; no options stand before their names."""
 
     @wraps(function)
     def callback(ctx: typer.Context, **parameters: Any) -> None:
@@ -116,7 +116,7 @@ def census_command(
     if plies is not None and all_plies:
         raise InputError("--plies and --all: choose one of them")
     if graph is not None and not all_plies:
-        raise InputError("--graph: is drawn of a complete census; add --all")
+        raise InputError("--graph: needs a complete census; add --all")
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)
@@ -190,16 +190,16 @@ def verify_command(
         int, typer.Option("--memory", metavar="MIB", min=256, help="Most memory for positions, in MiB.")
     ] = 2048,
 ) -> Reply:
-    """Prove a stored census again, from its files, by other code than made it where there is some.
+    """Verify a stored census from its files, as far as possible by other code than made it.
 
-    Exit code 1 if anything is not as it should be.
+    Exit code 1: something is wrong.
     """
     from counting.census.verification import verify_census
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as display:
         observer = _Display(display) if display.console.is_terminal else None
-        # It writes nothing, so that an interrupt may abandon it.
+        # It writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
         )

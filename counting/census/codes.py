@@ -1,4 +1,4 @@
-"""Positions as few bytes: a bijection between all positions of bounded material and an interval of integers.
+"""Positions in few bytes: a bijection between all positions of bounded material and an interval of integers.
 
 Unlike the index of undecided placements (`tablut.indexing.placements`) it knows neither terrain nor
 rules: any placement of one king and so many soldiers at most has a number, and
@@ -172,7 +172,7 @@ class PositionCodes:
 
 
 def _halves(values: list[int]) -> NDArray[np.uint64]:
-    # The end of all codes may be 2**128 itself; nothing is as large.
+    # The end of all codes may be 2**128 itself; no code reaches it.
     return np.array([[min(v, (1 << _WIDEST) - 1) & _WORD, min(v, (1 << _WIDEST) - 1) >> 64] for v in values], np.uint64)
 
 

@@ -39,7 +39,7 @@ def ended(variant: Variant, records: Sequence[PlyRecord]) -> bool:
 def excess(variant: Variant, records: Sequence[PlyRecord]) -> str | None:
     """Return where more positions were reached than the board has, or None.
 
-    A ply has one side to move, so that the positions of every other ply are different
+    A ply has one side to move, so the positions of every other ply are different
     placements: each material has so many of them, undecided.
 
     Parameters

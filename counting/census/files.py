@@ -1,6 +1,6 @@
 """Row files: positions in the order of their leaves, with an index, digests and a format version.
 
-A file is written under a temporary name and renamed, so that one which has its name is
+A file is written under a temporary name and renamed, so a file under its final name is
 complete. Layout, little-endian: a head of fixed length (magic, format version, length of
 the header, processor seconds of the task, the digest of the file, CRC-32 of all this);
 the header (JSON, `counting.census.records.RowHeader`, with spaces behind it so that the
@@ -204,7 +204,7 @@ def write_rows(
 
 
 def damaged(path: Path, what: str) -> InputError:
-    """Return the error for a row file that is not what it must be, with the way out.
+    """Return the error for a damaged row file; it says how to go on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How large the tasks of a census may be, and what is said where something does not fit."""
+"""How large the tasks of a census may be, and the error where something does not fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INTERPRETER_BYTES: Final = 384 << 20
 
 
 class TooLargeError(InputError):
-    """A census that the memory or the disk it may use cannot hold; what is done is kept."""
+    """A census that does not fit into the memory or the disk it may use; what is done is kept."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The naive twin of the census: sets of positions, the plain-Python rules, and nothing else.
+"""The naive twin of the census: sets of positions and the plain-Python rules.
 
-Slow (some ten thousand positions a second), and independent: it takes no word, hash, leaf or
-kernel from the fast one, only the square's symmetries.
+Slow (about ten thousand positions a second) and independent: it uses no packed words, hashes,
+leaves or kernels of the census, only the square's symmetries.
 """
 
 from __future__ import annotations

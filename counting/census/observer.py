@@ -1,4 +1,4 @@
-"""Who is told how far a census is."""
+"""Progress of a census: who hears of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Observer", "Silent"]
 
 
 class Observer(Protocol):
-    """Whoever wants to know how far the search is."""
+    """Hears how far the search is."""
 
     def begin(self, ply: int, step: str, total: int) -> None:
         """Hear that a step of a ply begins.

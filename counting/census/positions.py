@@ -1,4 +1,4 @@
-"""What stored positions are, found out from their bits in numpy: for `counting.census.verification`.
+"""What stored positions are, read from their bits in numpy: for `counting.census.verification`.
 
 Shares no kernel with `counting.census.survey` and `counting.census.expansion`, whose results it checks.
 """
@@ -30,7 +30,7 @@ _STEP = 1 << 15
 
 
 class Inspector:
-    """Adds up what canonical positions are, and counts those that cannot be.
+    """Adds up what canonical positions are, and counts the impossible ones.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
 """What a census says of itself in JSON: the store, its plies, the heads of its row files; each bound by digests.
 
-The record of a ply has two. Its ``digest`` is of what was counted: the game, the ply, the
+The record of a ply has two. Its ``digest`` covers what was counted: the game, the ply, the
 digest of the ply before, the counts, and the rows in the order of their leaves. It is the
-same whatever memory, threads and interruptions there were, so it can be published. Its
-``checksum`` is of all the rest as well: how the ply is cut into parts, the digest of
-each, and the processor time. Whoever changes a value changes one of the two.
+same for any memory, any number of threads and any interruptions, so it can be published. Its
+``checksum`` covers all the rest too: how the ply is cut into parts, the digest of
+each, and the processor time. Any changed value changes one of the two.
 
-Everything that is read goes through a model here: its types and ranges are checked, and no
-name is ever read from a file.
+A model here checks the types and ranges of everything that is read. File names are never
+read from a file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["FORMAT_VERSION", "LEAF_BITS", "Owner", "PartEntry", "PlyRecord", "Ro
 
 FORMAT_VERSION: Final = 4
 LEAF_BITS: Final = 12
-"""Bits of the hash that name a leaf: 4096 leaves, so that a leaf fits into memory up to some 10^11 children."""
+"""Bits of the hash that name a leaf: 4096 leaves, so a leaf fits into memory up to about 10^11 children."""
 RECORD_BYTES: Final = 4 << 20
 """Most bytes of a record: 4096 parts, and the material of an 11x11 board."""
 
@@ -291,7 +291,7 @@ class PlyRecord(_Model):
         return cls.model_validate_json(json.dumps({**whole, "checksum": digest_of(whole)}))
 
     def fault(self) -> str | None:
-        """Return what is wrong with it in itself, or None."""
+        """Return what is wrong with the record by itself, or None."""
         if self.format != FORMAT_VERSION:
             return f"format version {self.format}, not {FORMAT_VERSION}"
         content = self.model_dump(mode="json", exclude={"checksum"})

@@ -1,6 +1,6 @@
 """Rows of some leaves found among others, and children made again: for `counting.census.verification`.
 
-Children are made by `Engine.expand` and `Engine.canonical`, of which the census itself uses neither.
+`Engine.expand` and `Engine.canonical` make the children; the census itself uses neither.
 """
 
 from __future__ import annotations

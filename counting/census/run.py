@@ -60,7 +60,7 @@ def census(
     variant : Variant, str or path-like
         Any rule set.
     plies : int, optional
-        How many plies; all by default, which small boards alone allow.
+        How many plies; all by default, which only small boards allow.
     full : bool
         Count once more without symmetry and compare.
     store : Path or str, optional
@@ -76,11 +76,11 @@ def census(
         Address of a running Dask cluster whose workers see ``store`` under the same
         name; then ``threads`` is not used.
     observer : Observer, optional
-        Is told of the progress.
+        Hears of the progress.
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
     partial : callable, optional
-        Is handed the plies that are done, if the census ends early by an error or an interrupt.
+        Called with the plies that are done, if an error or an interrupt ends the census early.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def census(
     Raises
     ------
     InputError
-        If a limit does not suffice, or the store does not fit or is damaged; it names the way out.
+        If a limit does not suffice, or the store is another one or damaged; the message says what to do.
     MachineError
         If the machine fails: no space, no memory. What is done is kept.
 
@@ -181,7 +181,7 @@ def _enough_memory() -> Iterator[None]:
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
     """Refuse a complete census that cannot fit, before anything is computed.
 
-    Complete censuses have reached 69 to 98 % of the counted space; a tenth of it is taken as the least.
+    Complete censuses have reached 69 to 98 % of the counted space; a tenth is taken as the least.
     """
     tools = toolbox(variant, False)
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
@@ -199,7 +199,7 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
 
 @contextmanager
 def _folder(store: Path | str | None) -> Iterator[Path]:
-    """Return the folder of a census, or one that goes with the context, whatever ends it but SIGKILL."""
+    """Yield the folder of a census: the one named, or a temporary one that any end but SIGKILL removes."""
     if store is not None:
         yield Path(store)
         return
@@ -208,14 +208,14 @@ def _folder(store: Path | str | None) -> Iterator[Path]:
         with _ending_orderly():
             yield folder
     finally:
-        # An abandoned task may still write: under the old name it finds no folder any more.
+        # An abandoned task may still write: under the old name it no longer finds a folder.
         doomed = folder.with_name(folder.name + "-removed")
         folder.rename(doomed)
         for _ in range(_TRIES):
             shutil.rmtree(doomed, ignore_errors=True)
             if not doomed.exists():
                 break
-            # It holds a file open that it has yet to name.
+            # The task holds a file open that it has not named yet.
             time.sleep(0.05)
 
 

@@ -69,7 +69,7 @@ class Search:
     limits : CensusLimits
         How large these may be.
     observer : Observer
-        Is told of the progress.
+        Hears of the progress.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Search:
         tools = toolbox(variant, full)
         self.words = tools.tables.words
         self.records = store.records()
-        # What was counted by an earlier run may have been changed since; what this run counts has not.
+        # A file of an earlier run may have been changed since; a file of this run has not.
         self._found = len(self.records)
         if self.records:
             self._check_found()
@@ -99,7 +99,7 @@ class Search:
 
     @property
     def complete(self) -> bool:
-        """Whether no more positions can be reached: the last ply found nothing new, or is the last of a game."""
+        """Whether the last ply found nothing undecided that is new, or is the last of a game."""
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None) -> list[PlyRecord]:
@@ -157,7 +157,7 @@ class Search:
             self._contradict(records[-1].ply, fault)
 
     def _contradict(self, ply: int, what: str) -> NoReturn:
-        """Raise the error for counts that cannot be: a changed store if there was one before, else a defect."""
+        """Raise the error for impossible counts: a changed store if an earlier run made one, else a defect."""
         if self._found:
             raise TooLargeError(
                 f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
@@ -377,5 +377,5 @@ def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
 
 
 def _plan_name(*content: Any) -> str:
-    """Return a name that two plans share only if they are the same, whatever run made them."""
+    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]

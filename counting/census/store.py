@@ -84,7 +84,7 @@ class CensusStore(StoredCensus):
             raise InputError(f"--store {str(root)!r}: is not empty and holds no census; choose another folder")
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         self._stack.close()
 
     def part(self, ply: int, number: int) -> Path:

@@ -1,9 +1,8 @@
 """The two coarse tasks of a ply: expand a share of the positions, merge a share of the leaves.
 
-Both read row files and write one; between them nothing passes but paths and counts, so
-they run in a thread here or on a worker of a cluster that sees the same folder. A task
-whose file is there already, from the same plan, is done: that is how a killed census
-goes on.
+Both read row files and write one. Only paths and counts pass between them, so they run in
+a thread here or on a worker of a cluster that sees the same folder. A task whose file is
+there already, from the same plan, is done: so a killed census goes on.
 """
 
 from __future__ import annotations
@@ -162,7 +161,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     stats = {"children": found, "counters": counters.tolist()}
     index = (counts, sums, np.zeros_like(counts))
     write_rows(task.target, ordered, index, task.owner, stats, cpu=thread_clock() - began)
-    # What the file says of itself lacks its own writing; what is reported does not.
+    # The time in the file leaves out its own writing; the time that is reported does not.
     return {**_answer(open_rows(task.target)), "cpu": thread_clock() - began}
 
 
@@ -297,7 +296,7 @@ def write_part(
 
 
 def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
-    """Return an array of this thread's, with whatever content."""
+    """Return an uninitialised array of this thread."""
     return room(name, 8 * rows * width).view(np.uint64).reshape(rows, width)
 
 

@@ -1,13 +1,13 @@
-"""``tablut census verify``: a stored census, proved again from its files.
+"""``tablut census verify``: a stored census, verified from its files.
 
-Records, parts and rows are checked by their digests; then what the rows are is found out
-again by other code than made them: orbits by the images of each position, material and
-terrain from unpacked bits, moves by `tablut.engine`. With ``parents`` every
-position is expanded once more, by `Engine.expand` and `Engine.canonical`, of which the
-census uses neither: each child must be in the store, and each position be a child of the ply before.
+Records, parts and rows are checked by their digests. Then other code than the census examines
+the rows: it takes orbits from the images of each position, material and terrain from unpacked
+bits, and moves from `tablut.engine`. With ``parents`` it expands every position again, by
+`Engine.expand` and `Engine.canonical`, which the census does not use: each child must be in the
+store, and each position must be a child of the ply before.
 
-Non-guarantee: without ``parents`` a store that lacks positions and is consistent
-otherwise is not refuted, unless its digests are published.
+Non-guarantee: without ``parents`` a store that lacks positions but is consistent passes,
+unless its digests are published.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _MESSAGES: Final = 5
 
 _CHECKS: Final = {
     "records": "records: digests, and each follows from the one before",
-    "parts": "parts: there, of the right length, named by their record",
+    "parts": "parts: present, of the right length, named by their record",
     "rows": "rows: digests, and in the order of their leaves",
     "start": "the start is ply 0",
     "distinct": "positions are distinct, in a ply and among plies",
@@ -141,7 +141,7 @@ def verify_census(
     memory: int = 2 << 30,
     observer: Observer | None = None,
 ) -> VerifyReport:
-    """Prove a stored census again.
+    """Verify a stored census.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def verify_census(
     memory : int
         Most bytes for positions at once.
     observer : Observer, optional
-        Is told of the progress.
+        Hears of the progress.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def verify_census(
                     raise InputError(f"census file {str(folder / 'census.json')!r} is missing; count again")
                 continue
             rules = _rules(str(store), about.game, about.variant, None if variant is None else as_variant(variant))
-            # Where nobody may write, nobody does.
+            # A folder without write permission needs no lock.
             with suppress(MachineError):
                 stack.enter_context(lock_folder(folder, "census"))
             stored = StoredCensus(folder, rules.digest, full=about.full)
@@ -293,9 +293,9 @@ class _Verification:
         counters, material = inspector.counters, inspector.material.tolist()
         same = counters == record.counters and material == [[list(row) for row in kind] for kind in record.material]
         wrong = next((name for name in COUNTERS if counters[name] != record.counters[name]), "material")
-        self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} is not what its positions say")
+        self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} differs from what its positions give")
         moves_same = inspector.class_moves == record.next_children
-        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children is another")
+        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children differs")
         self.positions += counters["new"] + counters["decided"]
         self.classes += total
 
@@ -316,7 +316,7 @@ class _Verification:
             self.tally.add(
                 "canonical", len(rows), not_canonical, f"{file.path}: {not_canonical} rows are not canonical"
             )
-            self.tally.add("decided", len(rows), impossible, f"{file.path}: {impossible} rows cannot be")
+            self.tally.add("decided", len(rows), impossible, f"{file.path}: {impossible} rows are impossible positions")
             self.observer.advance(len(rows))
             if file.header.ply == 0:
                 start = start_rows(self.variant, self.stored.full)
@@ -334,7 +334,12 @@ class _Verification:
         for first, last in self._ranges(files):
             table = RowTable(files, first, last, self.words)
             twice = len(table.rows) - table.distinct
-            self.tally.add("distinct", len(table.rows), twice, f"{twice} positions of plies {parity}, … are not new")
+            self.tally.add(
+                "distinct",
+                len(table.rows),
+                twice,
+                f"{twice} positions of plies {parity}, … are duplicates",
+            )
 
     def _check_parents(self, ply: int) -> None:
         """Expand the ply before; its children are the ply's positions, or known already."""
@@ -347,7 +352,7 @@ class _Verification:
                 missing += len(children) - fresh.mark(children, counts) - old.mark(children, counts)
                 self.observer.advance(len(children))
                 self.tally.add("parents", len(children))
-            self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are not there")
+            self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are missing")
             orphans = len(fresh.rows) - int(fresh.marked.sum())
             self.tally.add("parents", len(fresh.rows), orphans, f"ply {ply}: {orphans} positions have no parent")
 

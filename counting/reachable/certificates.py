@@ -152,7 +152,7 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
     Raises
     ------
     ValueError
-        If it is no such text.
+        If it is not base 64, or ends with half a move.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
     Raises
     ------
     InputError
-        If the file, its header or a line, when it comes to it, is none of this format.
+        If the file or its header has another format; while iterating, if a line has.
     """
     shown = excerpt(str(path))
     content = read_bytes(path, "certificate file", _MOST_BYTES)

@@ -1,7 +1,7 @@
 """Checks certificates with the plain rules alone.
 
-Nothing is taken from the search, the compiled lemmas or the compiled drawer: ranks are drawn again with numpy's
-generator, games are replayed by `tablut.rules.NaiveGame`, lemmas and backward trees are derived
+The checker uses neither the search nor the compiled lemmas nor the compiled drawer: it draws ranks again with numpy's
+generator; games are replayed by `tablut.rules.NaiveGame`, lemmas and backward trees are derived
 again by `counting.reachable.naive`, the interval is computed by another function of scipy.
 """
 
@@ -147,7 +147,7 @@ class Checker:
         seen = {position_key(here)}
         for ply, (start, target) in enumerate(moves, 1):
             if max(start, target) >= size * size:
-                return f"ply {ply}: a cell that the board has not"
+                return f"ply {ply}: a cell beyond the board"
             move = (start % size, start // size), (target % size, target // size)
             if move not in game.legal_moves(here):
                 return f"ply {ply}: {game.move_name(move)} is no legal move"
@@ -253,7 +253,7 @@ def check_file(
     variant_named : callable
         Gives the variant of a name, such as `tablut.variants.load_variant`.
     advance : callable
-        Is told how many more certificates have been checked.
+        Hears how many more certificates have been checked.
 
     Returns
     -------
@@ -265,7 +265,7 @@ def check_file(
     Raises
     ------
     InputError
-        If the file is none of this format, is cut short, or belongs to another game.
+        If the file has another format, is cut short, or belongs to another game.
     """
     header, certificates = read_file(path)
     variant = variant_named(header.variant)

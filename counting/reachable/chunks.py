@@ -1,7 +1,7 @@
 """The chunks of an estimate, and the folder that keeps their results and certificates.
 
-A chunk depends on nothing but the seed and the place of its samples. A result is written
-after its certificates; it holds their digest, so that a result without them, or with others, is damaged.
+A chunk depends only on the seed and on the place of its samples. A result is written after its certificates and
+holds their digest: without them, or with others, it is damaged.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class ChunkPlan:
     # -- the store ---------------------------------------------------------------------
 
     def open(self, resume: bool) -> None:
-        """Take possession of the folder, which is locked by the caller.
+        """Claim the folder, which the caller has locked.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class ChunkPlan:
         Raises
         ------
         InputError
-            If the folder holds an estimate that is another one, or may not be gone on with.
+            If the folder holds another estimate, or this one and ``resume`` is false.
         """
         assert self.store is not None
         path = self.store / "estimate.json"

@@ -73,9 +73,9 @@ def estimate_command(
     ] = None,
     resume: ResumeOption = False,
 ) -> Reply:
-    """Draw positions that the bound counts, and decide of each whether the start can reach it.
+    """Draw positions that the bound counts, and decide for each whether the start can reach it.
 
-    A lemma excludes it, or a proof game reaches it, or its whole backward tree does not hold the start.
+    A lemma excludes it, a proof game reaches it, or its whole backward tree does not contain the start.
     """
     from counting.reachable.estimation import estimate
 
@@ -152,7 +152,7 @@ def check_command(
 ) -> Reply:
     """Check certificates with the plain rules alone: draw again, replay every game, derive every lemma.
 
-    Exit code 1 tells that one does not hold.
+    Exit code 1: a certificate does not hold.
     """
     from counting.reachable.checker import check_file
 

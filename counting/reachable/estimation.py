@@ -4,8 +4,8 @@ Every sample is decided: a lemma excludes it, a proof game reaches it, or its wh
 known. The lemmas cost a microsecond and may be tried on many more samples than games are
 looked for; the share is then a product, and its interval holds for both factors at once.
 
-Samples are divided into chunks whose results depend on nothing but the seed and their place, so a run
-that was stopped goes on where it was, and threads change nothing.
+Samples are divided into chunks. The result of a chunk depends only on the seed and on the chunk's place, so a
+stopped run goes on where it was, and the number of threads changes nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _QUICK_TREE: Final = 200
 
 
 class Progress(Protocol):
-    """Whoever wants to know how far it is."""
+    """Hears how far a run is."""
 
     def advance(self, stage: str, count: int) -> None:
         """Hear that more samples went through a stage.
@@ -99,9 +99,9 @@ def estimate(
     certificates : str, optional
         The file that receives the certificates; compressed if its name ends in ``.gz``.
     checks : int
-        How many certificates, the first ones but for large backward trees, the plain rules re-check.
+        How many certificates the plain rules re-check: the first ones, without those of large backward trees.
     progress : Progress, optional
-        Is told how far it is.
+        Hears how far the run is.
 
     Returns
     -------

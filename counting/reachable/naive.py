@@ -1,7 +1,7 @@
 """The naive twin of everything compiled here: lemmas, predecessors and backward trees in plain Python.
 
-It shares nothing with the kernels but the plain rules (`tablut.rules.NaiveGame`) and the
-variant's data, and it is what a certificate is checked with.
+It uses the plain rules (`tablut.rules.NaiveGame`) and the variant's data, and nothing of the kernels.
+Certificates are checked with it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
 
 _AWAY: Cell = (-9, -9)
-"""A cell beyond the board, from which a piece is said to arrive where its origin does not matter."""
+"""A cell beyond the board: the origin of an arriving piece where the origin does not matter."""
 
 PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
 """The pieces of a position in the order of their cells, and the side to move."""
 
 
 def position_key(position: NaivePosition) -> PositionKey:
-    """Return what two positions share exactly if they are the same.
+    """Return a key that is equal for two positions exactly if they are the same.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class NaiveReach:
     def locked(self, position: NaivePosition) -> frozenset[Cell]:
         """Return the locked pieces of a placement, none if those that remain stand as at the start.
 
-        Pieces are taken away, again and again, that could have arrived last among those that remain.
+        A piece that could have arrived last among those that remain is taken away, until there is none.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class NaiveReach:
     def backward_tree(
         self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()
     ) -> set[PositionKey] | None:
-        """Return all positions from which one can be reached, predecessors that a lemma excludes left out.
+        """Return all positions from which a position can be reached, without predecessors that a lemma excludes.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class NaiveReach:
         most : int
             How many positions are listed.
         closed : set
-            Positions known to be out of reach; they are not gone into.
+            Positions known to be out of reach; their predecessors are not listed.
 
         Returns
         -------

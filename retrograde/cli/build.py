@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["build_command"]
 
 _LONG = 10
-"""Seconds from which on a build says beforehand what it takes."""
+"""A build that takes more seconds is announced with its cost."""
 
 
 @command
@@ -41,8 +41,8 @@ def build_command(
 ) -> Reply:
     """Solve all tiers of at most so many men, and store every value with its distance.
 
-    What the store has already is kept: a build that was interrupted goes on, and one of
-    more men adds to one of fewer. What a long build takes is said beforehand.
+    Stored tiers are kept: an interrupted build goes on, and a build of more men adds
+    to one of fewer. A long build prints its cost first.
     The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
     from retrograde.cli.summary import info_of
@@ -74,7 +74,7 @@ def build_command(
     except KeyboardInterrupt:
         if (root / "zarr.json").exists():
             with suppress(TablutError, OSError):
-                # What the abandoned thread still holds; the next build would remove it, too.
+                # Remove what the abandoned thread has left; the next build would do it, too.
                 sweep(root)
             finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
             words = ["tablut", "tablebase", "build", "-v", variant, "--men", str(men), "--store", str(root)]

@@ -53,12 +53,12 @@ def check_command(
         str | None, variant_option("A shipped rule set, or a TOML file. [default: what the proof names]")
     ] = None,
     plies: Annotated[
-        int, typer.Option("--plies", min=0, max=10**12, help="Plies to be made in search of a shorter win; 0: none.")
+        int, typer.Option("--plies", min=0, max=10**12, help="Plies to make in the search for a shorter win; 0: none.")
     ] = 20_000,
 ) -> Reply:
     """Check a saved proof by the rules alone, in plain Python; docs/puzzles.md says what a proof is.
 
-    Exit code 1 tells that it proves nothing, or that there is a shorter win.
+    Exit code 1: it proves nothing, or there is a shorter win.
     """
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
     from retrograde.proofs.checker import StrategyCheck
@@ -111,7 +111,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     from rich.text import Text
 
     def say(text: str, mark: str = "", style: str = "") -> None:
-        # What stands in a proof is never markup.
+        # The text of a proof is never markup.
         console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
 
     left = "" if result.plies_left is None else f"  ({result.plies_left} plies left)"
@@ -121,7 +121,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     if result.failures:
         return
     if not result.proved:
-        say(f"interrupted: {result.positions:,} positions checked, and nothing was wrong with them")
+        say(f"interrupted: {result.positions:,} positions checked, no fault found")
         return
     say(f": {result.winner} wins within {result.plies} plies; {result.positions:,} positions", "proved", "green")
     if result.unused:
@@ -131,4 +131,4 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     elif result.distance == "exact":
         say("and no sooner: every shorter win was tried")
     else:
-        say(f"no win within {result.excluded} plies; further the search for a shorter one did not go")
+        say(f"no win within {result.excluded} plies; the search for a shorter win ended there")

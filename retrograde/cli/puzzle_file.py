@@ -84,7 +84,7 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: P
 
 
 def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
-    """Refuse what cannot be solved before the first puzzle is: a slip in the last line must not cost an hour."""
+    """Refuse puzzles that cannot be solved before solving any: a slip in the last line must not cost an hour."""
     from retrograde.proofs.solver import is_lost_at_once
 
     for puzzle in puzzles:

@@ -74,7 +74,7 @@ def make_command(
 ) -> Reply:
     """Find new puzzles: wins with one first move only, graded, the same for the same seed.
 
-    Exit code 3 tells that there are fewer than asked for. An interrupt prints, and writes, what there is.
+    Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
     """
     from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.making import from_placements, from_self_play
@@ -146,7 +146,7 @@ def _reply(variant: Variant, maker: _Maker, out: Path | None, interrupted: bool)
 
     made = maker.made
     if not made.examined and not interrupted:
-        raise InputError("nothing was looked at, so nothing was found; ask for more --games or --samples")
+        raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
     if out is not None:
         write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
     result = _Made(

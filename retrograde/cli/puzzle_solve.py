@@ -83,7 +83,7 @@ def solve_command(
 ) -> Reply:
     """Prove win, loss or draw of a position, or check the stipulations of a puzzle file.
 
-    Exit code 1 tells that a stipulation is refuted, 3 that the limits ran out before a proof. An interrupt prints
+    Exit code 1: a stipulation is refuted; 3: the limits ran out before a proof. An interrupt prints
     what was proved until then.
     """
     from retrograde.proofs.solution import ProofLimits
@@ -119,7 +119,7 @@ def _solve_position(
 ) -> Reply:
     from retrograde.proofs.solver import Solver
 
-    # What a tablebase says cannot be checked by who has only the rules.
+    # A proof must be checkable by the rules alone, so it may not rest on a tablebase.
     prober = None if wish.save_proof is not None else find_prober(variant, tablebase)
     proof = solution = None
     interrupted = False

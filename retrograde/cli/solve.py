@@ -56,8 +56,8 @@ def solve_command(
             f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
         )
     if store is not None:
-        # A folder that will not do is found out now, not after the work.
-        # It says from then on which tiers it is to have, so that half of them is not taken for all.
+        # An unusable folder is refused now, not after the work. From now on the store names
+        # the tiers it will have, so a part of them is not taken for all.
         create(store, rules, list(tier_graph(rules)))
     steps: list[str] = []
     try:

@@ -250,7 +250,7 @@ def test_a_forged_ply_is_refuted(sound: Path, tmp_path: Path) -> None:
     assert verify_census(store, SHORT).failures > 0
     report = verify_census(store, SHORT, parents=True)
     messages = [message for check in report.checks for message in check.messages]
-    assert any("children of the ply before are not there" in message for message in messages), messages
+    assert any("children of the ply before are missing" in message for message in messages), messages
 
 
 def test_a_forged_position_has_no_parent(sound: Path, tmp_path: Path) -> None:
