@@ -135,7 +135,7 @@ def _solve_position(
             raise
     drawn = None if interrupted else wish.svg
     if drawn is not None:
-        from retrograde.puzzles.strip import draw_strip
+        from tablut.strip import draw_strip
 
         write_text(drawn, draw_strip(variant, asked, solution.line, title=_verdict(solution)))
     result = _Solved(
