@@ -166,3 +166,9 @@ def test_no_file_holds_what_a_merge_left_open() -> None:
     for path in texts:
         left = re.search(r"^(<{7}|>{7}) ", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
         assert left is None, f"{path}: {left}"
+
+
+def test_one_module_asks_the_system_what_the_machine_has() -> None:
+    """`os.sysconf` is not everywhere, and may not know: only `tablut.machine` asks it, and guards the answer."""
+    asking = {name for name, path in NAMES.items() if "sysconf" in path.read_text(encoding="utf-8")}
+    assert asking == {"tablut.machine"}
