@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tablut.cli import bench
 from tablut.cli.shell import run
+from tablut.commands import bench
 from tablut.engine.fingerprint import fingerprint
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "perft"
