@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tablut.play.players.options import read_settings
 from tablut.play.players.protocol import Choice
 from tablut.play.search.searcher import Searcher
 from tablut.prober import find_prober
@@ -45,6 +46,7 @@ class AlphaBetaPlayer:
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
 
