@@ -5,11 +5,13 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tablut.engine import engine_for
 from tablut.play.players.asked import moves_asked_about
+from tablut.play.players.kernels.scoring import mark_captures
 from tablut.play.players.options import read_settings
 from tablut.play.players.protocol import Choice
-from tablut.rules.outcome import KING_CAPTURED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,13 +70,10 @@ class GreedyPlayer:
 
     def _captures(self, board: Board, moves: Sequence[Move]) -> list[Move]:
         array = self._engine.board(board.position.cells, board.position.side)
-        found = []
-        for move in moves:
-            undo, outcome = self._engine.make(array, move.code)
-            self._engine.unmake(array, undo)
-            if outcome == KING_CAPTURED or self._engine.captured(undo):
-                found.append(move)
-        return found
+        codes = np.array([move.code for move in moves], dtype=np.int32)
+        takes = np.zeros(len(moves), dtype=np.bool_)
+        mark_captures(self._engine.tables, array, codes, takes)
+        return [move for move, taking in zip(moves, takes, strict=True) if taking]
 
     def _towards_escape(self, board: Board, moves: Sequence[Move]) -> list[Move]:
         """Return white's moves of the king that come nearest to an escape, if they come nearer at all."""

@@ -84,6 +84,11 @@ def stands_on_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> bool:
     along_row = (west | east) != 0
     way = west | east | south | north
     own, fixed = (file, rank) if along_row else (rank, file)
+    # Beyond the end of the way, which may be no edge, a soldier may come along its own line.
+    end = own + popcount(way) if (way >> own) != 0 else own - popcount(way)
+    attackers = own_pieces(line_of(board, rank if along_row else t.size + file), 1)
+    if (attackers >> (end + 1) if end > own else attackers & ((1 << end) - 1)) != 0:
+        return False
     entered, soldiers, where = I64(0), I64(0), I64(0)
     places = way
     while places:
@@ -101,10 +106,8 @@ def stands_on_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> bool:
         return True
     if entered > 1 or soldiers > 1 or p.wedge == 0 or abs(where - own) < 2:
         return False
-    corner = where + 1 if where > own else where - 1
-    if corner < 0 or (way >> corner) & 1 == 0:
-        return False
-    return p.royal[fixed * t.size + corner if along_row else corner * t.size + fixed] != 0
+    at_corner = p.royal[fixed * t.size + end if along_row else end * t.size + fixed] != 0
+    return at_corner and abs(end - where) == 1
 
 
 @called

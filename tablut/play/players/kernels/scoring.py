@@ -31,7 +31,7 @@ from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import king_of, side_of, start_of, target_of, undo_captured
 from tablut.engine.records import flat
 from tablut.play.players.kernels.paths import PathTables, path_tables, stands_on_path, victory_path
-from tablut.rules.outcome import UNDECIDED
+from tablut.rules.outcome import KING_CAPTURED, UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = ["FIRST", "Scheme", "central_squares", "new_scheme", "score_moves"]
+__all__ = ["FIRST", "Scheme", "central_squares", "mark_captures", "new_scheme", "score_moves"]
 
 FIRST: Final = 10_000
 """More than any sum of the table."""
@@ -159,6 +159,30 @@ def _score(t: Tables, h: Scheme, board: NDArray[np.uint32], move: int) -> int:
                 score += h.first
     unmake(t, board, undo)
     return score
+
+
+@kernel
+def mark_captures(
+    tables: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32], takes: NDArray[np.bool_]
+) -> None:
+    """Write which moves capture something, the king included.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    board : ndarray of uint32, shape (2N + 4,)
+        Undecided; not changed.
+    moves : ndarray of int32, shape (m,)
+        Legal there.
+    takes : ndarray of bool, shape (m,)
+        Filled.
+    """
+    t, array = flat(tables), pointer(board)
+    for index in range(len(moves)):
+        undo, outcome = make(t, array, I64(moves[index]))
+        unmake(t, array, undo)
+        takes[index] = outcome == KING_CAPTURED or undo_captured(undo) != 0
 
 
 @kernel
