@@ -49,9 +49,9 @@ class GreedyPlayer:
     >>> from tablut import Board
     >>> from tablut.play.players import PlayerOptions
     >>> from tablut.play.search.limits import SearchLimits
-    >>> board = Board("mcgill", "9/9/9/9/2K6/9/9/9/7b1 w")
+    >>> board = Board("mcgill", "9/9/b8/9/9/K8/9/9/9 w")
     >>> str(GreedyPlayer(board.variant, PlayerOptions()).choose(board, SearchLimits(nodes=1)).move)
-    'c5-a5'
+    'a4-a1'
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:

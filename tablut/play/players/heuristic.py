@@ -41,7 +41,7 @@ class MoveScores:
     Examples
     --------
     >>> from tablut import Board
-    >>> board = Board("mcgill", "9/9/9/9/9/9/9/1b7/b1K6 w")
+    >>> board = Board("mcgill", "9/9/9/9/9/9/9/1b7/2K6 w")
     >>> scores = MoveScores(board.variant, win_first=False)
     >>> move = next(move for move in board.legal_moves if str(move) == "c1-i1")
     >>> scores.of(board, [move])
@@ -110,9 +110,9 @@ class HeuristicPlayer:
     >>> from tablut import Board
     >>> from tablut.play.players import PlayerOptions
     >>> from tablut.play.search.limits import SearchLimits
-    >>> board = Board("mcgill", "9/9/9/9/2K6/9/9/1b7/b7b w")
+    >>> board = Board("mcgill", "9/b8/9/8K/8b/9/9/9/4b4 w")
     >>> str(HeuristicPlayer(board.variant, PlayerOptions()).choose(board, SearchLimits(nodes=1)).move)
-    'c5-c9'
+    'i6-i9'
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:

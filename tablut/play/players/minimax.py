@@ -146,7 +146,7 @@ class PayoffPlayer(_AlphaBeta):
     >>> from tablut import Board
     >>> from tablut.play.players import PlayerOptions
     >>> from tablut.play.search.limits import SearchLimits
-    >>> board = Board("mcgill", "9/9/9/9/2K6/9/9/1b7/b7b w")
+    >>> board = Board("mcgill", "9/9/9/9/2K6/9/9/7b1/9 w")
     >>> player = PayoffPlayer(board.variant, PlayerOptions())
     >>> player.choose(board, SearchLimits(depth=3)).mate
     3

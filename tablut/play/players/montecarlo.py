@@ -92,7 +92,7 @@ class MonteCarloPlayer:
     >>> from tablut import Board
     >>> from tablut.play.players import PlayerOptions
     >>> from tablut.play.search.limits import SearchLimits
-    >>> board = Board("brandubh-5-4v0", "5/4b/2K2/5/bb2b w")
+    >>> board = Board("brandubh-5-4v0")
     >>> player = MonteCarloPlayer(board.variant, PlayerOptions(hash_mib=1))
     >>> player.choose(board, SearchLimits(playouts=300)).playouts
     300
