@@ -18,7 +18,8 @@ from tablut.play.players.kernels.paths import find_path, path_tables
 from tablut.play.players.kernels.random import next_random, random_below
 from tablut.play.players.kernels.scoring import FIRST, new_scheme, score_moves
 from tablut.play.players.montecarlo import MonteCarloPlayer
-from tablut.play.players.naive import NaiveMinimax, NaiveMonteCarlo, NaivePaths
+from tablut.play.players.naive import NaivePaths
+from tablut.play.players.naive_trees import NaiveMinimax, NaiveMonteCarlo
 from tablut.play.search import SearchLimits
 from tablut.play.search.scores import MATE, PROVEN
 from tablut.play.search.searcher import Root, Searcher

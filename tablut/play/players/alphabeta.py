@@ -51,6 +51,19 @@ class AlphaBetaPlayer:
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the best move found within limits."""
+        """Return the best move found within limits.
+
+        Parameters
+        ----------
+        board : Board
+            The game; not changed.
+        limits : SearchLimits
+            At least one.
+
+        Returns
+        -------
+        Choice
+            The move, and what there is to say for it.
+        """
         found = self._searcher.search(board, limits)
         return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv, found.tbhits)

@@ -24,6 +24,11 @@ def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
     variant : Variant
         The rule set that the player was made for.
 
+    Returns
+    -------
+    list of Move
+        All legal ones.
+
     Raises
     ------
     InputError

@@ -61,7 +61,20 @@ class GreedyPlayer:
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move; the limits are kept by looking one ply ahead."""
+        """Return a move; the limits are kept by looking one ply ahead.
+
+        Parameters
+        ----------
+        board : Board
+            The game; not changed.
+        limits : SearchLimits
+            At least one.
+
+        Returns
+        -------
+        Choice
+            The move, and what there is to say for it.
+        """
         limits.checked()
         moves = moves_asked_about(board, self.variant)
         wanted = self._captures(board, moves) or self._towards_escape(board, moves) or moves

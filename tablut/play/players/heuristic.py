@@ -65,6 +65,11 @@ class MoveScores:
             Undecided.
         moves : sequence of Move
             Legal there.
+
+        Returns
+        -------
+        list of int
+            In the order of the moves.
         """
         array = self._engine.board(board.position.cells, board.position.side)
         codes = np.array([move.code for move in moves], dtype=np.int32)
@@ -83,6 +88,11 @@ class MoveScores:
             Legal there; at least one.
         margin : int
             In the points of the scheme.
+
+        Returns
+        -------
+        list of Move
+            At least one, in the order given.
         """
         scores = self.of(board, moves)
         least = max(scores) - margin
@@ -122,7 +132,20 @@ class HeuristicPlayer:
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return one of the moves of the best score; the limits are kept by looking two plies ahead."""
+        """Return one of the moves of the best score; the limits are kept by looking two plies ahead.
+
+        Parameters
+        ----------
+        board : Board
+            The game; not changed.
+        limits : SearchLimits
+            At least one.
+
+        Returns
+        -------
+        Choice
+            The move, and what there is to say for it.
+        """
         limits.checked()
         move = self._random.choice(self._scores.best(board, moves_asked_about(board, self.variant)))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))

@@ -67,6 +67,11 @@ class _AlphaBeta:
         limits : SearchLimits
             A time, nodes (moves made), or a depth, which goes before the player's own.
 
+        Returns
+        -------
+        Choice
+            Without a score, which would be in other units than ours.
+
         Raises
         ------
         InputError
@@ -163,6 +168,9 @@ class PayoffPlayer(_AlphaBeta):
         "end": Setting(50_000, least=1, most=1_000_000_000),
     }
 
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        super().__init__(variant, options)
+
 
 class MinimaxPlayer(_AlphaBeta):
     """``minimax3``: minimax with alpha-beta to depth 3, of the Berkeley text.
@@ -205,3 +213,6 @@ class MinimaxPlayer(_AlphaBeta):
         "throne": Setting(1),
         "piece": Setting(1),
     }
+
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        super().__init__(variant, options)

@@ -142,6 +142,11 @@ class MonteCarloPlayer:
         limits : SearchLimits
             A time, nodes (moves made in playouts), or playouts.
 
+        Returns
+        -------
+        Choice
+            The score is that of its playouts, undecided ones counted half.
+
         Raises
         ------
         InputError
@@ -182,6 +187,11 @@ class MonteCarloPlayer:
             A time, nodes, or playouts.
         began : float, optional
             When the time began, by `time.perf_counter`.
+
+        Returns
+        -------
+        list of MoveStatistics
+            In the order of the moves.
         """
         tree = self._tree
         limit = self.variant.rules.move_limit

@@ -65,6 +65,11 @@ class Setting(NamedTuple):
         text : str
             Its value.
 
+        Returns
+        -------
+        str, int or float
+            Of the type of the default.
+
         Raises
         ------
         InputError
@@ -106,6 +111,11 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
     declared : mapping of str to Setting
         What it knows.
 
+    Returns
+    -------
+    dict of str to str, int or float
+        All that are declared.
+
     Raises
     ------
     InputError
@@ -127,6 +137,16 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
 
 def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the names and values of texts ``name=value``.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Any number of them.
+
+    Returns
+    -------
+    tuple of (str, str)
+        For `PlayerOptions.settings`.
 
     Raises
     ------

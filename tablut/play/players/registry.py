@@ -74,6 +74,11 @@ def _others() -> dict[str, EntryPoint]:
 def player_names() -> tuple[str, ...]:
     """Return the names of all players: those that ship, then those of other packages.
 
+    Returns
+    -------
+    tuple of str
+        At least those that ship.
+
     Examples
     --------
     >>> player_names()[:4]
@@ -93,6 +98,11 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
         The rule set that it will play.
     options : PlayerOptions, optional
         Its settings.
+
+    Returns
+    -------
+    Player
+        A new one.
 
     Raises
     ------

@@ -35,7 +35,20 @@ class RandomPlayer:
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return any legal move; the limits are kept by doing nothing else."""
+        """Return any legal move; the limits are kept by doing nothing else.
+
+        Parameters
+        ----------
+        board : Board
+            The game; not changed.
+        limits : SearchLimits
+            At least one.
+
+        Returns
+        -------
+        Choice
+            The move, and what there is to say for it.
+        """
         limits.checked()
         move = self._random.choice(moves_asked_about(board, self.variant))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))

@@ -50,6 +50,11 @@ class SearchLimits(NamedTuple):
         *kinds : {'movetime', 'nodes', 'depth', 'playouts'}
             Those that would end what is asked for; any of the four by default.
 
+        Returns
+        -------
+        SearchLimits
+            These.
+
         Raises
         ------
         InputError

@@ -64,6 +64,16 @@ def time_margin(movetime: float) -> float:
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
     few milliseconds each, on a crowded one.
 
+    Parameters
+    ----------
+    movetime : float
+        Seconds for the move.
+
+    Returns
+    -------
+    float
+        Seconds.
+
     Examples
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
@@ -401,7 +411,18 @@ class Searcher:
 
 
 def reversible_keys(board: Board) -> list[int]:
-    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first."""
+    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first.
+
+    Parameters
+    ----------
+    board : Board
+        The game; not changed.
+
+    Returns
+    -------
+    list of int
+        None right after a capture.
+    """
     walk = board.copy()
     keys = []
     while walk.ply > 0 and not walk.captured():

@@ -41,7 +41,12 @@ _LOOK_EVERY: Final = 500
 
 
 def new_budget() -> NDArray[np.int64]:
-    """Return a budget that nothing limits, int64.
+    """Return a budget that nothing limits.
+
+    Returns
+    -------
+    ndarray of int64
+        Its places are this module's; `NODES` and `STOPPED` are for others.
 
     Examples
     --------
@@ -65,6 +70,11 @@ def spending(budget: NDArray[np.int64], limits: SearchLimits, began: float) -> I
         Their nodes and their time count here.
     began : float
         When the time began, by `time.perf_counter`.
+
+    Returns
+    -------
+    context manager
+        Within which the budget is spent.
     """
     budget[:] = new_budget()
     if limits.nodes is not None:
@@ -97,7 +107,18 @@ def _look_at_clock(budget: NDArray[np.int64]) -> None:
 
 @inlined
 def is_spent(budget: NDArray[np.int64]) -> bool:
-    """Return whether a budget, by its pointer, is spent, and remember it."""
+    """Return whether a budget, by its pointer, is spent, and remember it.
+
+    Parameters
+    ----------
+    budget : pointer to int64
+        As `new_budget` returns it.
+
+    Returns
+    -------
+    bool
+        Whether to stop.
+    """
     if budget[NODES] >= budget[_NODE_LIMIT]:
         budget[STOPPED] = 1
     elif budget[NODES] >= budget[_NEXT_LOOK]:

@@ -135,6 +135,11 @@ def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evalu
         `PAYOFF` or `BERKELEY`.
     weights : sequence of int
         Four of them.
+
+    Returns
+    -------
+    Evaluation
+        Of that variant alone.
     """
     size = variant.size
     rank, file = np.divmod(np.arange(size * size), size)
@@ -154,6 +159,11 @@ def new_minimax(size: int, past: int) -> MinimaxState:
         Side of the board in cells.
     past : int
         Number of positions of the game before the root.
+
+    Returns
+    -------
+    MinimaxState
+        Its counters are zero.
     """
     cells = size * size
     return MinimaxState(

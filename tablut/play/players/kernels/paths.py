@@ -58,6 +58,16 @@ class PathTables(NamedTuple):
 def path_tables(variant: Variant) -> PathTables:
     """Return the tables of a variant.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    PathTables
+        Its tables.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -72,7 +82,22 @@ def path_tables(variant: Variant) -> PathTables:
 
 @called
 def stands_on_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether black, which is to move, can no longer keep the king from an escape; O(N)."""
+    """Return whether black, which is to move, can no longer keep the king from an escape; O(N).
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    p : PathTables
+        What goes with them.
+    board : pointer to uint32
+        The position, its king not captured.
+
+    Returns
+    -------
+    bool
+        Whether the king stands on a victory path.
+    """
     king = king_of(t, board)
     west, east, south, north = escape_ways(t, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
@@ -112,7 +137,22 @@ def stands_on_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> bool:
 
 @called
 def victory_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> int:
-    """Return a move by which white, were it to move, wins at once or enters a victory path, or NO_MOVE; O(N²)."""
+    """Return a move by which white, were it to move, wins at once or enters a victory path, or NO_MOVE; O(N²).
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    p : PathTables
+        What goes with them.
+    board : pointer to uint32
+        The position, its king not captured.
+
+    Returns
+    -------
+    int
+        The move, or NO_MOVE.
+    """
     king, side = king_of(t, board), side_of(t, board)
     put_side(t, board, 0)
     found = I64(NO_MOVE)
@@ -153,6 +193,11 @@ def find_path(tables: Tables, paths: PathTables, board: NDArray[np.uint32]) -> t
         What goes with it.
     board : ndarray of uint32, shape (2N + 4,)
         Undecided; not changed.
+
+    Returns
+    -------
+    tuple of (int, bool)
+        The answers of both.
     """
     t, p, array = flat(tables), flat(paths), pointer(board)
     return victory_path(t, p, array), stands_on_path(t, p, array)

@@ -148,6 +148,11 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
         Memory, at most; at least 1.
     seed : int
         Of the playouts; taken modulo 2**64.
+
+    Returns
+    -------
+    Tree
+        Without a position.
     """
     places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
     room = 4 * size * size

@@ -15,7 +15,18 @@ __all__ = ["next_random", "random_below"]
 
 @inlined
 def next_random(state: NDArray[np.uint64]) -> np.uint64:
-    """Return the next output, and move the state, a pointer to one uint64, on."""
+    """Return the next output, and move the state, a pointer to one uint64, on.
+
+    Parameters
+    ----------
+    state : pointer to uint64
+        One item.
+
+    Returns
+    -------
+    uint64
+        The output.
+    """
     state[0] += U64(0x9E3779B97F4A7C15)
     mixed = U64(state[0])
     mixed = (mixed ^ (mixed >> U64(30))) * U64(0xBF58476D1CE4E5B9)
@@ -25,5 +36,18 @@ def next_random(state: NDArray[np.uint64]) -> np.uint64:
 
 @inlined
 def random_below(state: NDArray[np.uint64], count: int) -> int:
-    """Return an integer from 0 to below a count, of which there are fewer than 2**31."""
+    """Return an integer from 0 to below a count, of which there are fewer than 2**31.
+
+    Parameters
+    ----------
+    state : pointer to uint64
+        One item.
+    count : int
+        At least 1.
+
+    Returns
+    -------
+    int
+        Each as likely as the others, but for 2**-32.
+    """
     return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))

@@ -80,6 +80,16 @@ class Scheme(NamedTuple):
 def central_squares(variant: Variant) -> frozenset[int]:
     """Return the castle and the squares beside it.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    frozenset of int
+        Five cells.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -99,6 +109,11 @@ def new_scheme(variant: Variant, first: int = FIRST) -> Scheme:
         The rule set.
     first : int
         See `Scheme`.
+
+    Returns
+    -------
+    Scheme
+        For one thread at a time.
     """
     cells = variant.size**2
     central = np.zeros(cells, dtype=np.uint8)
