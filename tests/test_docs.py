@@ -12,6 +12,9 @@ from reports.reachable import results
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.formats import read_record
+from tablut.play.players import PLAYERS
+from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
+from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO
 from tablut.replay import replay
 from tablut.variants import load_variant, variant_names
 from tablut.variants.schema import parse_variant
@@ -98,3 +101,18 @@ def test_the_documented_variant_file_is_valid() -> None:
 def test_the_number_of_rule_sets_in_the_tour() -> None:
     assert len(variant_names()) == 13
     assert "the thirteen rule sets that ship: six full games, seven reduced boards" in README
+
+
+def test_the_players_page_names_every_player_with_its_options() -> None:
+    page = (ROOT / "docs" / "players.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|(.*)\|$", page, re.MULTILINE))
+    assert set(PLAYERS) <= set(rows)
+    for name, declared in (
+        ("mcts", MONTE_CARLO),
+        ("payoff", PayoffPlayer.declared),
+        ("minimax3", MinimaxPlayer.declared),
+    ):
+        told = dict(re.findall(r"`([a-z]+)=([^`]*)`", rows[name]))
+        assert set(told) == set(declared)
+        for option, default in told.items():
+            assert str(declared[option].default).startswith(default.rstrip("…")), (name, option)

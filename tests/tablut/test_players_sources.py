@@ -234,6 +234,18 @@ def test_expanded_definitions_make_black_forget_to_capture() -> None:
     assert chosen("mcts-improved", position, limits=many) == {"h6-h3"}
 
 
+def test_black_loses_with_expanded_definitions_as_in_table_iv() -> None:
+    lost = 0
+    for seed in range(6):
+        board = Board("mcgill")
+        black = make_player("mcts-expanded", "mcgill", PlayerOptions(seed, hash_mib=4))
+        white = make_player("greedy", "mcgill", PlayerOptions(seed + 100))
+        while board.outcome() is None:
+            board.push((black if board.turn == "black" else white).choose(board, SearchLimits(playouts=400)).move)
+        lost += board.outcome().winner == "white"
+    assert lost >= 5
+
+
 def test_expanded_definitions_for_one_side_alone() -> None:
     """Table V's player: as black it is the traditional one, as white the expanded one."""
     board = Board("mcgill")

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from tablut.position import Move
     from tablut.variants import Variant
 
-__all__ = ["ExpandedPlayer", "FilteredPlayer", "ImprovedPlayer", "MonteCarloPlayer", "MoveStatistics"]
+__all__ = ["SETTINGS", "ExpandedPlayer", "FilteredPlayer", "ImprovedPlayer", "MonteCarloPlayer", "MoveStatistics"]
 
-_SETTINGS: Final[Mapping[str, Setting]] = {
+SETTINGS: Final[Mapping[str, Setting]] = {
     "depth": Setting(8, least=1, most=at.MOST_DEPTH),
     "from": Setting("root", ("root", "leaf")),
     "c": Setting(math.sqrt(2), least=0, most=1000),
@@ -103,7 +103,7 @@ class MonteCarloPlayer:
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         said = options._replace(settings=(*self.defaults.items(), *options.settings))
-        self.settings = read_settings(self.name, said, _SETTINGS)
+        self.settings = read_settings(self.name, said, SETTINGS)
         self.variant = variant
         self._engine = engine_for(variant)
         self._paths = path_tables(variant)
@@ -240,9 +240,10 @@ class ExpandedPlayer(MonteCarloPlayer):
     A victory path ends a simulation as won for white, a king that can be captured as won for black.
 
     The paper says of this player that as black it takes being able to kill the king for a win "before
-    actually killing the king", and loses every game. So it looks at a state without regard to
-    whose turn it is: ``turn=blind``, the default here. ``turn=aware`` asks only what the side to
-    move can do. As table V has it, ``expanded=white`` uses the definitions as white alone.
+    actually killing the king", and loses every game to the greedy one. That is so only if a state is
+    looked at without regard to whose turn it is, and the king's danger first: ``turn=blind``, the
+    default here, with which it does lose them. ``turn=aware`` asks only what the side to move can do. As
+    table V has it, ``expanded=white`` uses the definitions as white alone.
     """
 
     name = "mcts-expanded"

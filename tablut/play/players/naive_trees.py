@@ -200,11 +200,10 @@ class NaiveMonteCarlo:
     def _defined(self, position: NaivePosition) -> str | None:
         if self.settings["expanded"] == "none":
             return None
-        checks = {"w": lambda: bool(self.paths.path_moves(position)), "b": lambda: self.paths.captured_next(position)}
-        order = [position.side]
-        if self.settings["turn"] == "blind":
-            order.append("b" if position.side == "w" else "w")
-        return next((side for side in order if checks[side]()), None)
+        blind = self.settings["turn"] == "blind"
+        if (blind or position.side == "b") and self.paths.captured_next(position):
+            return "b"
+        return "w" if (blind or position.side == "w") and self.paths.path_moves(position) else None
 
     def _playout(self, root: NaivePosition) -> None:
         position, known, winner = root, True, None

@@ -84,7 +84,7 @@ NONE: Final = 0
 AWARE: Final = 1
 """So does a victory path with white to move, and a king that can be captured with black to move."""
 BLIND: Final = 2
-"""So do both, whoever is to move; what the side to move can do goes first."""
+"""So do both, whoever is to move; a king that can be captured goes first."""
 
 MOST_DEPTH: Final = 512
 _BYTES_A_PLACE: Final = 24
@@ -255,7 +255,7 @@ def _defined_winner(t: Tables, p: PathTables, board: NDArray[np.uint32], definit
     winner = I64(0)
     if (side == 1 or blind) and king_capture(t, board) != NO_MOVE:
         winner = I64(2)
-    if (side == 0 or (blind and winner == 0)) and victory_path(t, p, board) != NO_MOVE:
+    if (side == 0 or blind) and winner == 0 and victory_path(t, p, board) != NO_MOVE:
         winner = I64(1)
     return winner
 
