@@ -1,10 +1,12 @@
 """The players of the sources: what the documents say of them, as cases."""
 
 import json
+import re
 import sys
 import time
 from collections import Counter
 from itertools import product
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -18,7 +20,8 @@ from tablut.play.players import PLAYERS, PlayerOptions, make_player, parse_setti
 from tablut.play.players.heuristic import MoveScores
 from tablut.play.players.kernels.paths import find_path, path_tables
 from tablut.play.players.kernels.scoring import FIRST
-from tablut.play.players.minimax import PayoffPlayer
+from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
+from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO_SETTINGS
 from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
 from tablut.play.search import SearchLimits
 from tablut.position import Move
@@ -395,6 +398,24 @@ def test_the_command_passes_options_on(capsys: pytest.CaptureFixture[str]) -> No
     answer = json.loads(capsys.readouterr().out)
     assert answer["playouts"] == 200
     assert answer["nodes"] <= 600
+
+
+# -- the page -------------------------------------------------------------------------------
+
+
+def test_the_players_page_names_every_player_with_its_options() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|(.*)\|$", page, re.MULTILINE))
+    assert set(PLAYERS) <= set(rows)
+    for name, declared in (
+        ("mcts", MONTE_CARLO_SETTINGS),
+        ("payoff", PayoffPlayer.declared),
+        ("minimax3", MinimaxPlayer.declared),
+    ):
+        told = dict(re.findall(r"`([a-z]+)=([^`]*)`", rows[name]))
+        assert set(told) == set(declared)
+        for option, default in told.items():
+            assert str(declared[option].default).startswith(default.rstrip("…")), (name, option)
 
 
 # -- players of others ---------------------------------------------------------------------
