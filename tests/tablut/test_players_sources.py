@@ -16,6 +16,7 @@ from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.notation import square_name
+from tablut.play.arena.contestants import contestant
 from tablut.play.players import PLAYERS, PlayerOptions, make_player, parse_settings, player_names
 from tablut.play.players.heuristic import MoveScores
 from tablut.play.players.kernels.paths import find_path, path_tables
@@ -398,6 +399,16 @@ def test_the_command_passes_options_on(capsys: pytest.CaptureFixture[str]) -> No
     answer = json.loads(capsys.readouterr().out)
     assert answer["playouts"] == 200
     assert answer["nodes"] <= 600
+
+
+def test_a_match_names_their_budgets_and_options() -> None:
+    one = contestant("mcts@playouts=100,option.depth=5", ONE)
+    assert (one.limits, one.options.settings) == (SearchLimits(playouts=100), (("depth", "5"),))
+    assert one.make(load_variant("brandubh"), 1).settings["depth"] == 5
+    with pytest.raises(InputError, match="option 'deep': unknown to player mcts"):
+        contestant("mcts@option.deep=5", ONE).make(load_variant("brandubh"), 1)
+    with pytest.raises(InputError, match=r"expected key=value with one of .*playouts.*option\.NAME"):
+        contestant("mcts@rollouts=5", ONE)
 
 
 # -- the page -------------------------------------------------------------------------------
