@@ -292,6 +292,12 @@ def test_a_full_memory_is_no_end() -> None:
     assert 100 <= sum(row.visits for row in again) < 120
 
 
+def test_too_little_memory_is_bad_input() -> None:
+    for mebibytes in (0, -3):
+        with pytest.raises(InputError, match=f"hash {mebibytes}: expected at least 1 MiB"):
+            make_player("mcts", "brandubh", PlayerOptions(hash_mib=mebibytes))
+
+
 # -- minimax -------------------------------------------------------------------------------
 
 

@@ -58,7 +58,7 @@ def test_victory_paths(name: str) -> None:
     variant = load_variant(name)
     engine, tables, naive = engine_for(variant), path_tables(variant), NaivePaths(variant)
     seen = [0, 0]
-    for position in positions(variant, 1, 150):
+    for position in positions(variant, 1, 150 if variant.size < 9 else 60):
         array = array_of(variant, position)
         before = array.copy()
         move, stands = find_path(engine.tables, tables, array)
@@ -68,7 +68,7 @@ def test_victory_paths(name: str) -> None:
         assert stands == naive.stands_on_path(position), naive.game.write(position)
         seen[0] += bool(expected)
         seen[1] += stands
-    assert min(seen) > 3
+    assert min(seen) > 2
 
 
 @pytest.mark.parametrize("name", variant_names())
@@ -234,7 +234,8 @@ def test_every_playout(name: str, settings: dict[str, str]) -> None:
     while not Board(variant, naive.game.write(position)).legal_moves:
         position = placement(variant, random, soldiers=soldiers)
     board = Board(variant, naive.game.write(position))
-    count = 40 if settings.get("expanded") else 150
+    # More than there are moves, so that UCT chooses.
+    count = 40 if settings.get("expanded") else 80
     found = player.statistics(board, list(board.legal_moves), SearchLimits(playouts=count))
     expected = {code(move, variant.size): row for move, row in naive.run(position, count).items()}
     assert {row.move.code: (row.visits, row.wins, row.losses) for row in found} == expected

@@ -25,6 +25,7 @@ from tablut.engine.jit import I64, U64, called, inlined, kernel
 from tablut.engine.kernels import generate, key_change, make, position_key, unmake
 from tablut.engine.layout import board_items, king_of, new_board, side_of, start_of
 from tablut.engine.records import flat
+from tablut.errors import InputError
 from tablut.play.players.kernels.budget import NODES, is_spent, new_budget
 from tablut.play.players.kernels.paths import PathTables, victory_path
 from tablut.play.players.kernels.random import random_below
@@ -87,7 +88,7 @@ BLIND: Final = 2
 """So do both, whoever is to move; a king that can be captured goes first."""
 
 MOST_DEPTH: Final = 512
-_BYTES_A_PLACE: Final = 24
+_BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
@@ -105,7 +106,7 @@ class Tree(NamedTuple):
         Of the states remembered; 0 where there is none.
     visits, wins, losses : ndarray of int32, shape (M,)
         How often a state was seen, and how those playouts ended for the side that moved into it.
-    taken : ndarray of int32, shape (M,)
+    taken : ndarray of int64, shape (M,)
         The places taken, in their order.
     path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
         The places of the states on the way.
@@ -128,7 +129,7 @@ class Tree(NamedTuple):
     visits: NDArray[np.int32]
     wins: NDArray[np.int32]
     losses: NDArray[np.int32]
-    taken: NDArray[np.int32]
+    taken: NDArray[np.int64]
     path: NDArray[np.int64]
     counters: NDArray[np.int64]
     budget: NDArray[np.int64]
@@ -153,7 +154,14 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
     -------
     Tree
         Without a position.
+
+    Raises
+    ------
+    InputError
+        If the memory is too small.
     """
+    if mebibytes < 1:
+        raise InputError(f"hash {mebibytes}: expected at least 1 MiB")
     places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
     room = 4 * size * size
     return Tree(
@@ -166,7 +174,7 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
         visits=np.zeros(places, dtype=np.int32),
         wins=np.zeros(places, dtype=np.int32),
         losses=np.zeros(places, dtype=np.int32),
-        taken=np.zeros(places, dtype=np.int32),
+        taken=np.zeros(places, dtype=np.int64),
         path=np.zeros(2 * MOST_DEPTH + 2, dtype=np.int64),
         counters=np.zeros(COUNTERS, dtype=np.int64),
         budget=new_budget(),
@@ -207,7 +215,7 @@ def _remember(s: Tree, place: int, key: np.uint64) -> bool:
         return False
     s.keys[place] = key
     s.visits[place] = s.wins[place] = s.losses[place] = np.int32(0)
-    s.taken[filled] = np.int32(place)
+    s.taken[filled] = place
     s.counters[FILLED] = filled + 1
     return True
 
