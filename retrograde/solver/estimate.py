@@ -25,9 +25,9 @@ _STORED_BYTES: Final = 0.012
 _ITEM_BYTES: Final = 2
 """Of a class while it is solved."""
 _INDEX_BYTES: Final = 10
-"""For each king and combination of leads, at most."""
+"""For each king and combination of row soldiers, at most."""
 _INDEXED: Final = 1 << 31
-"""Combinations of leads that the index can number."""
+"""Combinations of row soldiers that the index can number."""
 
 
 class BuildEstimate(NamedTuple):
@@ -95,7 +95,7 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     index: dict[Material, int] = {}
     for material in graph:
         plain = TierIndex(variant, *material)
-        index[material] = plain.lead_space * len(plain.kings.representatives)
+        index[material] = plain.row_space * len(plain.kings.representatives)
     todo = [material for material in graph if material not in built]
     most_memory = scratch = 0
     for material in todo:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from retrograde.solver.export import store_solution
-from retrograde.solver.kernels.codes import ALIAS, DECIDED
-from retrograde.solver.kernels.reach import CODES, NEW, count_values, mark_children
+from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
+from retrograde.solver.kernels.task import Marking
 from retrograde.solver.kernels.workspace import new_workspace
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import SolverError, TierSolver, codes_of
@@ -29,9 +29,21 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
+from tablut.indexing.values import (
+    ALIAS,
+    CODES,
+    Verdict,
+    code_of,
+    is_decided,
+    is_loss,
+    plies_of,
+    unforced,
+    value_of_code,
+    verdict_of,
+    within_limit,
+)
 from tablut.notation import diagram_cells
 from tablut.position import Position
-from tablut.prober import Verdict, verdict_of, within_limit
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -45,8 +57,8 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tiers import TierIndex
+    from tablut.indexing.values import Wdl
     from tablut.position import Move
-    from tablut.prober import Wdl
     from tablut.variants import VariantLike
 
 __all__ = ["Deepest", "SolvedGame", "ValueCounts", "memory_needed", "solve_game"]
@@ -66,7 +78,7 @@ class ValueCounts:
     Attributes
     ----------
     classes, positions : ndarray of int64, shape (codes,)
-        By code (see `retrograde.solver.kernels.codes`), up to symmetry and without.
+        By code (see `tablut.indexing.values`), up to symmetry and without.
     """
 
     classes: NDArray[np.int64]
@@ -157,7 +169,7 @@ class SolvedGame:
     @property
     def unforced(self) -> Wdl:
         """What a position is that neither side can force: a draw, or unresolved."""
-        return "unresolved" if self.variant.rules.repetition == "mover_loses" else "draw"
+        return unforced(self.variant)
 
     def total(self, side: Side | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
         """Return the counts of a side to move, of a material, or of both; of everything by default."""
@@ -197,9 +209,8 @@ class SolvedGame:
         if material not in self._indices:
             self._indices[material] = self._solver.tier_index(material)
         entry = self._indices[material].rank(position)
-        item = int(self._solver.items[material][position.side == "b"][entry])
-        code = item & ~DECIDED if item & DECIDED else 0
-        return -(code >> 1) - 1 if code & 1 else code >> 1
+        value: int = value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry])))
+        return value
 
     def line(self, position: PositionLike) -> tuple[Move, ...]:
         """Return best play from a position to the end of the game; nothing if neither side can force it."""
@@ -235,8 +246,8 @@ class SolvedGame:
         attackers, defenders, side = list(self.counts)[-longest[1]]
         number = SIDES.index(side)
         items = self._solver.items[attackers, defenders][number]
-        reached = (self._marks[attackers, defenders][number] != 0) & ((items & ~np.uint16(DECIDED)) >> 1 == longest[0])
-        entry = int(np.flatnonzero(reached & (items & DECIDED != 0))[0])
+        reached = self._marks[attackers, defenders][number] != 0
+        entry = int(np.flatnonzero(reached & is_decided(items) & (plies_of(items) == longest[0]))[0])
         index = self._solver.tier_index((attackers, defenders))
         position = index.unrank(entry, "w" if side == "white" else "b")
         return Deepest(position, self.probe(position), self.line(position))
@@ -263,8 +274,8 @@ def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
     codes = codes_of(items)
     forced = codes != 0
     if limit is not None:
-        forced &= codes >> 1 <= limit
-    return np.where(forced, np.where(codes & 1, -1, 1), 0).astype(np.int8)
+        forced &= plies_of(codes) <= limit
+    return np.where(forced, np.where(is_loss(codes), -1, 1), 0).astype(np.int8)
 
 
 def memory_needed(variant: VariantLike) -> int:
@@ -335,10 +346,7 @@ def _mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     index = solver.tier_index(start.material)
     marks[start.material][start.side == "b"][index.rank(start)] = NEW
     workspaces = [new_workspace(variant, variant.defenders) for _ in range(solver.threads)]
-    kings = solver.index.kings
-    rows = [
-        int(solver.index.row_count[tier * kings : (tier + 1) * kings].sum()) for tier in range(len(solver.materials))
-    ]
+    rows = [solver.rows(tier) for tier in range(len(solver.materials))]
     limit = variant.rules.move_limit
     if limit is not None:
         _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, workspaces)
@@ -387,22 +395,13 @@ def _mark_side(
 ) -> int:
     parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
     free = list(workspaces)
+    task = Marking(tier, side, marks[side], marks[1 - side], addresses)
 
     def run(part: int) -> int:
         workspace = free.pop()
         try:
-            fresh = mark_children(
-                solver.tables,
-                solver.index,
-                workspace,
-                tier,
-                side,
-                part * rows // parts,
-                (part + 1) * rows // parts,
-                marks[side],
-                marks[1 - side],
-                addresses,
-            )
+            first, last = part * rows // parts, (part + 1) * rows // parts
+            fresh = mark_successors(solver.tables, solver.index, workspace, task, first, last)
         finally:
             free.append(workspace)
         if fresh < 0:

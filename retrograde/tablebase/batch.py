@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.tablebase.encoding import ALIAS_CODE, slices, value_table
+from retrograde.tablebase.encoding import slices, value_table
 from retrograde.tablebase.kernels.lookup import look_up, tiers_of
 from retrograde.tablebase.memory import UnpackedTiers
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
+from tablut.indexing.values import ALIAS_CODE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,7 +1,6 @@
 """From the solver's codes to what is stored, chunk by chunk, and from stored codes to values.
 
-A code is an integer: 0 where neither side can force a win, ``2 d`` for a win in d plies
-of the side to move, ``2 d + 1`` for a loss in d. It is stored as it is, in one byte
+A code (`tablut.indexing.values`) is stored as it is, in one byte
 where all codes of an array fit, in the order of the index: other orders, differences to
 neighbours, and predicting one side to move from the other all pack worse
 (``docs/tablebases.md`` has the figures).
@@ -11,30 +10,25 @@ Aliases, to which no position is ranked, repeat the code before them, which cost
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tablut.indexing.values import ALIAS_CODE, value_of_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from tablut.prober import Wdl
-
 __all__ = [
-    "ALIAS_CODE",
     "code_histogram",
     "fill_aliases",
     "pack_bits",
     "slices",
-    "unforced",
     "unpack_bits",
     "value_table",
 ]
-
-ALIAS_CODE: Final = 0xFFFF
-"""Marks an alias in the arrays that are written."""
 
 _STEP = 1 << 18
 
@@ -113,7 +107,7 @@ def unpack_bits(packed: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
 
 
 def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
-    """Return the value of each code below ``codes``, as `tablut.prober.verdict_of` reads it.
+    """Return the value of each code below ``codes``, see `tablut.indexing.values`.
 
     Parameters
     ----------
@@ -128,12 +122,7 @@ def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
     ([0, -1, 1, -2, 2, -3], [0, -1, 1, -2, 0, 0])
     """
     code = np.arange(codes)
-    values = np.where(code & 1, -(code >> 1) - 1, code >> 1)
+    values = value_of_code(code).astype(np.int16)
     if move_limit is not None:
-        values[code >> 1 > move_limit] = 0
-    return values.astype(np.int16)
-
-
-def unforced(repetition: str) -> Wdl:
-    """Return what a position is from which neither side can force a win, by the rule on repetition."""
-    return "unresolved" if repetition == "mover_loses" else "draw"
+        values[(code >> 1) > move_limit] = 0
+    return values

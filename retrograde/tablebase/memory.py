@@ -1,7 +1,7 @@
 """Tiers unpacked in memory (or in files of a scratch folder), for kernels to read from.
 
 They are kept as stored: an array of codes for each side to move, and the compiled index,
-which takes up to ten bytes for each combination of the leads with a king.
+which takes up to ten bytes for each combination of the row soldiers with a king.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.tablebase.encoding import ALIAS_CODE, value_table
+from retrograde.tablebase.encoding import value_table
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.scratch import mapped_array
 from retrograde.tablebase.store import SIDES
-from tablut.indexing.tier_kernels import TierTables, tier_tables
+from tablut.indexing.tier_tables import TierTables, tier_tables
+from tablut.indexing.tier_values import ADDRESS, WIDE, TierValues
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import ADDRESS, WIDE, TierValues
+from tablut.indexing.values import ALIAS_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["UnpackedTiers", "tiers_within"]
 
 _INDEX_BYTES = 10
-"""For each king and combination of leads: row, element, and as much again if each has a row of its own."""
+"""For each king and combination of row soldiers: row, element, and as much again if each has a row of its own."""
 
 
 class UnpackedTiers:
@@ -50,7 +51,7 @@ class UnpackedTiers:
     tables : TierTables
         The compiled index.
     places : ndarray of int64, shape (4 * tiers,)
-        See `tablut.indexing.values.TierValues`.
+        See `tablut.indexing.tier_values.TierValues`.
     arrays : dict
         By material, the codes with white and with black to move.
     """
@@ -78,7 +79,7 @@ class UnpackedTiers:
         if material in self.arrays:
             return
         tier = self.store.tier(*material)
-        size = int(self.tables.size[self.number(material)])
+        size = int(self.tables.tier.size[self.number(material)])
         if tier.entries != size:
             # Kernels trust the ranks that the tables give.
             raise TablebaseError(
@@ -143,4 +144,4 @@ def _bytes_of(store: Store, material: tuple[int, int]) -> int:
     """Return the most bytes that a tier takes in memory, its index included."""
     tier, plain = store.tier(*material), TierIndex(store.variant, *material)
     width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
-    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.lead_space
+    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space

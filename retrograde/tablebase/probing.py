@@ -1,6 +1,16 @@
 """Asking a tablebase: one position, the moves of a board, or arrays of positions.
 
->>> from tablut.position import Position
+>>> from tablut.indexing.values import (
+    MISSING,
+    Verdict,
+    Wdl,
+    a_ply_earlier,
+    unforced,
+    value_of_code,
+    verdict_of,
+    within_limit,
+)
+from tablut.position import Position
 >>> from tablut.variants import load_variant
 >>> tablebase = prober_for(load_variant("ashton"))
 >>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)
@@ -32,14 +42,23 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from retrograde.tablebase.encoding import unforced
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.store import SideName, Store, StoredTier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
+from tablut.indexing.values import (
+    MISSING,
+    Verdict,
+    Wdl,
+    a_ply_earlier,
+    unforced,
+    value_of_code,
+    verdict_of,
+    within_limit,
+)
 from tablut.position import Position
-from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of, within_limit
+from tablut.prober import MissingTableError
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -48,7 +67,7 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase.batch import BatchProber
     from tablut.formats.reading import PositionLike
-    from tablut.indexing.values import TierValues
+    from tablut.indexing.tier_values import TierValues
     from tablut.position import Move
     from tablut.variants import VariantLike
 
@@ -98,7 +117,7 @@ class Tablebase:
 
     def __init__(self, store: Store, cache_bytes: int = CACHE_BYTES) -> None:
         self.store, self.variant = store, store.variant
-        self._unforced = unforced(self.variant.rules.repetition)
+        self._unforced = unforced(self.variant)
         self._cells = self.variant.size**2
         self._cache_bytes, self._cached = cache_bytes, 0
         self._chunks: OrderedDict[tuple[tuple[int, int], str, int], NDArray[Any]] = OrderedDict()
@@ -201,7 +220,8 @@ class Tablebase:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
         number, offset = divmod(entry, tier.record.chunk)
         code = int(self._chunk(material, tier, "white" if side == "w" else "black", number)[offset])
-        return -(code >> 1) - 1 if code & 1 else code >> 1
+        value: int = value_of_code(code)
+        return value
 
     def _open_tier(self, material: tuple[int, int], position: Position) -> StoredTier:
         if not material[0]:
@@ -258,10 +278,7 @@ class Tablebase:
             board.push(move)
             outcome = board.outcome()
             if outcome is None:
-                value = self._value(board)
-                # What the other side wins in n plies is lost in n + 1, and the other way round.
-                value = -value - 2 if value > 0 else -value if value < 0 else 0
-                verdict = verdict_of(value, unforced=self._unforced)
+                verdict = verdict_of(a_ply_earlier(self._value(board)), unforced=self._unforced)
             elif outcome.winner is None:
                 verdict = Verdict("draw", None)
             else:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError, TooNewError, TooOldError
 from tablut.errors import InputError
 from tablut.files import read_bytes, write_text
+from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
 from tablut.variants import Variant
 from tablut.variants.regions import CAMP_LETTERS
 from tablut.variants.rules import Rules
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tablut.prober import Wdl
+    from tablut.indexing.values import Wdl
 
 __all__ = [
     "FORMAT_NAME",
@@ -219,7 +219,7 @@ class TierRecord(_Record):
 
     def longest(self, move_limit: int | None = None) -> int:
         """Return the longest distance of a forced win, in plies, of those that fit into a move limit."""
-        plies = (code >> 1 for side in (self.white, self.black) for code in side.classes)
+        plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
@@ -235,8 +235,8 @@ class TierRecord(_Record):
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
-                forced = code != 0 and (move_limit is None or code >> 1 <= move_limit)
-                tally["loss" if forced and code & 1 else "win" if forced else unforced] += count
+                forced = code != 0 and (move_limit is None or plies_of(code) <= move_limit)
+                tally["loss" if forced and is_loss(code) else "win" if forced else unforced] += count
         return tally
 
 

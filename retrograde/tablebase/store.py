@@ -5,7 +5,7 @@
     STORE/zarr.json                      the game, the tiers planned (a Zarr group)
     STORE/3v1/zarr.json                  one tier: its numbers, the digests of its files (a group)
     STORE/3v1/white/  black/             codes with white and with black to move, by entry (arrays)
-    STORE/3v1/representatives/           which lead combinations have rows, as bits (an array)
+    STORE/3v1/representatives/           which combinations of row soldiers have rows, as bits (an array)
     STORE/provenance/3v1.json            when, by what and how fast; nothing reads it
 
 Arrays are cut into chunks (each with a CRC-32C after Zstandard) and chunks into
@@ -167,9 +167,9 @@ class StoredTier:
         self._compared: set[str] = set()
 
     def _lengths(self) -> dict[Part, int]:
-        """Return how many items each array has: the record's entries, and a bit for each combination of leads."""
+        """Return how many items each array has: the record's entries, and a bit for each combination of row soldiers."""
         plain = self._plain_index
-        words = -(-plain.lead_space // 64)
+        words = -(-plain.row_space // 64)
         entries = self.record.entries
         return {
             "white": entries,
@@ -371,7 +371,7 @@ class StoredTier:
             self.variant,
             plain.attackers,
             plain.defenders,
-            representatives=unpack_bits(self.packed_representatives(), plain.lead_space),
+            representatives=unpack_bits(self.packed_representatives(), plain.row_space),
         )
 
 

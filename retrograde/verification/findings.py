@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tablut.prober import verdict_of
+from tablut.indexing.values import value_of_code, verdict_of
 
 if TYPE_CHECKING:
     from retrograde.tablebase.published import Standing
@@ -80,5 +80,5 @@ def describe(code: int) -> str:
     """
     if code == 0:
         return "not forced"
-    verdict = verdict_of(-(code >> 1) - 1 if code & 1 else code >> 1)
+    verdict = verdict_of(value_of_code(code))
     return f"{verdict.wdl} in {verdict.dtm}"

@@ -17,13 +17,14 @@ from retrograde.tablebase import (
     open_tablebase,
     writer,
 )
-from retrograde.tablebase.encoding import ALIAS_CODE, code_histogram, fill_aliases, pack_bits, unpack_bits
+from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
 from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record, write_record
 from retrograde.tablebase.store import SIDES, open_store
 from retrograde.tablebase.writer import create, write_tier, writing
 from retrograde.verification.verifying import verify
 from tablut.errors import InputError, OutputError
 from tablut.indexing.tiers import tier_index
+from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
 from tablut.variants import load_variant
 

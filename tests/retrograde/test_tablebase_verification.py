@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.schema import TierRecord, read_record, write_record
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
@@ -17,6 +16,7 @@ from retrograde.verification.playing import SEARCHED_PLIES, ForwardCheck, sample
 from retrograde.verification.verifying import verify
 from tablut.engine import engine_for
 from tablut.indexing.tiers import TierIndex, tier_index
+from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
@@ -155,8 +155,8 @@ def test_wrong_representatives_are_found(tmp_path, deep_store, deep_variant, dee
     king = next(k for k in range(len(flags)) if len(right.kings.stabilisers[k]) > 1)
     image = right.kings.group[right.kings.stabilisers[king][1]].table
     least, other = next(
-        (number, right.leads.index(image[cell]))
-        for number, cell in enumerate(right.leads)
+        (number, right.row_cells.index(image[cell]))
+        for number, cell in enumerate(right.row_cells)
         if flags[king, number] and image[cell] != cell
     )
     flags[king, least], flags[king, other] = False, True
