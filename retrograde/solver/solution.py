@@ -21,11 +21,11 @@ import numpy as np
 from retrograde.solver.export import store_solution
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.kernels.task import Marking
-from retrograde.solver.kernels.workspace import new_workspace
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import SolverError, TierSolver, codes_of
 from symmetry import stabiliser
 from tablut.board import Board
+from tablut.engine.records import directory
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Workspace
+    from retrograde.solver.kernels.workspace import Desk
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
@@ -138,15 +138,15 @@ class SolvedGame:
         self._unlimited = replace(self.variant, rules=self.variant.rules.model_copy(update={"move_limit": None}))
         self._solver, self._marks = solver, marks
         self._indices: dict[tuple[int, int], TierIndex] = {}
-        workspace = new_workspace(solver.variant, solver.variant.defenders)
+        # Its arrays are kept to the end of the loop.
+        desk = solver.new_desk(solver.variant.defenders)
+        places = directory(desk)
         self.counts: dict[tuple[int, int, Side], ValueCounts] = {}
         for tier, material in enumerate(solver.materials):
             for side, name in enumerate(SIDES):
                 classes, positions = np.zeros(CODES, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
                 count_values(
-                    solver.tables,
-                    solver.index,
-                    workspace,
+                    places,
                     tier,
                     solver.items[material][side],
                     marks[material][side],
@@ -345,11 +345,11 @@ def _mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     start = Position.parse(variant.start_position, variant.size)
     index = solver.tier_index(start.material)
     marks[start.material][start.side == "b"][index.rank(start)] = NEW
-    workspaces = [new_workspace(variant, variant.defenders) for _ in range(solver.threads)]
+    desks = [solver.new_desk(variant.defenders) for _ in range(solver.threads)]
     rows = [solver.rows(tier) for tier in range(len(solver.materials))]
     limit = variant.rules.move_limit
     if limit is not None:
-        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, workspaces)
+        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, desks)
         return marks
     for tier in reversed(range(len(solver.materials))):
         attackers, defenders = solver.materials[tier]
@@ -357,7 +357,7 @@ def _mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
         fresh = 1
         while fresh:
             fresh = sum(
-                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, workspaces)
+                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, desks)
                 for side in (0, 1)
             )
     return marks
@@ -371,7 +371,7 @@ def _mark_plies(
     rows: list[int],
     marks: Marks,
     addresses: NDArray[np.int64],
-    workspaces: list[Workspace],
+    desks: list[Desk],
 ) -> None:
     """Mark ply by ply what the start reaches within so many plies; who is to move changes with every ply."""
     for ply in range(limit):
@@ -381,7 +381,7 @@ def _mark_plies(
         if not new:
             break
         for tier in new:
-            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, workspaces)
+            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, desks)
 
 
 def _mark_side(
@@ -391,19 +391,19 @@ def _mark_side(
     rows: int,
     marks: tuple[NDArray[np.uint8], ...],
     addresses: NDArray[np.int64],
-    workspaces: list[Workspace],
+    desks: list[Desk],
 ) -> int:
     parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
-    free = list(workspaces)
+    free = list(desks)
     task = Marking(tier, side, marks[side], marks[1 - side], addresses)
 
     def run(part: int) -> int:
-        workspace = free.pop()
+        desk = free.pop()
         try:
             first, last = part * rows // parts, (part + 1) * rows // parts
-            fresh = mark_successors(solver.tables, solver.index, workspace, task, first, last)
+            fresh = mark_successors(directory(desk), task, first, last)
         finally:
-            free.append(workspace)
+            free.append(desk)
         if fresh < 0:
             raise SolverError(
                 f"{solver.variant.name}: a move from tier {solver.materials[tier]} leads out of the index"

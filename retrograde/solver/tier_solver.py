@@ -27,8 +27,9 @@ from retrograde.solver.kernels.backward import backward_pass
 from retrograde.solver.kernels.forward import forward_pass
 from retrograde.solver.kernels.immediate import immediate_pass
 from retrograde.solver.kernels.task import FULL, LOSSES, WINS, Pass
-from retrograde.solver.kernels.workspace import new_workspace
+from retrograde.solver.kernels.workspace import Desk, new_workspace
 from retrograde.solver.tier_graph import tier_graph
+from tablut.engine.records import directory
 from tablut.engine.tables import build_tables
 from tablut.engine.unmoves import build_origins
 from tablut.indexing.tier_tables import tier_tables
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Workspace
     from symmetry import Symmetry
     from tablut.variants import Variant
 
@@ -100,14 +100,32 @@ class TierSolver:
         self.tables = build_tables(variant)
         self.index = tier_tables(variant, self.materials, self.group)
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
-        self.origins = build_origins(variant)
         defenders = max(defenders for _, defenders in self.materials)
         column_men = max((attackers for attackers, defenders in self.materials if defenders), default=0)
-        self.workspaces = [new_workspace(variant, defenders, column_men) for _ in range(threads)]
+        self._desks = [self.new_desk(defenders, column_men) for _ in range(threads)]
+        self._directories = [directory(desk) for desk in self._desks]
 
     def size(self, material: tuple[int, int]) -> int:
         """Return the number of entries of a tier, for one side to move."""
         return int(self.index.tier.size[self.materials.index(material)])
+
+    def new_desk(self, defenders: int, column_men: int = 0) -> Desk:
+        """Return what a thread works with; see `retrograde.solver.kernels.workspace.new_workspace`.
+
+        Parameters
+        ----------
+        defenders : int
+            Most defenders of the tiers that it works on.
+        column_men : int
+            Most column soldiers of these; 0 if no row will be judged as a whole.
+
+        Returns
+        -------
+        Desk
+            Of this solver's variant and tiers.
+        """
+        workspace = new_workspace(self.variant, defenders, column_men)
+        return Desk(self.tables, build_origins(self.variant), self.index, workspace)
 
     def rows(self, tier: int) -> int:
         """Return the number of rows of a tier, given by its number.
@@ -227,20 +245,17 @@ class _Tier:
 
     def immediate(self, side: int) -> None:
         """Run the first pass over all rows."""
-        solver = self.solver
 
-        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
-            return immediate_pass(solver.tables, solver.index, workspace, self.task(side, report), first, last)
+        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
+            return immediate_pass(desk, self.task(side, report), first, last)
 
         self.found[side] += self._share(run)
 
     def forward(self, mode: int, side: int, limit: int, *, by_rows: bool = False) -> None:
         """Run a forward pass over all rows."""
-        solver = self.solver
 
-        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
-            task = self.task(side, report, mode, limit, by_rows=by_rows)
-            return forward_pass(solver.tables, solver.index, workspace, task, first, last)
+        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
+            return forward_pass(desk, self.task(side, report, mode, limit, by_rows=by_rows), first, last)
 
         self.found[side] += self._share(run)
 
@@ -263,19 +278,17 @@ class _Tier:
         item = lost_in(distance) if lost else won_in(distance)
         if not self.found[side, code_of(item)]:
             return
-        solver = self.solver
 
-        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
-            task = self.task(1 - side, report)
-            return backward_pass(solver.tables, solver.index, workspace, task, solver.origins, item, first, last)
+        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
+            return backward_pass(desk, self.task(1 - side, report), item, first, last)
 
         self.found[1 - side] += self._share(run)
 
-    def _share(self, run: Callable[[Workspace, NDArray[np.int64], int, int], int]) -> NDArray[np.int64]:
+    def _share(self, run: Callable[[NDArray[np.int64], NDArray[np.int64], int, int], int]) -> NDArray[np.int64]:
         """Run a pass part by part, on all threads, and return what it reports."""
         solver = self.solver
         parts = list(self.parts())
-        free = [(workspace, np.zeros(CODES, dtype=np.int64)) for workspace in solver.workspaces]
+        free = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in solver._directories]
         reports = [report for _, report in free]
         if len(parts) == 1:
             errors = run(*free[0], *parts[0])

@@ -122,7 +122,7 @@ def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
     ([0, -1, 1, -2, 2, -3], [0, -1, 1, -2, 0, 0])
     """
     code = np.arange(codes)
-    values = value_of_code(code).astype(np.int16)
+    values: NDArray[np.int16] = value_of_code(code).astype(np.int16)
     if move_limit is not None:
         values[(code >> 1) > move_limit] = 0
     return values

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Ranker"]
 
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
-"""Under one element: the number of each cell's image among the row soldiers' cells and among the column soldiers', or -1."""
+"""Under one element, the number of each cell's image among the row soldiers' cells, and the column soldiers', or -1."""
 
 
 class Ranker:

@@ -167,7 +167,7 @@ class StoredTier:
         self._compared: set[str] = set()
 
     def _lengths(self) -> dict[Part, int]:
-        """Return how many items each array has: the record's entries, and a bit for each combination of row soldiers."""
+        """Return how long each array is: the record's entries, and a bit for each combination of row soldiers."""
         plain = self._plain_index
         words = -(-plain.row_space // 64)
         entries = self.record.entries

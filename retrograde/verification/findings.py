@@ -49,7 +49,9 @@ class Verification:
         Tiers by how their values stand to the published ones (`retrograde.tablebase.published`): the ``same``,
         ``unknown`` there, or ``different``, which is a failure.
     samples : dict of str to int
-        Wins played out: how many were ``searched`` and how many ``followed``.
+        Positions played out: how many were ``searched``, and how many ``followed``.
+    played : dict of str to int
+        The same by what they are said to be: ``wins``, ``losses``, and ``draws`` for what neither side can force.
     failures : int
         How many things are wrong.
     wrong : list of Wrong
@@ -60,6 +62,7 @@ class Verification:
     files_checked: int = 0
     published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
     samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})
+    played: dict[str, int] = field(default_factory=lambda: {"wins": 0, "losses": 0, "draws": 0})
     failures: int = 0
     wrong: list[Wrong] = field(default_factory=list)
 

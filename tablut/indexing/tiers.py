@@ -179,14 +179,14 @@ class TierIndex:
 
     @cached_property
     def representatives(self) -> NDArray[np.bool_]:
-        """For each king and each combination of the row soldiers, whether it is the least of its class; shape (K, L)."""
+        """By king and combination of the row soldiers, whether it is the least of its class; shape (K, L)."""
         if self._representatives is not None:
             return self._representatives
         return self._find_representatives()
 
     @cached_property
     def rows(self) -> NDArray[np.int32]:
-        """For each king and each combination of the row soldiers, its row counted from the king's first; shape (K, L)."""
+        """By king and combination of the row soldiers, its row counted from the king's first; shape (K, L)."""
         numbers = np.cumsum(self.representatives, axis=1, dtype=np.int32) - 1
         return np.where(self.representatives, numbers, -1).astype(np.int32)
 

@@ -37,6 +37,7 @@ __all__ = [
     "Wdl",
     "a_ply_earlier",
     "code_of",
+    "code_of_value",
     "is_decided",
     "is_loss",
     "lost_in",
@@ -226,6 +227,27 @@ def value_of_code(code: Any) -> Any:
     [0, -1, 1, -2, 2, -3]
     """
     return (code >> 1) ^ -(code & 1)
+
+
+def code_of_value(value: int) -> int:
+    """Return the code of a value, the inverse of `value_of_code`.
+
+    Parameters
+    ----------
+    value : int
+        Not `MISSING`.
+
+    Returns
+    -------
+    int
+        The code.
+
+    Examples
+    --------
+    >>> [code_of_value(value_of_code(code)) for code in range(6)]
+    [0, 1, 2, 3, 4, 5]
+    """
+    return (value << 1) ^ (value >> 63)
 
 
 def plies_of(code: Any) -> Any:

@@ -21,12 +21,11 @@ from retrograde.solver.kernels.cursor import close_column, open_column, open_lat
 from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, white_entry
 from retrograde.solver.kernels.moves import capture_item, piece_of
 from retrograde.solver.kernels.symmetry import has_symmetry
-from retrograde.solver.kernels.task import Pass
-from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Workspace
+from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
 from tablut.engine.layout import king_of, start_of, target_of, undo_captured
-from tablut.engine.records import flat
+from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import OriginTables, line_origins, would_capture
 from tablut.indexing.tier_boards import men_of_board, set_board
 from tablut.indexing.tier_kernels import entry_of, men_of, orbit_of
@@ -37,6 +36,7 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from retrograde.solver.kernels.task import Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
@@ -213,30 +213,15 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 
 @kernel
-def backward_pass(
-    tables: Tables,
-    index: TierTables,
-    workspace: Workspace,
-    task: Pass,
-    origins: OriginTables,
-    item: int,
-    first: int,
-    last: int,
-) -> int:
+def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, last: int) -> int:
     """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        The tier and all that captures lead to.
-    workspace : Workspace
-        Of this thread.
+    desk : ndarray of int64
+        The directory of this thread's `Desk`, with the tier and all that captures lead to.
     task : Pass
         The arrays; its side is to move in the parents, which are written.
-    origins : OriginTables
-        Where slides begin.
     item : int
         The value, as the item of positions with the other side to move.
     first, last : int
@@ -247,7 +232,8 @@ def backward_pass(
     int
         Number of contradictions; anything but 0 is a defect.
     """
-    t, x, w, p, r = flat(tables), flat(index), flat(workspace), flat(task), flat(origins)
+    d, p = record_at(pointer(desk), Desk), flat(task)
+    t, r, x, w = d.tables, d.origins, d.tiers, d.workspace
     column_men, wanted = x.tier.column_men[p.tier], np.uint16(item)
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):

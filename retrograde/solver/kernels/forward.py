@@ -16,17 +16,19 @@ from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, 
 from retrograde.solver.kernels.moves import capture_item, may_return, piece_of
 from retrograde.solver.kernels.rows import PENDING, judge_row
 from retrograde.solver.kernels.task import FULL, LOSSES, WINS, Pass
-from retrograde.solver.kernels.workspace import ERRORS, KING, MARKED_MEN, Workspace
+from retrograde.solver.kernels.workspace import ERRORS, KING, MARKED_MEN, Desk, Workspace
 from tablut.engine.attacks import beside, blocking_places, may_capture, slides_along, winner_of
-from tablut.engine.jit import I64, inlined, kernel, trailing_zeros
+from tablut.engine.jit import I64, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
-from tablut.engine.records import flat
+from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_values import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import ALIAS, CAPTURES, SAFE
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
@@ -182,17 +184,13 @@ def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
 
 
 @kernel
-def forward_pass(tables: Tables, index: TierTables, workspace: Workspace, task: Pass, first: int, last: int) -> int:
+def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
     """Write the items of some rows of a tier that are not final; O(entries looked at * moves).
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        The tier and all that captures lead to.
-    workspace : Workspace
-        Of this thread.
+    desk : ndarray of int64
+        The directory of this thread's `Desk`, with the tier and all that captures lead to.
     task : Pass
         What is asked, and the arrays.
     first, last : int
@@ -203,7 +201,8 @@ def forward_pass(tables: Tables, index: TierTables, workspace: Workspace, task: 
     int
         Number of moves that led out of the index; anything but 0 is a defect.
     """
-    t, x, w, p = flat(tables), flat(index), flat(workspace), flat(task)
+    d, p = record_at(pointer(desk), Desk), flat(task)
+    t, x, w = d.tables, d.tiers, d.workspace
     column_men, items = x.tier.column_men[p.tier], p.mine
     final = won_in(p.limit + 2)
     may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and 0 < column_men <= MARKED_MEN

@@ -20,17 +20,19 @@ from retrograde.solver.kernels.cursor import (
     step_to,
 )
 from retrograde.solver.kernels.moves import capture_item, piece_of
-from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Workspace
+from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.attacks import beside, escape_targets, escape_ways, may_capture, slides_along, slides_from, winner_of
-from tablut.engine.jit import I64, called, inlined, kernel, trailing_zeros
+from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
-from tablut.engine.records import flat
+from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_values import code_of, lost_in, won_in
 from tablut.indexing.values import ALIAS
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from retrograde.solver.kernels.task import Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
@@ -172,17 +174,13 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
 
 
 @kernel
-def immediate_pass(tables: Tables, index: TierTables, workspace: Workspace, task: Pass, first: int, last: int) -> int:
+def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
     """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply; O(entries).
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        The tier and all that captures lead to.
-    workspace : Workspace
-        Of this thread.
+    desk : ndarray of int64
+        The directory of this thread's `Desk`, with the tier and all that captures lead to.
     task : Pass
         The arrays; the items are all 0.
     first, last : int
@@ -193,7 +191,8 @@ def immediate_pass(tables: Tables, index: TierTables, workspace: Workspace, task
     int
         Number of moves that led out of the index; anything but 0 is a defect.
     """
-    t, x, w, p = flat(tables), flat(index), flat(workspace), flat(task)
+    d, p = record_at(pointer(desk), Desk), flat(task)
+    t, x, w = d.tables, d.tiers, d.workspace
     column_men = x.tier.column_men[p.tier]
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):

@@ -13,11 +13,11 @@ import numpy as np
 from retrograde.solver.kernels.cursor import close_column, open_column, open_row
 from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, white_entry
 from retrograde.solver.kernels.symmetry import symmetry_order
-from retrograde.solver.kernels.workspace import ERRORS, KING, Workspace
+from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
 from tablut.engine.jit import I64, called, items_at, keep, kernel, pointer
 from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import count_of, king_of, start_of, target_of, undo_captured
-from tablut.engine.records import flat
+from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_boards import men_of_board
 from tablut.indexing.tier_kernels import entry_of, tier_at
 from tablut.indexing.tier_values import code_of
@@ -87,19 +87,13 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, p: Marking, moves: NDArray
 
 
 @kernel
-def mark_successors(
-    tables: Tables, index: TierTables, workspace: Workspace, task: Marking, first: int, last: int
-) -> int:
+def mark_successors(desk: NDArray[np.int64], task: Marking, first: int, last: int) -> int:
     """Mark the successors of all new entries in some rows; O(new entries * moves).
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        All tiers of the game.
-    workspace : Workspace
-        Of this thread.
+    desk : ndarray of int64
+        The directory of this thread's `Desk`, with all tiers of the game.
     task : Marking
         The tier, the side to move, and the marks.
     first, last : int
@@ -110,7 +104,8 @@ def mark_successors(
     int
         How many were found in this tier, or -1 if a move led out of the index.
     """
-    t, x, w, p = flat(tables), flat(index), flat(workspace), flat(task)
+    d, p = record_at(pointer(desk), Desk), flat(task)
+    t, x, w = d.tables, d.tiers, d.workspace
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
     column_men = x.tier.column_men[p.tier]
     w.cursor.head[ERRORS] = 0
@@ -136,9 +131,7 @@ def mark_successors(
 
 @kernel
 def count_values(
-    tables: Tables,
-    index: TierTables,
-    workspace: Workspace,
+    desk: NDArray[np.int64],
     tier: int,
     items: NDArray[np.uint16],
     marks: NDArray[np.uint8],
@@ -149,12 +142,8 @@ def count_values(
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        All tiers of the game.
-    workspace : Workspace
-        Of this thread.
+    desk : ndarray of int64
+        The directory of this thread's `Desk`, with all tiers of the game.
     tier : int
         The number of the tier.
     items : ndarray of uint16
@@ -165,7 +154,8 @@ def count_values(
         Receive the numbers by code, on top of what they have; every class counts
         once, or as often as its orbit has positions.
     """
-    t, x, w = flat(tables), flat(index), flat(workspace)
+    d = record_at(pointer(desk), Desk)
+    t, x, w = d.tables, d.tiers, d.workspace
     own, marked, column_men = pointer(items), pointer(marks), x.tier.column_men[tier]
     for orbit in range(x.square.kings):
         by_king = tier * x.square.kings + orbit

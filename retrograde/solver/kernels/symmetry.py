@@ -59,7 +59,8 @@ def has_symmetry(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], 
         Whether there is one.
     """
     for element in range(1, x.square.elements):
-        if _is_kept(x, tier, element, king, black, white):
+        kept = _is_kept(x, tier, element, king, black, white)
+        if kept:
             return True
     return False
 
