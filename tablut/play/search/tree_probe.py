@@ -23,7 +23,7 @@ from tablut.engine.layout import count_of, king_of, side_of
 from tablut.engine.records import directory, record_at
 from tablut.indexing.tier_boards import men_of_board
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, tier_at
-from tablut.indexing.tier_tables import TierTables
+from tablut.indexing.tier_tables import TierTables  # noqa: TC001 (a record's fields are read when it is compiled)
 from tablut.indexing.tier_values import ADDRESS, TierValues, code_at
 from tablut.play.search.scores import MATE, PROVEN
 from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
