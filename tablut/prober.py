@@ -55,10 +55,31 @@ class Prober(Protocol):
     variant: Variant
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether positions of a material are known."""
+        """Return whether positions of a material are known.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            The material.
+
+        Returns
+        -------
+        bool
+            Whether all of them are.
+        """
 
     def probe(self, position: Position) -> Verdict:
         """Return the verdict on an undecided position.
+
+        Parameters
+        ----------
+        position : Position
+            The position.
+
+        Returns
+        -------
+        Verdict
+            Its verdict.
 
         Raises
         ------
@@ -69,7 +90,18 @@ class Prober(Protocol):
         """
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed undecided positions, shape (n, W) to (n,); see `verdict_of`, `MISSING`."""
+        """Return the values of packed undecided positions, shape (n, W) to (n,); see `verdict_of`, `MISSING`.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            The positions, packed.
+
+        Returns
+        -------
+        ndarray of int16, shape (n,)
+            The values.
+        """
 
 
 @runtime_checkable
@@ -83,6 +115,11 @@ class TierProber(Prober, Protocol):
         """Return the values of all tiers that fit into so many bytes, those of the fewest men first.
 
         Their index counts, too. None if no tier fits.
+
+        Parameters
+        ----------
+        memory : int
+            Bytes, for codes and index.
         """
 
 

@@ -153,6 +153,13 @@ def _is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], Non
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Build one tier from those below it, which the store must have.
 
+    Parameters
+    ----------
+    task : TierTask
+        What is to be built.
+    advanced : callable, optional
+        Told what is being done.
+
     Returns
     -------
     dict

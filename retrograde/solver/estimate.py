@@ -82,6 +82,11 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     built : collection of (attackers, defenders)
         Tiers that are there.
 
+    Returns
+    -------
+    BuildEstimate
+        What it takes.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -118,6 +123,24 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
 
 def check_build(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> BuildEstimate:
     """Return what a build will take, if this machine has it.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    men : int
+        Most men, the king counted.
+    memory : int
+        Bytes for the arrays of one tier and those below it.
+    root : Path
+        Where the store is to be.
+    built : collection of (attackers, defenders)
+        Tiers that are there.
+
+    Returns
+    -------
+    BuildEstimate
+        What it takes.
 
     Raises
     ------

@@ -41,6 +41,11 @@ def store_solution(solver: TierSolver, root: Path | str) -> Store:
     root : Path or str
         The store; made if it is missing.
 
+    Returns
+    -------
+    Store
+        With all tiers of the solver.
+
     Raises
     ------
     InputError

@@ -85,7 +85,18 @@ class ValueCounts:
     positions: NDArray[np.int64]
 
     def totals(self, *, up_to_symmetry: bool = False) -> tuple[int, int, int]:
-        """Return the numbers of wins, of positions that neither side can force, and of losses."""
+        """Return the numbers of wins, of positions that neither side can force, and of losses.
+
+        Parameters
+        ----------
+        up_to_symmetry : bool
+            Whether to count classes, not positions.
+
+        Returns
+        -------
+        tuple of int
+            The three numbers.
+        """
         counts = self.classes if up_to_symmetry else self.positions
         return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
 
@@ -119,6 +130,13 @@ class SolvedGame:
 
     Values are those of a position that is the first of its game: under a move limit what takes longer is
     not forced.
+
+    Parameters
+    ----------
+    solver : TierSolver
+        With all its tiers solved.
+    marks : dict
+        By material, which entries the start reaches, with white and with black to move.
 
     Attributes
     ----------
@@ -172,7 +190,20 @@ class SolvedGame:
         return unforced(self.variant)
 
     def total(self, side: Side | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the counts of a side to move, of a material, or of both; of everything by default."""
+        """Return the counts of a side to move, of a material, or of both; of everything by default.
+
+        Parameters
+        ----------
+        side : str, optional
+            ``white`` or ``black``.
+        material : (int, int), optional
+            Attackers and defenders.
+
+        Returns
+        -------
+        ValueCounts
+            The sums.
+        """
         chosen = [
             counts
             for (attackers, defenders, name), counts in self.counts.items()
@@ -192,6 +223,11 @@ class SolvedGame:
         ----------
         position : Position, Board or str
             Its history plays no part.
+
+        Returns
+        -------
+        Verdict
+            Its value.
 
         Raises
         ------
@@ -213,7 +249,18 @@ class SolvedGame:
         return value
 
     def line(self, position: PositionLike) -> tuple[Move, ...]:
-        """Return best play from a position to the end of the game; nothing if neither side can force it."""
+        """Return best play from a position to the end of the game; nothing if neither side can force it.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            Where it begins.
+
+        Returns
+        -------
+        tuple of Move
+            The moves.
+        """
         moves: list[Move] = []
         here = as_position(position, self.variant)
         verdict = self.probe(here)
@@ -253,7 +300,18 @@ class SolvedGame:
         return Deepest(position, self.probe(position), self.line(position))
 
     def store(self, root: Path | str) -> Store:
-        """Keep every value of the board in a tablebase; see `retrograde.solver.export.store_solution`."""
+        """Keep every value of the board in a tablebase; see `retrograde.solver.export.store_solution`.
+
+        Parameters
+        ----------
+        root : Path or str
+            The store; made if it is missing.
+
+        Returns
+        -------
+        Store
+            With all these values.
+        """
         return store_solution(self._solver, root)
 
     def _find_zugzwangs(self) -> dict[str, int]:
@@ -281,6 +339,16 @@ def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
 def memory_needed(variant: VariantLike) -> int:
     """Return about how many bytes the solution of a variant takes.
 
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The game.
+
+    Returns
+    -------
+    int
+        Bytes.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -303,6 +371,11 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
         Number of threads.
     advanced : callable, optional
         Told what is being done.
+
+    Returns
+    -------
+    SolvedGame
+        The solution.
 
     Raises
     ------

@@ -106,7 +106,18 @@ class TierSolver:
         self._directories = [directory(desk) for desk in self._desks]
 
     def size(self, material: tuple[int, int]) -> int:
-        """Return the number of entries of a tier, for one side to move."""
+        """Return the number of entries of a tier, for one side to move.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+
+        Returns
+        -------
+        int
+            Entries, aliases included.
+        """
         return int(self.index.tier.size[self.materials.index(material)])
 
     def new_desk(self, defenders: int, column_men: int = 0) -> Desk:
@@ -144,7 +155,18 @@ class TierSolver:
         return int(self.index.tier.row_count[tier * kings : (tier + 1) * kings].sum())
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
-        """Return the plain index of a tier."""
+        """Return the plain index of a tier.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+
+        Returns
+        -------
+        TierIndex
+            Under the symmetries of this solver.
+        """
         return TierIndex(self.variant, *material, group=self.group)
 
     def solve(

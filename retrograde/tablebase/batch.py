@@ -42,6 +42,18 @@ class BatchProber:
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
         """Return the values of positions, shape (n, W) to (n,); ``missing`` where there is none.
 
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            The positions, packed.
+        missing : int
+            The value where there is none.
+
+        Returns
+        -------
+        ndarray of int16, shape (n,)
+            The values.
+
         Raises
         ------
         InputError

@@ -36,6 +36,13 @@ _STEP = 1 << 18
 def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of consecutive parts.
 
+    Parameters
+    ----------
+    length : int
+        Of the whole.
+    step : int
+        Of a part, at most.
+
     Examples
     --------
     >>> list(slices(5, 2))
@@ -53,6 +60,11 @@ def code_histogram(codes: NDArray[np.uint16]) -> dict[int, int]:
     codes : ndarray of uint16, shape (n,)
         Read part by part, so it may be mapped from a file.
 
+    Returns
+    -------
+    dict of int to int
+        By code.
+
     Examples
     --------
     >>> code_histogram(np.array([3, 0, ALIAS_CODE, 3], dtype=np.uint16))
@@ -67,6 +79,16 @@ def code_histogram(codes: NDArray[np.uint16]) -> dict[int, int]:
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
     """Return codes in which each alias repeats the code before it, those at the front the first code.
+
+    Parameters
+    ----------
+    codes : ndarray of uint16, shape (n,)
+        The codes.
+
+    Returns
+    -------
+    ndarray of uint16, shape (n,)
+        The same array if there is no alias.
 
     Examples
     --------
@@ -87,7 +109,18 @@ def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def pack_bits(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return flags, shape (K, L), as bits, the lowest first, each row filled up to a multiple of 64; shape (K, B)."""
+    """Return flags, shape (K, L), as bits, the lowest first, each row filled up to a multiple of 64; shape (K, B).
+
+    Parameters
+    ----------
+    flags : ndarray of bool, shape (K, L)
+        The flags.
+
+    Returns
+    -------
+    ndarray of uint8, shape (K, B)
+        The bits.
+    """
     kings, length = flags.shape
     padded = np.zeros((kings, -(-length // 64) * 64), dtype=np.bool_)
     padded[:, :length] = flags
@@ -96,6 +129,18 @@ def pack_bits(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 def unpack_bits(packed: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
     """Return the flags of bits, the inverse of `pack_bits`.
+
+    Parameters
+    ----------
+    packed : ndarray of uint8, shape (K, B)
+        The bits.
+    length : int
+        L, how many flags a row has.
+
+    Returns
+    -------
+    ndarray of bool, shape (K, L)
+        The flags.
 
     Examples
     --------
@@ -115,6 +160,11 @@ def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
         How many.
     move_limit : int, optional
         Plies of a game; what takes longer is not forced.
+
+    Returns
+    -------
+    ndarray of int16, shape (codes,)
+        The values.
 
     Examples
     --------

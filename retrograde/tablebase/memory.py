@@ -63,11 +63,27 @@ class UnpackedTiers:
         self.arrays: dict[tuple[int, int], tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]] = {}
 
     def number(self, material: tuple[int, int]) -> int:
-        """Return the number of a tier in the tables."""
+        """Return the number of a tier in the tables.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+
+        Returns
+        -------
+        int
+            Its place in the tables.
+        """
         return self.materials.index(material)
 
     def load(self, material: tuple[int, int]) -> None:
         """Unpack a tier, its checksums verified; nothing to do if it is there.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
 
         Raises
         ------
@@ -100,7 +116,13 @@ class UnpackedTiers:
         self.arrays[material] = (found[0], found[1])
 
     def drop(self, material: tuple[int, int]) -> None:
-        """Forget a tier's codes."""
+        """Forget a tier's codes.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+        """
         at = 4 * self.number(material)
         self.places[at : at + 4] = 0
         self.arrays.pop(material, None)
@@ -118,6 +140,11 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
         What it has not is passed over, and so is what does not fit.
     memory : int
         Bytes, for codes and index. Making the index takes as much again as the index for a moment.
+
+    Returns
+    -------
+    TierValues or None
+        Ready for kernels.
 
     Raises
     ------

@@ -127,7 +127,18 @@ class Tablebase:
     # -- what is there -----------------------------------------------------------------
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether the values of a material are there."""
+        """Return whether the values of a material are there.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            The material.
+
+        Returns
+        -------
+        bool
+            Whether its tier is stored.
+        """
         return self.store.has(attackers, defenders)
 
     @cached_property
@@ -154,6 +165,11 @@ class Tablebase:
         position : Position, Board or str
             The history of a board counts for a move limit.
 
+        Returns
+        -------
+        Verdict
+            What it is worth to the side to move.
+
         Raises
         ------
         MissingTableError
@@ -166,23 +182,71 @@ class Tablebase:
         return verdict_of(self._value(position), unforced=self._unforced)
 
     def probe_wdl(self, position: PositionLike) -> Wdl:
-        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`."""
+        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+
+        Returns
+        -------
+        str
+            One of the four.
+        """
         value = self._value(position)
         return "win" if value > 0 else "loss" if value < 0 else self._unforced
 
     def probe_dtm(self, position: PositionLike) -> int | None:
-        """Return the plies to the end under best play; None unless a side can force a win; raises as `probe`."""
+        """Return the plies to the end under best play; None unless a side can force a win; raises as `probe`.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+
+        Returns
+        -------
+        int or None
+            The plies.
+        """
         return self.probe(position).dtm
 
     def get_wdl(self, position: PositionLike, default: Default | None = None) -> Wdl | Default | None:
-        """Return what `probe_wdl` does, or the default where the material is not covered."""
+        """Return what `probe_wdl` does, or the default where the material is not covered.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+        default : object
+            What to return there.
+
+        Returns
+        -------
+        str or object
+            One of the four, or the default.
+        """
         try:
             return self.probe_wdl(position)
         except MissingTableError:
             return default
 
     def get_dtm(self, position: PositionLike, default: Default | None = None) -> int | Default | None:
-        """Return what `probe_dtm` does, or the default where the material is not covered."""
+        """Return what `probe_dtm` does, or the default where the material is not covered.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+        default : object
+            What to return there.
+
+        Returns
+        -------
+        int, None or object
+            The plies, or the default.
+        """
         try:
             return self.probe_dtm(position)
         except MissingTableError:
@@ -203,6 +267,11 @@ class Tablebase:
 
     def stored_value(self, position: PositionLike) -> int:
         """Return the value of an undecided position as the table has it, as if there was no move limit.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position.
 
         Returns
         -------
@@ -263,6 +332,11 @@ class Tablebase:
         board : Board
             Not changed.
 
+        Returns
+        -------
+        list of RatedMove
+            All legal moves.
+
         Raises
         ------
         MissingTableError
@@ -318,6 +392,11 @@ class Tablebase:
 
         Those of the fewest men come first. Nothing that was returned before is shared.
 
+        Parameters
+        ----------
+        memory : int
+            Bytes, for codes and index.
+
         Returns
         -------
         TierValues or None
@@ -349,6 +428,11 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     cache_bytes : int
         Most memory for chunks that single probes have unpacked.
 
+    Returns
+    -------
+    Tablebase
+        To be probed.
+
     Raises
     ------
     TablebaseError
@@ -358,7 +442,18 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
 
 
 def shipped_store(variant: VariantLike) -> Path | None:
-    """Return the folder of the tablebase that ships for a variant's game, or None."""
+    """Return the folder of the tablebase that ships for a variant's game, or None.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The game.
+
+    Returns
+    -------
+    Path or None
+        The folder.
+    """
     variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
     for folder in sorted(data.glob("*/zarr.json")):
@@ -369,6 +464,18 @@ def shipped_store(variant: VariantLike) -> Path | None:
 
 def prober_for(variant: VariantLike, store: Path | None = None) -> Tablebase | None:
     """Return the tablebase of a variant: a store, or what ships; None if nothing does.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The game.
+    store : Path, optional
+        A store of it; by default what ships.
+
+    Returns
+    -------
+    Tablebase or None
+        To be probed.
 
     Raises
     ------

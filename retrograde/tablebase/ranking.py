@@ -90,6 +90,11 @@ class Ranker:
         ----------
         cells : str
             One letter a cell; one king and the tier's soldiers, which is not checked.
+
+        Returns
+        -------
+        int or None
+            The entry.
         """
         king = cells.find("K")
         number = self._kings.orbit.get(king)

@@ -90,7 +90,18 @@ class RulesRecord(_Record):
 
     @classmethod
     def of(cls, variant: Variant) -> RulesRecord:
-        """Return the record of a variant."""
+        """Return the record of a variant.
+
+        Parameters
+        ----------
+        variant : Variant
+            The rule set.
+
+        Returns
+        -------
+        RulesRecord
+            Its record.
+        """
         return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
 
     def variant(self) -> Variant:
@@ -218,7 +229,18 @@ class TierRecord(_Record):
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a forced win, in plies, of those that fit into a move limit."""
+        """Return the longest distance of a forced win, in plies, of those that fit into a move limit.
+
+        Parameters
+        ----------
+        move_limit : int, optional
+            Plies of a game; what takes longer is not forced.
+
+        Returns
+        -------
+        int
+            The distance.
+        """
         plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
@@ -231,6 +253,11 @@ class TierRecord(_Record):
             What a position is from which neither side can force a win.
         move_limit : int, optional
             Plies of a game; what takes longer is not forced.
+
+        Returns
+        -------
+        dict of str to int
+            By ``win``, ``draw``, ``unresolved`` and ``loss``.
         """
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
@@ -242,6 +269,16 @@ class TierRecord(_Record):
 
 def digest_of(values: Mapping[Part, str]) -> str:
     """Return one digest of those of a tier's arrays.
+
+    Parameters
+    ----------
+    values : mapping of str to str
+        The digest of each array, by its name.
+
+    Returns
+    -------
+    str
+        Hexadecimal digits.
 
     Examples
     --------
@@ -269,6 +306,13 @@ def _group_text(body: Any) -> str:
 def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
     """Write a record as the attributes of a folder's Zarr group, with its digest.
 
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    record : RootRecord or TierRecord
+        The record.
+
     Raises
     ------
     OutputError
@@ -280,6 +324,18 @@ def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
 
 def read_record(folder: Path, model: type[Model]) -> Model:
     """Return the record of a folder's Zarr group.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    model : type
+        What the record is to be.
+
+    Returns
+    -------
+    RootRecord or TierRecord
+        The record, its digest verified.
 
     Raises
     ------

@@ -65,6 +65,11 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     tiers : sequence of (attackers, defenders)
         The tiers that the store is to have; those planned before stay.
 
+    Returns
+    -------
+    Store
+        With all these tiers planned.
+
     Raises
     ------
     TablebaseError
@@ -115,6 +120,11 @@ def _of_game(root: Path, variant: Variant) -> Store:
 def writing(root: Path | str) -> Iterator[None]:
     """Keep other writers away from a store for as long as the context lasts; what a killed one left is removed.
 
+    Parameters
+    ----------
+    root : Path
+        The folder of the store.
+
     Raises
     ------
     InputError
@@ -130,6 +140,11 @@ def writing(root: Path | str) -> Iterator[None]:
 
 def sweep(root: Path) -> None:
     """Remove what a writer that did not end left in a store; whoever calls keeps the others away.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of the store.
 
     Raises
     ------

@@ -67,7 +67,15 @@ class Verification:
     wrong: list[Wrong] = field(default_factory=list)
 
     def add(self, wrong: Wrong, count: int = 1) -> None:
-        """Count failures, and list one of them while there is room."""
+        """Count failures, and list one of them while there is room.
+
+        Parameters
+        ----------
+        wrong : Wrong
+            One of the failures.
+        count : int
+            How many there are.
+        """
         self.failures += count
         if len(self.wrong) < LISTED:
             self.wrong.append(wrong)
@@ -75,6 +83,16 @@ class Verification:
 
 def describe(code: int) -> str:
     """Return a code in words.
+
+    Parameters
+    ----------
+    code : int
+        See `tablut.indexing.values`.
+
+    Returns
+    -------
+    str
+        The words.
 
     Examples
     --------

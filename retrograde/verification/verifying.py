@@ -248,7 +248,18 @@ def _parts(rows: Listing) -> Iterable[tuple[int, int, int]]:
 
 
 def listing(index: TierIndex) -> Listing:
-    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own."""
+    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own.
+
+    Parameters
+    ----------
+    index : TierIndex
+        The tier.
+
+    Returns
+    -------
+    Listing
+        For kernels.
+    """
     from retrograde.verification.kernels.proof import Listing
 
     counts = np.count_nonzero(index.representatives, axis=1)

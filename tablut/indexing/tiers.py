@@ -80,6 +80,11 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
     group : tuple of Symmetry
         Symmetries of its rules that form a group, the identity first.
 
+    Returns
+    -------
+    KingOrbits
+        The orbits.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -217,6 +222,16 @@ class TierIndex:
     def rank(self, position: Position) -> int:
         """Return the entry of a position's class; the side to move plays no part.
 
+        Parameters
+        ----------
+        position : Position
+            The placement.
+
+        Returns
+        -------
+        int
+            The entry.
+
         Raises
         ------
         InputError
@@ -252,6 +267,18 @@ class TierIndex:
 
     def unrank(self, entry: int, side: Side) -> Position:
         """Return the placement of an entry, with a side to move; an alias gives its own placement.
+
+        Parameters
+        ----------
+        entry : int
+            The entry.
+        side : {'w', 'b'}
+            Who is to move.
+
+        Returns
+        -------
+        Position
+            The placement.
 
         Raises
         ------
@@ -303,5 +330,18 @@ class TierIndex:
 
 @lru_cache(maxsize=256)
 def tier_index(variant: Variant, attackers: int, defenders: int) -> TierIndex:
-    """Return the index of a tier under all symmetries of the rules, the same object for the same tier."""
+    """Return the index of a tier under all symmetries of the rules, the same object for the same tier.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    attackers, defenders : int
+        The material.
+
+    Returns
+    -------
+    TierIndex
+        Cached.
+    """
     return TierIndex(variant, attackers, defenders)

@@ -8,7 +8,7 @@ the sizes of the orbits are added up, so that nothing can be missing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -189,20 +189,16 @@ def new_memory(variant: Variant) -> ProofMemory:
         All zeros.
     """
     cells = variant.size**2
-
-    def zeros(dtype: type, length: int = cells) -> NDArray[Any]:
-        return np.zeros(length, dtype=dtype)
-
     return ProofMemory(
         board=new_board(variant.size),
-        moves=zeros(np.int32, 4 * cells),
-        black=zeros(np.uint8),
-        white=zeros(np.uint8),
-        spare_black=zeros(np.uint8),
-        spare_white=zeros(np.uint8),
-        left=zeros(np.uint8),
-        column=zeros(np.int64, cells + 1),
-        scratch=zeros(np.int64, SCRATCH),
+        moves=np.zeros(4 * cells, dtype=np.int32),
+        black=np.zeros(cells, dtype=np.uint8),
+        white=np.zeros(cells, dtype=np.uint8),
+        spare_black=np.zeros(cells, dtype=np.uint8),
+        spare_white=np.zeros(cells, dtype=np.uint8),
+        left=np.zeros(cells, dtype=np.uint8),
+        column=np.zeros(cells + 1, dtype=np.int64),
+        scratch=np.zeros(SCRATCH, dtype=np.int64),
     )
 
 
