@@ -44,7 +44,9 @@ class MissingTableError(TablutError, LookupError):
 
 
 class Prober(Protocol):
-    """Values of positions, exact and without history: each the first of its game, which a move limit leaves all plies.
+    """Exact values of positions, without history.
+
+    Every position is taken for the first of its game: a move limit leaves it all its plies.
 
     Attributes
     ----------
@@ -59,13 +61,15 @@ class Prober(Protocol):
 
         Parameters
         ----------
-        attackers, defenders : int
-            The material.
+        attackers : int
+            Number of attackers.
+        defenders : int
+            Number of defenders, the king not counted.
 
         Returns
         -------
         bool
-            Whether all of them are.
+            Whether `probe` answers for them.
         """
 
     def probe(self, position: Position) -> Verdict:
@@ -74,52 +78,55 @@ class Prober(Protocol):
         Parameters
         ----------
         position : Position
-            The position.
+            Undecided.
 
         Returns
         -------
         Verdict
-            Its verdict.
+            For the side to move.
 
         Raises
         ------
         MissingTableError
             If its material is not covered.
         InputError
-            If it is no position of the variant.
+            If it is not a position of the variant.
         """
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed undecided positions, shape (n, W) to (n,); see `verdict_of`, `MISSING`.
+        """Return the values of packed undecided positions.
 
         Parameters
         ----------
         words : ndarray of uint64, shape (n, W)
-            The positions, packed.
+            Packed positions; see `tablut.engine.packing`.
 
         Returns
         -------
         ndarray of int16, shape (n,)
-            The values.
+            See `verdict_of`; `MISSING` where no table covers the position.
         """
 
 
 @runtime_checkable
 class TierProber(Prober, Protocol):
-    """A prober that also hands out its values, for compiled code to probe them.
+    """A prober that also gives its values to compiled code.
 
     They are those of `Prober.probe_words`, without history: a search allows for the plies made.
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Return the values of all tiers that fit into so many bytes, those of the fewest men first.
-
-        Their index counts, too. None if no tier fits.
+        """Return the values of all tiers that fit into memory, the tiers with the fewest men first.
 
         Parameters
         ----------
         memory : int
-            Bytes, for codes and index.
+            Most bytes; the index counts, too.
+
+        Returns
+        -------
+        TierValues or None
+            None if no tier fits.
         """
 
 

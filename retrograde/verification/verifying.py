@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from retrograde.tablebase.memory import UnpackedTiers
-    from retrograde.verification.kernels.proof import Listing
+    from retrograde.verification.kernels.desk import Listing
     from tablut.indexing.tiers import TierIndex
 
 __all__ = ["MEMORY", "Verification", "Wrong", "describe", "listing", "verify"]
@@ -173,16 +173,8 @@ def _prove_tiers(
 def _prove_tier(
     tier: StoredTier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
 ) -> None:
-    from retrograde.verification.kernels.proof import (
-        ALIASES,
-        CHECKED,
-        COUNTERS,
-        FAILURES,
-        ORBITS,
-        ProofDesk,
-        new_memory,
-        prove_rows,
-    )
+    from retrograde.verification.kernels.desk import ProofDesk, new_memory
+    from retrograde.verification.kernels.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, prove_rows
     from tablut.engine.records import directory
     from tablut.engine.tables import build_tables
 
@@ -260,7 +252,7 @@ def listing(index: TierIndex) -> Listing:
     Listing
         For kernels.
     """
-    from retrograde.verification.kernels.proof import Listing
+    from retrograde.verification.kernels.desk import Listing
 
     counts = np.count_nonzero(index.representatives, axis=1)
     most = 1 + max(index.row_men, index.column_men)

@@ -53,7 +53,7 @@ __all__ = [
 Wdl = Literal["win", "draw", "loss", "unresolved"]
 
 MISSING: Final = -32768
-"""The value of a position of which no table knows."""
+"""The value of a position that no table covers."""
 
 DECIDED: Final = 0x8000
 """An item with this bit holds a code, in its lower bits."""
@@ -103,12 +103,17 @@ def verdict_of(value: int, *, unforced: Wdl = "draw") -> Verdict:
     value : int
         As `tablut.prober.Prober.probe_words` gives it; not `MISSING`.
     unforced : {'draw', 'unresolved'}
-        What a position is from which neither side can force a win.
+        The verdict where neither side can force a win.
 
     Returns
     -------
     Verdict
-        What the value says.
+        For the side to move.
+
+    Examples
+    --------
+    >>> verdict_of(2), verdict_of(0, unforced="unresolved")
+    (Verdict(wdl='win', dtm=2), Verdict(wdl='unresolved', dtm=None))
     """
     if value == 0:
         return Verdict(unforced, None)
