@@ -161,7 +161,12 @@ def _propagate_win(
 
 @inlined
 def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, item: int, successor: int) -> None:
-    """Propagate the open position's item to all its parents, in which the side of the pass is to move."""
+    """Propagate the open position's item to all its parents, in which the side of the pass is to move.
+
+    Where a slide can have begun, and what an arrival would have captured, `tablut.engine.unmoves` says.
+    The loop is not its `unmoves`, because a man's place in the list is wanted: the parent's entry follows from
+    it by one term. Speed is no reason: all backward passes are 19 of 420 ms of ashton's tiers of four men.
+    """
     board, king, tier, side = w.here.board, w.cursor.head[KING], p.tier, p.side
     if t.either_after_ply != 0 and not can_move(t, board, side):
         # A ply that leads here ends the game, and loses it for its mover.
