@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tablut.play.players.options import read_settings
 from tablut.play.players.protocol import Choice
 from tablut.play.search.searcher import Searcher
 from tablut.prober import find_prober
@@ -45,10 +46,24 @@ class AlphaBetaPlayer:
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the best move found within limits."""
+        """Return the best move found within limits.
+
+        Parameters
+        ----------
+        board : Board
+            The game; not changed.
+        limits : SearchLimits
+            At least one.
+
+        Returns
+        -------
+        Choice
+            The move, and what there is to say for it.
+        """
         found = self._searcher.search(board, limits)
         return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv, found.tbhits)
