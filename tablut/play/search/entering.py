@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
-    from tablut.play.search.terms import EvaluationTables
 
 __all__ = ["arrive", "estimate", "extend_line", "leave", "moves_at", "out_of_limits", "parries", "settle"]
 
@@ -87,11 +86,11 @@ def out_of_limits(s: SearchState) -> bool:
 
 
 @called
-def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def estimate(t: Tables, s: SearchState) -> int:
     """Return the evaluation for the side to move."""
-    score = evaluate(t, e, board)
+    score = evaluate(t, s.evaluation, s.board)
     score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, score))
-    return -score if board[2 * t.size + 1] != 0 else score
+    return -score if side_of(t, s.board) != 0 else score
 
 
 @inlined

@@ -131,7 +131,6 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 def killer_moves(
     t: Tables,
     s: SearchState,
-    board: NDArray[np.uint32],
     ply: int,
     threats: NDArray[np.uint32],
     remembered: int,
@@ -143,7 +142,7 @@ def killer_moves(
         move = I64(s.killers[2 * ply + number])
         if move == 0 or move == remembered or is_threatened(t, threats, target_of(move)):
             continue
-        if is_legal(t, board, move):
+        if is_legal(t, s.board, move):
             moves[count] = np.int32(move)
             count += 1
     return count

@@ -152,8 +152,8 @@ class Searcher:
         if prober is not None and not prober.variant.same_game(variant):
             raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
         self._engine = engine_for(variant)
-        self._evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
-        self._state = at.new_state(variant.size, empty_table(hash_mib))
+        evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
+        self._state = at.new_state(variant.size, empty_table(hash_mib), evaluation)
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
@@ -337,7 +337,7 @@ class Searcher:
                 beta = value + width if abs(value) < PROVEN else _INFINITE
 
     def _iterate(self, depth: int, alpha: int, beta: int) -> int:
-        return int(search_root(self._engine.tables, self._evaluation, self._state, depth, alpha, beta))
+        return int(search_root(self._engine.tables, self._state, depth, alpha, beta))
 
     # -- the state ---------------------------------------------------------------------
 
@@ -389,7 +389,7 @@ class Searcher:
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, nothing searched."""
         scores = np.zeros(1, dtype=np.int64)
-        evaluate_boards(self._engine.tables, self._evaluation, array[None], scores)
+        evaluate_boards(self._engine.tables, self._state.evaluation, array[None], scores)
         score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
         return -score if array[2 * self.variant.size + 1] else score
 

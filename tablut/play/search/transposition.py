@@ -11,7 +11,7 @@ from the position itself, not from the root.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tablut.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXACT", "LOWER", "NONE", "UPPER", "empty_table", "look_up", "store"]
+__all__ = ["EXACT", "LOWER", "NONE", "UPPER", "Entry", "empty_table", "look_up", "store"]
 
 NONE: Final = 0
 UPPER: Final = 1
@@ -30,6 +30,33 @@ EXACT: Final = 3
 
 _WAYS: Final = 4
 _OFFSET: Final = 1 << 15
+
+
+class Entry(NamedTuple):
+    """What is stored of a position, apart from its key. Kernels make it.
+
+    Attributes
+    ----------
+    move : int
+        The best one found, 14 bits; 0 for none, which keeps the one stored before.
+    score : int
+        Counted from the position itself.
+    depth : int
+        Plies searched, 0 to 255.
+    bound : int
+        `UPPER`, `LOWER` or `EXACT`.
+    generation : int
+        The number of the search, modulo 256.
+    evaluation : int
+        The estimate for the side to move.
+    """
+
+    move: int
+    score: int
+    depth: int
+    bound: int
+    generation: int
+    evaluation: int
 
 
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
@@ -116,19 +143,10 @@ def evaluation_of(data: np.uint64) -> int:
 
 
 @inlined
-def store(
-    table: NDArray[np.uint64],
-    mask: int,
-    key: np.uint64,
-    move: int,
-    score: int,
-    depth: int,
-    bound: int,
-    generation: int,
-    evaluation: int,
-) -> None:
+def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
     """Store an entry in place of the same position's, or else of the one that is worth least."""
     at = bucket_of(key, mask)
+    move = entry.move
     place, worst = at, I64(1 << 40)
     for way in range(_WAYS):
         here = at + 2 * way
@@ -138,11 +156,11 @@ def store(
             if move == 0:
                 move = move_of(data)
             break
-        worth = depth_of(data) - 8 * ((generation - generation_of(data)) & 0xFF)
+        worth = depth_of(data) - 8 * ((entry.generation - generation_of(data)) & 0xFF)
         if data == U64(0):
             worth = I64(-(1 << 40))
         if worth < worst:
             place, worst = here, worth
-    packed = move | ((score + _OFFSET) << 14) | (depth << 30) | (bound << 38) | (generation << 40)
+    packed = move | ((entry.score + _OFFSET) << 14) | (entry.depth << 30) | (entry.bound << 38)
     table[place] = key
-    table[place + 1] = U64(packed) | (U64(evaluation + _OFFSET) << U64(48))
+    table[place + 1] = U64(packed | (entry.generation << 40)) | (U64(entry.evaluation + _OFFSET) << U64(48))

@@ -1,0 +1,369 @@
+"""One node of the full search: what is known of it before its moves, and the steps that `negamax` takes there.
+
+A node asks the transposition table (`recall`), may end early on its estimate or after a null
+move (`trusts_estimate`, `may_pass`), goes through its moves in stages (`next_moves`), leaves
+some out or searches them less deep (`is_hopeless`, `reduction`), and is stored (`store_node`).
+Only the recursion itself, and what is proven by it, is in `tablut.play.search.tree`.
+
+Selective steps never touch a side that is about to lose, nor the root: see the rules on what
+is proven there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine.attacks import is_legal
+from tablut.engine.jit import I64, U64, advance, inlined
+from tablut.engine.kernels import generate
+from tablut.engine.layout import put_side, start_of, target_of
+from tablut.play.search import transposition
+from tablut.play.search.entering import estimate, moves_at, parries, settle
+from tablut.play.search.ordering import (
+    capturing_moves,
+    is_threatened,
+    killer_moves,
+    king_moves,
+    mark_targets,
+    pick,
+    rank_by_history,
+    rank_moves,
+    without_move,
+    without_tried,
+)
+from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
+from tablut.play.search.state import (
+    BASE,
+    FLAGS,
+    GENERATION,
+    LIMIT_PLY,
+    ROOT_MOVES,
+    SELECTIVE,
+    TABLE_MASK,
+    TRANSPOSITIONS,
+    SearchState,
+    seen_place,
+)
+from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = [
+    "DONE",
+    "INFINITE",
+    "Node",
+    "first_stage",
+    "is_hopeless",
+    "is_kings",
+    "is_quiet",
+    "may_end_early",
+    "may_pass",
+    "next_move",
+    "next_moves",
+    "pass_turn",
+    "recall",
+    "reduction",
+    "settle_node",
+    "store_node",
+    "take_turn_back",
+    "trusts_estimate",
+    "value_of_end",
+    "within_reach",
+]
+
+INFINITE: Final = MATE + 1
+
+_REMEMBERED, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
+"""Stages of the moves of a node. They are generated one after the other, since most nodes are done with early."""
+
+_NULL_DEPTH = 3
+_MARGIN_DEPTH = 3
+_MARGIN = 70
+"""Centi-logits a ply by which an estimate may be off where it is trusted to end a branch."""
+
+
+class Node(NamedTuple):
+    """What is known of a node before its moves are tried. Kernels make it; nothing in it changes.
+
+    Attributes
+    ----------
+    depth : int
+        Plies to be searched, at least 1, an extension included.
+    ply : int
+        Plies from the root.
+    key : uint64
+        Of the position.
+    side : int
+        To move: 0 white, 1 black.
+    king : int
+        Its cell.
+    row, column : int
+        Its escape targets, see `tablut.engine.attacks.escape_targets`.
+    endangered : bool
+        Whether the other side would win at once if it were to move.
+    principal : bool
+        Whether the window is wider than one.
+    selective : bool
+        Whether the search may look at fewer moves, or further or less far than the depth says.
+    remembered : int
+        The table's move, any 14 bits; 0 without one.
+    stand : int
+        The estimate for the side to move.
+    """
+
+    depth: int
+    ply: int
+    key: np.uint64
+    side: int
+    king: int
+    row: int
+    column: int
+    endangered: bool
+    principal: bool
+    selective: bool
+    remembered: int
+    stand: int
+
+
+@inlined
+def value_of_end(outcome: int, side: int, ply: int) -> int:
+    """Return the value, for the side that moved, of a ply that decided the game."""
+    black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
+    return I64(MATE - ply - 1) if black_won == (side == 1) else I64(ply + 1 - MATE)
+
+
+@inlined
+def settle_node(
+    t: Tables, s: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
+) -> tuple[bool, int, bool, int, int]:
+    """Return whether a node needs no search, and its value; else what `settle` says of dangers and escapes."""
+    if ply == 0:
+        return False, I64(0), False, I64(0), I64(0)
+    settled, value, endangered, row, column = settle(t, s, ply, key)
+    if not settled:
+        if ply >= MAX_PLY - 2:
+            return True, estimate(t, s), endangered, row, column
+        low, high = within_reach(alpha, beta, ply)
+        if low >= high:
+            return True, low, endangered, row, column
+    return settled, value, endangered, row, column
+
+
+@inlined
+def within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
+    """Return a window less what no node of a ply below the root can be worth.
+
+    The earliest win is on the next ply, the earliest loss on the one after it, or here without a move.
+    """
+    return max(alpha, I64(ply - MATE)), min(beta, I64(MATE - ply - 1))
+
+
+# -- the transposition table ---------------------------------------------------------------
+
+
+@inlined
+def recall(
+    t: Tables, s: SearchState, key: np.uint64, depth: int, ply: int, alpha: int, beta: int
+) -> tuple[bool, int, int, int]:
+    """Return whether the table ends a node, and its value; else the table's move, 0 without one, and the estimate."""
+    flags = I64(s.counters[FLAGS])
+    data = U64(0)
+    if (flags & TRANSPOSITIONS) != 0:
+        data = transposition.look_up(s.table, I64(s.counters[TABLE_MASK]), key)
+    if data == U64(0):
+        return False, I64(0), I64(0), estimate(t, s)
+    usable, score, bound = value_in_table(s, data, depth, ply, (flags & SELECTIVE) != 0)
+    ends = False
+    if usable and beta - alpha <= 1:
+        ends = (score >= beta and (bound & transposition.LOWER) != 0) or (
+            score <= alpha and (bound & transposition.UPPER) != 0
+        )
+    return ends, score, transposition.move_of(data), transposition.evaluation_of(data)
+
+
+@inlined
+def value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selective: bool) -> tuple[bool, int, int]:
+    """Return whether a stored score may be used at a ply, the score counted from the root, and its bound."""
+    score, bound = transposition.score_of(data), transposition.bound_of(data)
+    usable = transposition.depth_of(data) >= depth if selective else transposition.depth_of(data) == depth
+    if abs(score) >= PROVEN:
+        # The same proof may run into other positions of another game, or into the move limit.
+        usable = usable or selective
+        usable = usable and transposition.generation_of(data) == (s.counters[GENERATION] & 0xFF)
+        usable = usable and ply + MATE - abs(score) <= s.counters[LIMIT_PLY]
+        score += -ply if score > 0 else ply
+    return usable, score, bound
+
+
+@inlined
+def store_node(s: SearchState, n: Node, first_alpha: int, beta: int, best: int, best_move: int) -> None:
+    """Store what a node was worth, counted from its own position."""
+    if (I64(s.counters[FLAGS]) & TRANSPOSITIONS) == 0:
+        return
+    bound = transposition.EXACT
+    if best >= beta:
+        bound = transposition.LOWER
+    elif best <= first_alpha:
+        bound = transposition.UPPER
+    score = best
+    if abs(best) >= PROVEN:
+        score += n.ply if best > 0 else -n.ply
+    entry = transposition.Entry(best_move, score, min(n.depth, 255), bound, I64(s.counters[GENERATION]) & 0xFF, n.stand)
+    transposition.store(s.table, I64(s.counters[TABLE_MASK]), n.key, entry)
+
+
+# -- early ends ----------------------------------------------------------------------------
+
+
+@inlined
+def may_end_early(n: Node, beta: int) -> bool:
+    """Return whether a node may be given up for its estimate, or after a null move."""
+    return n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(beta) < PROVEN
+
+
+@inlined
+def trusts_estimate(n: Node, beta: int) -> bool:
+    """Return whether the estimate is so high that it ends the node."""
+    return n.depth <= _MARGIN_DEPTH and n.stand - _MARGIN * n.depth >= beta
+
+
+@inlined
+def may_pass(s: SearchState, n: Node, beta: int, after_null: int) -> bool:
+    """Return whether a null move is tried: who stands so well that passing would refute, plays on."""
+    return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= beta and n.ply + 1 < s.counters[LIMIT_PLY]
+
+
+@inlined
+def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
+    """Enter the position after a null move and return its key."""
+    put_side(t, s.board, n.side ^ 1)
+    child = U64(n.key ^ t.side_key[0])
+    s.keys[I64(s.counters[BASE]) + n.ply + 1] = child
+    s.reversible[n.ply + 1] = s.reversible[n.ply] + 1
+    s.seen[seen_place(child)] += 1
+    return child
+
+
+@inlined
+def take_turn_back(t: Tables, s: SearchState, n: Node, child: np.uint64) -> None:
+    """Leave the position after a null move."""
+    s.seen[seen_place(child)] -= np.uint16(1)
+    put_side(t, s.board, n.side)
+
+
+# -- the moves -----------------------------------------------------------------------------
+
+
+@inlined
+def first_stage(n: Node) -> int:
+    """Return the stage with which the moves of a node begin."""
+    if n.ply == 0 or n.endangered:
+        return I64(_ALL)
+    return I64(_REMEMBERED if n.remembered != 0 else _CAPTURES)
+
+
+@inlined
+def threats_at(t: Tables, s: SearchState, n: Node) -> NDArray[np.uint32]:
+    """Return where the masks of places on which a move of a node may capture are kept."""
+    return advance(s.threats, I64(n.ply * 4 * t.size))
+
+
+@inlined
+def is_futile(n: Node, searched: int, best: int, alpha: int) -> bool:
+    """Return whether the estimate is so low that no soldier's quiet move will reach alpha."""
+    trusted = n.selective and not n.principal and searched > 0 and best > -PROVEN and n.depth <= _MARGIN_DEPTH
+    return trusted and alpha < PROVEN and n.stand + _MARGIN * n.depth <= alpha
+
+
+@inlined
+def next_moves(
+    t: Tables, s: SearchState, n: Node, stage: int, searched: int, best: int, alpha: int
+) -> tuple[int, int, int]:
+    """Write the moves of a stage; return the next stage, how many were written, and how many more lose in two plies."""
+    board, moves, threats = s.board, moves_at(t, s, n.ply), threats_at(t, s, n)
+    if stage == _REMEMBERED:
+        count = I64(0)
+        if is_legal(t, board, n.remembered):
+            moves[0], count = np.int32(n.remembered), I64(1)
+        return I64(_CAPTURES), count, I64(0)
+    if stage == _CAPTURES:
+        count = I64(0)
+        if mark_targets(t, board, n.side, threats) != 0:
+            count = without_move(moves, capturing_moves(t, board, threats, moves), n.remembered)
+            rank_by_history(t, s, n.side, n.ply, count, moves)
+        return I64(_KILLERS), count, I64(0)
+    if stage == _KILLERS:
+        return I64(_QUIET), killer_moves(t, s, n.ply, threats, n.remembered, moves), I64(0)
+    if stage == _QUIET:
+        if is_futile(n, searched, best, alpha):
+            # Only a king may still change much; a soldier's quiet move will not.
+            count = king_moves(t, board, moves) if n.side == 0 else I64(0)
+        else:
+            count = generate(t, board, moves)
+        count = without_tried(t, s, n.ply, threats, n.remembered, count, moves)
+        rank_by_history(t, s, n.side, n.ply, count, moves)
+        return I64(DONE), count, I64(0)
+    hopeless = I64(0)
+    mark_targets(t, board, n.side, threats)
+    if n.ply == 0:
+        count = I64(s.counters[ROOT_MOVES])
+        for number in range(count):
+            moves[number] = s.root_moves[number]
+    else:
+        count, hopeless = parries(t, s, n.ply, n.key, n.row, n.column, moves)
+    rank_moves(t, s, n.side, n.ply, n.remembered, count, moves, threats)
+    return I64(DONE), count, hopeless
+
+
+@inlined
+def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count: int) -> int:
+    """Return the best of the moves from an index on, and put it there; ``stage`` is the one after theirs."""
+    moves = moves_at(t, s, n.ply)
+    # The one or two moves of some stages have no ranks.
+    if count > 1 and stage in (_KILLERS, DONE):
+        return pick(moves, advance(s.ranks, I64(n.ply * 4 * t.cells)), index, count)
+    return I64(moves[index])
+
+
+@inlined
+def is_kings(n: Node, move: int) -> bool:
+    """Return whether a move is the king's."""
+    return n.side == 0 and start_of(move) == n.king
+
+
+@inlined
+def is_quiet(t: Tables, s: SearchState, n: Node, stage: int, move: int) -> bool:
+    """Return whether a move is of the last stage and goes where nothing can be captured."""
+    return stage == DONE and not is_threatened(t, threats_at(t, s, n), target_of(move))
+
+
+@inlined
+def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> bool:
+    """Return whether a move comes so late in a shallow node that it is left out."""
+    return (
+        n.selective
+        and quiet
+        and not king
+        and not n.endangered
+        and n.ply != 0
+        and not n.principal
+        and best > -PROVEN
+        and n.depth <= _MARGIN_DEPTH
+        and searched > 6 + 6 * n.depth * n.depth
+    )
+
+
+@inlined
+def reduction(s: SearchState, n: Node, king: bool, quiet: bool, searched: int) -> int:
+    """Return by how many plies a late move is searched less deep at first."""
+    late = I64(0)
+    if n.selective and quiet and not n.endangered and n.depth >= 3 and searched >= 3:
+        late = min(I64(s.reductions[min(n.depth, 63) * 64 + min(searched, 63)]), n.depth - 1)
+        if n.principal or king:
+            late = max(late - 1, 0)
+    return late
