@@ -18,7 +18,7 @@ import numpy as np
 from tablut.engine.attacks import is_legal
 from tablut.engine.jit import I64, U64, advance, inlined
 from tablut.engine.kernels import generate
-from tablut.engine.layout import put_side, start_of, target_of
+from tablut.engine.layout import king_of, put_side, side_of, start_of, target_of
 from tablut.play.search import transposition
 from tablut.play.search.entering import estimate, moves_at, parries, settle
 from tablut.play.search.ordering import (
@@ -39,6 +39,7 @@ from tablut.play.search.state import (
     FLAGS,
     GENERATION,
     LIMIT_PLY,
+    ROOT_DEPTH,
     ROOT_MOVES,
     SELECTIVE,
     TABLE_MASK,
@@ -65,15 +66,13 @@ __all__ = [
     "may_pass",
     "next_move",
     "next_moves",
+    "open_node",
     "pass_turn",
-    "recall",
     "reduction",
-    "settle_node",
     "store_node",
     "take_turn_back",
     "trusts_estimate",
     "value_of_end",
-    "within_reach",
 ]
 
 INFINITE: Final = MATE + 1
@@ -94,6 +93,8 @@ class Node(NamedTuple):
     ----------
     depth : int
         Plies to be searched, at least 1, an extension included.
+    alpha, beta : int
+        The window at the beginning.
     ply : int
         Plies from the root.
     key : uint64
@@ -117,6 +118,8 @@ class Node(NamedTuple):
     """
 
     depth: int
+    alpha: int
+    beta: int
     ply: int
     key: np.uint64
     side: int
@@ -163,6 +166,39 @@ def within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
     return max(alpha, I64(ply - MATE)), min(beta, I64(MATE - ply - 1))
 
 
+@inlined
+def open_node(
+    t: Tables, s: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
+) -> tuple[bool, int, Node]:
+    """Return whether a node is settled before a move of it is tried, the value if it is, and the node if not."""
+    selective = (I64(s.counters[FLAGS]) & SELECTIVE) != 0
+    settled, value, endangered, row, column = settle_node(t, s, ply, key, alpha, beta)
+    remembered, stand = I64(0), I64(0)
+    if not settled:
+        if ply != 0:
+            alpha, beta = within_reach(alpha, beta, ply)
+        if endangered and selective and ply < 2 * s.counters[ROOT_DEPTH]:
+            depth += 1
+        settled, value, remembered, stand = recall(t, s, key, depth, ply, alpha, beta)
+    n = Node(
+        depth=depth,
+        alpha=alpha,
+        beta=beta,
+        ply=ply,
+        key=key,
+        side=side_of(t, s.board),
+        king=king_of(t, s.board),
+        row=row,
+        column=column,
+        endangered=endangered,
+        principal=beta - alpha > 1,
+        selective=selective,
+        remembered=remembered,
+        stand=stand,
+    )
+    return settled, value, n
+
+
 # -- the transposition table ---------------------------------------------------------------
 
 
@@ -201,14 +237,14 @@ def value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, select
 
 
 @inlined
-def store_node(s: SearchState, n: Node, first_alpha: int, beta: int, best: int, best_move: int) -> None:
+def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
     """Store what a node was worth, counted from its own position."""
     if (I64(s.counters[FLAGS]) & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT
-    if best >= beta:
+    if best >= n.beta:
         bound = transposition.LOWER
-    elif best <= first_alpha:
+    elif best <= n.alpha:
         bound = transposition.UPPER
     score = best
     if abs(best) >= PROVEN:
@@ -221,21 +257,21 @@ def store_node(s: SearchState, n: Node, first_alpha: int, beta: int, best: int, 
 
 
 @inlined
-def may_end_early(n: Node, beta: int) -> bool:
+def may_end_early(n: Node) -> bool:
     """Return whether a node may be given up for its estimate, or after a null move."""
-    return n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(beta) < PROVEN
+    return n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(n.beta) < PROVEN
 
 
 @inlined
-def trusts_estimate(n: Node, beta: int) -> bool:
+def trusts_estimate(n: Node) -> bool:
     """Return whether the estimate is so high that it ends the node."""
-    return n.depth <= _MARGIN_DEPTH and n.stand - _MARGIN * n.depth >= beta
+    return n.depth <= _MARGIN_DEPTH and n.stand - _MARGIN * n.depth >= n.beta
 
 
 @inlined
-def may_pass(s: SearchState, n: Node, beta: int, after_null: int) -> bool:
+def may_pass(s: SearchState, n: Node, after_null: int) -> bool:
     """Return whether a null move is tried: who stands so well that passing would refute, plays on."""
-    return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= beta and n.ply + 1 < s.counters[LIMIT_PLY]
+    return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= n.beta and n.ply + 1 < s.counters[LIMIT_PLY]
 
 
 @inlined

@@ -13,7 +13,7 @@ import numpy as np
 from tablut.engine.jit import I64, inlined
 from tablut.engine.layout import new_board
 from tablut.play.search.scores import MAX_PLY
-from tablut.play.search.terms import EvaluationTables
+from tablut.play.search.terms import EvaluationTables  # noqa: TC001 (`field_kinds` looks its class up)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

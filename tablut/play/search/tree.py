@@ -31,7 +31,6 @@ from tablut.play.search.entering import arrive, estimate, extend_line, leave, mo
 from tablut.play.search.node import (
     DONE,
     INFINITE,
-    Node,
     first_stage,
     is_hopeless,
     is_kings,
@@ -40,15 +39,13 @@ from tablut.play.search.node import (
     may_pass,
     next_move,
     next_moves,
+    open_node,
     pass_turn,
-    recall,
     reduction,
-    settle_node,
     store_node,
     take_turn_back,
     trusts_estimate,
     value_of_end,
-    within_reach,
 )
 from tablut.play.search.ordering import capturing_moves, mark_targets, reward
 from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
@@ -59,7 +56,6 @@ from tablut.play.search.state import (
     ROOT_DEPTH,
     ROOT_MOVE,
     ROOT_SCORE,
-    SELECTIVE,
     SELECTIVE_DEPTH,
     STOPPED,
     SearchState,
@@ -155,39 +151,17 @@ def negamax(
     if out_of_limits(s):
         return I64(0)
     counters = s.counters
-    # Step 1. What is known without a search, and how near an end can be.
     s.line_length[ply] = 0
-    settled, value, endangered, row, column = settle_node(t, s, ply, key, alpha, beta)
+    # Steps 1 and 2. What rules, history and tables say, then the transposition table.
+    settled, value, n = open_node(t, s, depth, alpha, beta, ply, key)
     if settled:
         return value
-    if ply != 0:
-        alpha, beta = within_reach(alpha, beta, ply)
-    selective = (I64(counters[FLAGS]) & SELECTIVE) != 0
-    if endangered and selective and ply < 2 * counters[ROOT_DEPTH]:
-        depth += 1
-    # Step 2. The transposition table.
-    settled, value, remembered, stand = recall(t, s, key, depth, ply, alpha, beta)
-    if settled:
-        return value
-    n = Node(
-        depth=depth,
-        ply=ply,
-        key=key,
-        side=side_of(t, s.board),
-        king=king_of(t, s.board),
-        row=row,
-        column=column,
-        endangered=endangered,
-        principal=beta - alpha > 1,
-        selective=selective,
-        remembered=remembered,
-        stand=stand,
-    )
+    depth, alpha, beta = n.depth, n.alpha, n.beta
     # Step 3. The estimate is high: trust it, or see whether even passing refutes.
-    if may_end_early(n, beta):
-        if trusts_estimate(n, beta):
-            return stand
-        if may_pass(s, n, beta, after_null):
+    if may_end_early(n):
+        if trusts_estimate(n):
+            return n.stand
+        if may_pass(s, n, after_null):
             child = pass_turn(t, s, n)
             left = depth - 3 - depth // 4
             if left > 0:
@@ -201,7 +175,6 @@ def negamax(
                 # A win after a null move proves nothing.
                 return min(value, I64(PROVEN - 1))
     # Step 4. The moves, stage by stage.
-    first_alpha = alpha
     best, best_move = I64(-INFINITE), I64(0)
     legal, searched = I64(0), I64(0)
     stage, index, count = first_stage(n), I64(0), I64(0)
@@ -257,7 +230,7 @@ def negamax(
                     break
     if legal == 0:
         return I64(ply - MATE)
-    store_node(s, n, first_alpha, beta, best, best_move)
+    store_node(s, n, best, best_move)
     return best
 
 
