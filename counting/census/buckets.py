@@ -13,7 +13,7 @@ the checksum, and for nothing else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIXING",
+    "LeafTables",
     "check_rows",
     "compact",
     "copy_leaves",
@@ -186,34 +187,60 @@ def slot_of(value: np.uint64, leaf_bits: int, bits: int) -> int:
     return I64((value << U64(leaf_bits)) >> U64(64 - bits))
 
 
+class LeafTables(NamedTuple):
+    """The rows of some leaves, and for each leaf a table that finds them; L is the number of leaves.
+
+    Attributes
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves.
+    starts : ndarray of int64, shape (L + 1,)
+        Where each leaf begins, and where the last one ends.
+    leaf_bits : int
+        Bits of the hash that name a leaf.
+    bits, tables : ndarray of int64, shape (L,)
+        Logarithm of the size of each leaf's table, and where it begins; see `table_bits`.
+    slots : ndarray of uint32
+        The tables: zero, or one more than the number of a row in its leaf.
+    """
+
+    rows: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    leaf_bits: int
+    bits: NDArray[np.int64]
+    tables: NDArray[np.int64]
+    slots: NDArray[np.uint32]
+
+    def part(self, leaves: slice) -> LeafTables:
+        """Return some of the leaves, with views of the same arrays.
+
+        Parameters
+        ----------
+        leaves : slice
+            Their numbers among these, with a beginning and an end.
+
+        Returns
+        -------
+        LeafTables
+            All rows and slots, and the places of these leaves in them.
+        """
+        starts = self.starts[leaves.start : leaves.stop + 1]
+        return self._replace(starts=starts, bits=self.bits[leaves], tables=self.tables[leaves])
+
+
 @kernel
-def mark_unique(
-    rows: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    leaf_bits: int,
-    bits: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    slots: NDArray[np.uint32],
-    unique: NDArray[np.int64],
-    sums: NDArray[np.uint64],
-) -> int:
+def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
     """Move the distinct rows of each leaf to its front and leave the table that finds them.
+
+    O(n) where the hashes are spread; a leaf that the cache does not hold is split first.
 
     Parameters
     ----------
-    rows : ndarray of uint64, shape (n, W)
-        In the order of leaves; changed.
-    starts : ndarray of int64, shape (leaves + 1,)
-        Where each leaf begins, and n.
-    leaf_bits : int
-        Bits of the hash that name a leaf.
-    bits, tables : ndarray of int64, shape (leaves,)
-        Logarithm of the size of each leaf's table, and where it begins.
-    slots : ndarray of uint32
-        The tables: zero, or one more than the number of a row in its leaf; zero at first.
-    unique : ndarray of int64, shape (leaves,)
+    leaves : LeafTables
+        All slots zero; rows and slots are changed.
+    unique : ndarray of int64, shape (L,)
         Receives the numbers of distinct rows.
-    sums : ndarray of uint64, shape (leaves,)
+    sums : ndarray of uint64, shape (L,)
         Receives the hash sums of all rows, as they were.
 
     Returns
@@ -221,6 +248,8 @@ def mark_unique(
     int
         The number of distinct rows.
     """
+    rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
+    tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
     largest = 0
     for leaf in range(len(unique)):
@@ -282,28 +311,23 @@ def mark_unique(
 def mark_known(
     known: NDArray[np.uint64],
     counts: NDArray[np.int64],
-    rows: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    leaf_bits: int,
-    bits: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    slots: NDArray[np.uint32],
+    leaves: LeafTables,
     dead: NDArray[np.uint8],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Mark the rows that an earlier ply has.
+    """Mark the rows that an earlier ply has. O(k) where the hashes are spread.
 
     Parameters
     ----------
     known : ndarray of uint64, shape (k, W)
         Rows of an earlier ply, in the order of the same leaves.
-    counts : ndarray of int64, shape (leaves,)
+    counts : ndarray of int64, shape (L,)
         How many of them each leaf has.
-    rows, starts, leaf_bits, bits, tables, slots
+    leaves : LeafTables
         As `mark_unique` left them.
     dead : ndarray of uint8, shape (n,)
         Set to 1 at the rows found.
-    sums : ndarray of uint64, shape (leaves,)
+    sums : ndarray of uint64, shape (L,)
         Receives the hash sums of the known rows.
 
     Returns
@@ -311,6 +335,8 @@ def mark_known(
     int
         How many were found.
     """
+    rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
+    tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
     index, hits = 0, 0
     for leaf in range(len(counts)):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from counting.census.buckets import copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
+from counting.census.buckets import LeafTables, copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.files import RowFile, read_rows, row_digests
 from counting.census.positions import Inspector
@@ -349,8 +349,10 @@ class _Verification:
             return
         for first, last in self._ranges(files):
             table = _Table(*self._gathered(files, first, last))
-            twice = len(table.rows) - table.distinct
-            self.tally.add("distinct", len(table.rows), twice, f"{twice} positions of plies {parity}, … are not new")
+            twice = len(table.leaves.rows) - table.distinct
+            self.tally.add(
+                "distinct", len(table.leaves.rows), twice, f"{twice} positions of plies {parity}, … are not new"
+            )
 
     def _check_parents(self, ply: int) -> None:
         """Expand the ply before; its children are the ply's positions, or known already."""
@@ -407,15 +409,15 @@ class _Table:
 
     def __init__(self, rows: NDArray[np.uint64], starts: NDArray[np.int64]) -> None:
         counts = np.diff(starts)
-        self.rows, self.starts, self.bits = rows, starts, table_bits(counts)
-        sizes = np.left_shift(1, self.bits)
-        self.tables, self.slots = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()), dtype=np.uint32)
+        bits = table_bits(counts)
+        sizes = np.left_shift(1, bits)
+        slots = np.zeros(int(sizes.sum()), dtype=np.uint32)
+        self.leaves = LeafTables(rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots)
         unique, sums = np.empty_like(counts), np.empty(len(counts), dtype=np.uint64)
-        self.distinct = int(mark_unique(rows, starts, LEAF_BITS, self.bits, self.tables, self.slots, unique, sums))
+        self.distinct = int(mark_unique(self.leaves, unique, sums))
         self.marked = np.zeros(len(rows), dtype=np.uint8)
 
     def mark(self, known: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
         """Mark the rows that are among others, in the order of the same leaves; return how many of those are here."""
         sums: NDArray[Any] = np.empty(len(counts), dtype=np.uint64)
-        table = (self.rows, self.starts, LEAF_BITS, self.bits, self.tables, self.slots, self.marked)
-        return int(mark_known(np.ascontiguousarray(known), counts, *table, sums))
+        return int(mark_known(np.ascontiguousarray(known), counts, self.leaves, self.marked, sums))
