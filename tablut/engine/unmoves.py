@@ -45,7 +45,7 @@ from tablut.engine.layout import (
 from tablut.engine.lines import Mover, board_lines, slide_masks
 from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
-from tablut.engine.tables import Tables, build_tables
+from tablut.engine.tables import Tables, build_tables, line_masks
 from tablut.notation import diagram_cells
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def build_origins(variant: Variant) -> OriginTables:
     at: dict[Mover, NDArray[np.uint32]] = {}
     for mover, standing in cells.items():
         at[mover] = np.zeros(2 * size, dtype=np.uint32)
-        masks = _line_masks(standing, size)
+        masks = line_masks(standing, size)
         for line, terrain in enumerate(board_lines(variant)):
             block = _origin_masks(slide_masks(variant, terrain, mover), int(masks[line]))
             content = block.tobytes()
@@ -137,8 +137,8 @@ def build_origins(variant: Variant) -> OriginTables:
         attacker_origins=at["attacker"],
         defender_origins=at["defender"],
         king_origins=at["king"],
-        attacker_cells=_line_masks(attacker_cells, size),
-        defender_cells=_line_masks(regions.free_cells, size),
+        attacker_cells=line_masks(attacker_cells, size),
+        defender_cells=line_masks(regions.free_cells, size),
         start=_start_board(variant),
     )
     for field in tables:
@@ -152,20 +152,11 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
     black = {cell for cell, letter in enumerate(cells) if letter == "b"}
     white = {cell for cell, letter in enumerate(cells) if letter in "wK"}
     board = new_board(size)
-    board[: 2 * size] = _line_masks(black, size) | _line_masks(white, size) << np.uint32(16)
+    board[: 2 * size] = line_masks(black, size) | line_masks(white, size) << np.uint32(16)
     counts = head(board)
     counts[KING_AT], counts[SIDE_AT] = cells.index("K"), variant.rules.first == "black"
     counts[ATTACKERS_AT], counts[DEFENDERS_AT] = variant.attackers, variant.defenders
     return board
-
-
-def _line_masks(cells: AbstractSet[int], size: int) -> NDArray[np.uint32]:
-    masks = np.zeros(2 * size, dtype=np.uint32)
-    for cell in cells:
-        rank, file = divmod(cell, size)
-        masks[rank] |= np.uint32(1 << file)
-        masks[size + file] |= np.uint32(1 << rank)
-    return masks
 
 
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:

@@ -14,7 +14,7 @@ it is plain that no single ply can do that:
 
 `tests/retrograde/puzzles` holds all of it equal to trying every move.
 
-Naming: the *prover* is the side that is to win, the *defender* the other. A distance
+Naming: the *prover* is the side that is to win, the *opponent* the other. A distance
 is in plies; -1 says that there is none within the bound.
 """
 
@@ -22,15 +22,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.attacks import (
-    is_legal,
-    king_capture,
-    king_slides,
-    winner_of,
-)
-from tablut.engine.jit import I64, advance, called, inlined, trailing_zeros
+from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, winner_of
+from tablut.engine.escapes import escape_of_king
+from tablut.engine.jit import I64, advance, called, inlined
 from tablut.engine.kernels import can_move, generate, line_content, make, unmake
-from tablut.engine.layout import coordinates, count_of, king_of, move_of, side_of
+from tablut.engine.layout import coordinates, count_of, king_of, side_of
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -100,21 +96,8 @@ def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) ->
 @inlined
 def escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
     """Return a move of white, to move, by which the king escapes and wins; -1 if there is none."""
-    size = t.size
-    king = king_of(t, board)
-    rank, file = coordinates(t, king)
-    row, column = king_slides(t, board, king)
-    while row:
-        cell = rank * size + trailing_zeros(row)
-        row &= row - 1
-        if t.escapes[cell] != 0 and is_win(t, board, move_of(king, cell), 0):
-            return move_of(king, cell)
-    while column:
-        cell = trailing_zeros(column) * size + file
-        column &= column - 1
-        if t.escapes[cell] != 0 and is_win(t, board, move_of(king, cell), 0):
-            return move_of(king, cell)
-    return -1
+    row, column = escape_targets(t, board, king_of(t, board))
+    return escape_of_king(t, board, row, column)
 
 
 @called
@@ -139,13 +122,13 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
 def distance_after(
     t: Tables, board: NDArray[np.uint32], move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
 ) -> int:
-    """Return in how many plies the defender, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
-    defender = side_of(t, board)
+    """Return in how many plies the opponent, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
+    opponent = side_of(t, board)
     undo, outcome = make(t, board, move)
     counters[0] += 1
     winner = winner_after(t, board, outcome)
     distance = -1
-    if winner == defender ^ 1:
+    if winner == opponent ^ 1:
         distance = 1
     elif winner < 0 and left > 1 and winning_move(t, board, scratch) >= 0:
         distance = 2
@@ -162,7 +145,7 @@ def lost_at_once(
     killer: NDArray[np.int64],
     counters: NDArray[np.int64],
 ) -> int:
-    """Return in how many plies the defender, to move, has lost; -1 if not within ``left`` plies, 0 to 2.
+    """Return in how many plies the opponent, to move, has lost; -1 if not within ``left`` plies, 0 to 2.
 
     ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
     one that held. ``counters[0]`` counts the moves made.
@@ -188,7 +171,7 @@ def lost_at_once(
 
 @called
 def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
-    """Return after how many moves of the defender, to move, the prover does not win within two plies."""
+    """Return after how many moves of the opponent, to move, the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture
+from tablut.engine.escapes import escape_of_king
 from tablut.engine.jit import I64, U64, advance, called, inlined
 from tablut.engine.kernels import can_move, generate, key_change
 from tablut.engine.layout import coordinates, count_of, king_of, side_of, start_of, target_of, undo_captured
@@ -38,7 +39,6 @@ from tablut.play.search.state import (
     recurs,
     seen_place,
 )
-from tablut.play.search.threats import escape_of_king
 from tablut.play.search.tree_probe import table_value
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from retrograde.proofs.certificate import ProofCertificate, build_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.forging import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
+from retrograde.proofs.forging import forgeries, random_proof
+from retrograde.proofs.judging import Forgery, accepts, plays_out, with_limit
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
