@@ -45,7 +45,7 @@ CACHED_ROWS: Final = 8192
 
 
 @inlined
-def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
+def _row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
     """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design."""
     mixed = U64(0x7461626C75743032)
     for word in range(width - 1):
@@ -58,13 +58,13 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 
 @inlined
-def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
+def _row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
     """Return what a row of this hash adds to a checksum, by all of its bits."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
 @inlined
-def same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> bool:
+def _same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> bool:
     """Return whether two rows are the same position."""
     if width > 1 and one[0] != other[0]:
         return False
@@ -76,7 +76,7 @@ def same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> 
 
 
 @inlined
-def copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int) -> None:
+def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int) -> None:
     """Copy a row; written out, because a loop over at most four words is vectorised, at a loss."""
     target[0] = source[0]
     if width > 1:
@@ -100,11 +100,11 @@ def leaf_sums(
     base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
         row = advance(base, index * width)
-        value = row_hash(row, width)
+        value = _row_hash(row, width)
         leaf = I64(value >> U64(64 - leaf_bits))
         leaf_of[index] = np.uint16(leaf)
         number_of[leaf] += 1
-        sum_of[leaf] += row_sum(value, row, width)
+        sum_of[leaf] += _row_sum(value, row, width)
 
 
 @kernel
@@ -116,7 +116,7 @@ def scatter(
     base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
         leaf = I64(leaf_of[index])
-        copy_row(advance(target, cursor[leaf] * width), advance(base, index * width), width)
+        _copy_row(advance(target, cursor[leaf] * width), advance(base, index * width), width)
         cursor[leaf] += 1
 
 
@@ -144,9 +144,9 @@ def check_rows(
         wrong = False
         for _ in range(counts[leaf]):
             row = advance(pointer(rows), index * width)
-            value = row_hash(row, width)
+            value = _row_hash(row, width)
             wrong |= I64(value >> U64(64 - leaf_bits)) != first + leaf
-            total += row_sum(value, row, width)
+            total += _row_sum(value, row, width)
             index += 1
         if wrong or total != sums[leaf]:
             return first + leaf
@@ -182,7 +182,7 @@ def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @inlined
-def slot_of(value: np.uint64, leaf_bits: int, bits: int) -> int:
+def _slot_of(value: np.uint64, leaf_bits: int, bits: int) -> int:
     """Return the place of a hash in its leaf's table: the bits that follow those of the leaf."""
     return I64((value << U64(leaf_bits)) >> U64(64 - bits))
 
@@ -273,7 +273,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
             for part in range(1 << parts):
                 cursor[part] = 0
             for index in range(size):
-                cursor[slot_of(row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
+                cursor[_slot_of(_row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
             begin = 0
             for part in range(1 << parts):
                 count = cursor[part]
@@ -281,22 +281,22 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
                 begin += count
             for index in range(size):
                 row = advance(here, index * width)
-                part = slot_of(row_hash(row, width), leaf_bits, parts)
-                copy_row(advance(spread, cursor[part] * width), row, width)
+                part = _slot_of(_row_hash(row, width), leaf_bits, parts)
+                _copy_row(advance(spread, cursor[part] * width), row, width)
                 cursor[part] += 1
             source = spread
         found = 0
         for index in range(size):
             row = advance(source, index * width)
-            value = row_hash(row, width)
-            checksum += row_sum(value, row, width)
-            slot = slot_of(value, leaf_bits, bits[leaf])
+            value = _row_hash(row, width)
+            checksum += _row_sum(value, row, width)
+            slot = _slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
-            while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
+            while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
                 slot = (slot + 1) & mask
                 entry = I64(table[slot])
             if entry == 0:
-                copy_row(advance(here, found * width), row, width)
+                _copy_row(advance(here, found * width), row, width)
                 found += 1
                 table[slot] = np.uint32(found)
         unique[leaf] = found
@@ -347,11 +347,11 @@ def mark_known(
         for _ in range(counts[leaf]):
             row = advance(pointer(known), index * width)
             index += 1
-            value = row_hash(row, width)
-            checksum += row_sum(value, row, width)
-            slot = slot_of(value, leaf_bits, bits[leaf])
+            value = _row_hash(row, width)
+            checksum += _row_sum(value, row, width)
+            slot = _slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
-            while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
+            while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
                 slot = (slot + 1) & mask
                 entry = I64(table[slot])
             if entry != 0:
@@ -383,8 +383,8 @@ def compact(
         for index in range(starts[leaf], starts[leaf] + unique[leaf]):
             if dead[index] == 0:
                 row = advance(pointer(rows), index * width)
-                checksum += row_hash(row, width)
-                copy_row(advance(pointer(rows), kept * width), row, width)
+                checksum += _row_hash(row, width)
+                _copy_row(advance(pointer(rows), kept * width), row, width)
                 kept += 1
         counts[leaf] = kept - before
         sums[leaf] = checksum

@@ -84,7 +84,7 @@ def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
 
 
 @inlined
-def store_position(
+def _store_position(
     out: NDArray[np.uint64],
     width: int,
     cells: int,
@@ -124,14 +124,14 @@ def store_position(
 
 
 @inlined
-def remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
+def _remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
     """Write to a slot the images of another slot without a cell."""
     for lane in range(16):
         table[16 * target + lane] = table[16 * source + lane] & ~table[16 * cell + lane]
 
 
 @inlined
-def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tuple[np.uint64, np.uint64]:
+def _lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tuple[np.uint64, np.uint64]:
     """Return one image of two entries united."""
     low = table[16 * first + number] | table[16 * second + number]
     return U64(low), U64(table[16 * first + 8 + number] | table[16 * second + 8 + number])
@@ -234,7 +234,7 @@ class Tally(NamedTuple):
 
 
 @inlined
-def read_parent(t: Tables, w: Work, word: NDArray[np.uint64]) -> Parent:
+def _read_parent(t: Tables, w: Work, word: NDArray[np.uint64]) -> Parent:
     """Unpack a position onto the board, and write the images of its soldiers to their slots."""
     unpack(t, word, w.board)
     side, home, attackers = side_of(t, w.board), king_of(t, w.board), count_of(t, w.board, 1)
@@ -251,7 +251,7 @@ def read_parent(t: Tables, w: Work, word: NDArray[np.uint64]) -> Parent:
 
 
 @inlined
-def played(t: Tables, w: Work, p: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
+def _played(t: Tables, w: Work, p: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
     """Return the outcome of a ply and the directions in which it captures; made on the board only where it matters."""
     king = target if is_king else p.home
     to_rank, to_file = coordinates(t, target)
@@ -282,7 +282,7 @@ def played(t: Tables, w: Work, p: Parent, start: int, target: int, is_king: bool
 
 
 @inlined
-def pieces_after(t: Tables, w: Work, p: Parent, target: int, is_king: bool, directions: int) -> Pieces:
+def _pieces_after(t: Tables, w: Work, p: Parent, target: int, is_king: bool, directions: int) -> Pieces:
     """Return the entries of a child's soldiers; those of the side that lost some are made."""
     empty = t.cells + _EMPTY
     own, arrived = (p.own, empty) if is_king else (t.cells + _MOVER, target)
@@ -290,13 +290,13 @@ def pieces_after(t: Tables, w: Work, p: Parent, target: int, is_king: bool, dire
     while directions:
         direction = directions & -directions
         directions ^= direction
-        remove_cell(w.table, t.cells + _ENEMY, foe, neighbour(t, target, direction))
+        _remove_cell(w.table, t.cells + _ENEMY, foe, neighbour(t, target, direction))
         foe = t.cells + _ENEMY
     return Pieces(foe, empty, own, arrived) if p.side == 1 else Pieces(own, arrived, foe, empty)
 
 
 @inlined
-def least_of(w: Work, first: int, second: int, remaining: int) -> int:
+def _least_of(w: Work, first: int, second: int, remaining: int) -> int:
     """Return which of some elements map the union of two entries to the least image."""
     if (remaining & (remaining - 1)) != 0:
         w.entries[0], w.entries[1] = first, second
@@ -305,41 +305,41 @@ def least_of(w: Work, first: int, second: int, remaining: int) -> int:
 
 
 @inlined
-def least_of_child(w: Work, p: Parent, pieces: Pieces, king: int) -> int:
+def _least_of_child(w: Work, p: Parent, pieces: Pieces, king: int) -> int:
     """Return the elements that map a child to its canonical form: by its king, its white soldiers, its black ones."""
     if p.side == 1 and pieces.white == p.foe:
         remaining = p.settled
     else:
-        remaining = least_of(w, pieces.white, pieces.white_too, I64(w.candidates[king]))
-    return least_of(w, pieces.black, pieces.black_too, remaining)
+        remaining = _least_of(w, pieces.white, pieces.white_too, I64(w.candidates[king]))
+    return _least_of(w, pieces.black, pieces.black_too, remaining)
 
 
 @inlined
-def write_child(
+def _write_child(
     t: Tables, w: Work, p: Parent, pieces: Pieces, king: int, outcome: int, child: NDArray[np.uint64]
 ) -> None:
     """Write the canonical form of a child, with the marks of a decided one and the bits `FIXING`."""
-    least = least_of_child(w, p, pieces, king)
+    least = _least_of_child(w, p, pieces, king)
     number = trailing_zeros(least)
-    black = lane(w.table, pieces.black, pieces.black_too, number)
-    white = lane(w.table, pieces.white, pieces.white_too, number)
+    black = _lane(w.table, pieces.black, pieces.black_too, number)
+    white = _lane(w.table, pieces.white, pieces.white_too, number)
     tail = U64(w.kings[king * 8 + number]) | p.tail
     flags = U64(trailing_zeros(popcount(least))) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
         if outcome in (KING_CAPTURED, NO_MOVES_WHITE):
             flags |= U64(1) << U64(BLACK_WON)
-    store_position(child, t.words, t.cells, black, white, tail, flags)
+    _store_position(child, t.words, t.cells, black, white, tail, flags)
 
 
 @inlined
-def expand_piece(t: Tables, w: Work, p: Parent, start: int, children: NDArray[np.uint64], tally: Tally) -> Tally:
+def _expand_piece(t: Tables, w: Work, p: Parent, start: int, children: NDArray[np.uint64], tally: Tally) -> Tally:
     """Write the children that the moves of one piece lead to, and count them."""
     rank, file = coordinates(t, start)
     is_king = p.side == 0 and start == p.home
     slides_at = slides_of(t, p.side, start, p.home)
     if not is_king:
-        remove_cell(w.table, t.cells + _MOVER, p.own, start)
+        _remove_cell(w.table, t.cells + _MOVER, p.own, start)
     total, capturing, captured = tally.children, tally.capturing, tally.captured
     for along in range(2):
         line, place = (rank, file) if along == 0 else (t.size + file, rank)
@@ -348,13 +348,13 @@ def expand_piece(t: Tables, w: Work, p: Parent, start: int, children: NDArray[np
         while targets:
             target = first + trailing_zeros(targets) * step
             targets &= targets - 1
-            outcome, directions = played(t, w, p, start, target, is_king)
+            outcome, directions = _played(t, w, p, start, target, is_king)
             if directions != 0:
                 capturing += 1
                 captured += popcount(directions)
-            pieces = pieces_after(t, w, p, target, is_king, directions)
+            pieces = _pieces_after(t, w, p, target, is_king, directions)
             king = target if is_king else p.home
-            write_child(t, w, p, pieces, king, outcome, advance(children, total * t.words))
+            _write_child(t, w, p, pieces, king, outcome, advance(children, total * t.words))
             total += 1
     return Tally(total, capturing, captured)
 
@@ -418,7 +418,7 @@ def expand_canonical(
         parent += 1
         if (word[t.words - 1] >> U64(DECIDED)) != U64(0):
             continue
-        p = read_parent(t, w, word)
+        p = _read_parent(t, w, word)
         mark_threats(t, w.board, p.side, w.threats)
         tally = Tally(total, 0, 0)
         for rank in range(t.size):
@@ -426,7 +426,7 @@ def expand_canonical(
             while own:
                 start = rank * t.size + trailing_zeros(own)
                 own &= own - 1
-                tally = expand_piece(t, w, p, start, pointer(children), tally)
+                tally = _expand_piece(t, w, p, start, pointer(children), tally)
         orbit = order // popcount(p.least)
         counters[0] += orbit
         counters[1] += orbit * (tally.children - total)

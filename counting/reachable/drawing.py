@@ -155,7 +155,7 @@ def build_drawing(variant: Variant) -> DrawTables:
 
 
 @inlined
-def philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return the four words of Philox-4x64-10 for the key (seed, 0) and the counter (block, index, 0, 0)."""
     first, second, third, fourth = block, index, U64(0), U64(0)
     key, other_key = seed, U64(0)
@@ -169,7 +169,7 @@ def philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint
 
 
 @inlined
-def cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
+def _cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
     """Return the lowest bits of 128."""
     if bits < 64:
         return low & ((U64(1) << U64(bits)) - U64(1)), U64(0)
@@ -183,11 +183,11 @@ def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, 
     """Return the number of a sample; see `draw_number`."""
     block = U64(1)
     while True:
-        first, second, third, fourth = philox(seed, block, index)
-        low, high = cut(first, second, x.bits)
+        first, second, third, fourth = _philox(seed, block, index)
+        low, high = _cut(first, second, x.bits)
         if less(low, high, x.size[0], x.size[1]):
             return low, high
-        low, high = cut(third, fourth, x.bits)
+        low, high = _cut(third, fourth, x.bits)
         if less(low, high, x.size[0], x.size[1]):
             return low, high
         block += U64(1)
@@ -222,7 +222,7 @@ def write_numbered(
     at_king = cell_bit(king)
     no_defender = (x.closed[2] | at_king[0], x.closed[3] | at_king[1])
     no_attacker = (x.closed[0] | at_king[0], x.closed[1] | at_king[1])
-    left = x.cells - defenders - popcount_pair(no_attacker)
+    left = x.cells - defenders - _popcount_pair(no_attacker)
     white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + left])
     white = unrank_board(x.binomial, stride, x.cells, no_defender, defenders, white_rank, gaps)
     no_attacker = (no_attacker[0] | white[0], no_attacker[1] | white[1])
@@ -235,13 +235,13 @@ def write_numbered(
 
 
 @inlined
-def popcount_pair(board: tuple[np.uint64, np.uint64]) -> int:
+def _popcount_pair(board: tuple[np.uint64, np.uint64]) -> int:
     """Return how many cells a board has."""
     return popcount(board[0]) + popcount(board[1])
 
 
 @kernel
-def draw_rows(
+def _draw_rows(
     tables: DrawTables, seed: np.uint64, first: int, rows: NDArray[np.uint64], numbers: NDArray[np.uint64]
 ) -> None:
     """Write the samples from ``first`` on: packed positions, shape (n, W), and numbers, shape (n, 2)."""
@@ -256,7 +256,7 @@ def draw_rows(
 
 
 @kernel
-def number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
+def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
     """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
@@ -298,7 +298,7 @@ class Drawer:
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
         """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers."""
         rows, numbers = np.empty((count, self.words), np.uint64), np.empty((count, 2), np.uint64)
-        draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
+        _draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
         return rows, [low | high << 64 for low, high in numbers.tolist()]
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
@@ -313,7 +313,7 @@ class Drawer:
             if not 0 <= number < self.size:
                 raise InputError(f"position number {number}: {self.variant.name} has 0 to {self.size - 1}")
         rows = np.empty((len(numbers), self.words), np.uint64)
-        number_rows(self.tables, _halves(numbers).reshape(-1, 2), rows)
+        _number_rows(self.tables, _halves(numbers).reshape(-1, 2), rows)
         return rows
 
 

@@ -198,7 +198,7 @@ def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, ki
 
 
 @inlined
-def restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+def _restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
     """Return the directions in which a piece of ``side`` on a cell can have captured a soldier on arrival."""
     size = t.size
     shift = side << 4
@@ -210,14 +210,14 @@ def restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int,
     if open_sides == 0:
         return 0
     # Victims on all open sides at once: none of them bears on the capture of another.
-    toggle_sides(t, board, cell, open_sides, shift)
+    _toggle_sides(t, board, cell, open_sides, shift)
     found = captures_at(t, board, side, cell, king) & open_sides
-    toggle_sides(t, board, cell, open_sides, shift)
+    _toggle_sides(t, board, cell, open_sides, shift)
     return found
 
 
 @inlined
-def toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
+def _toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
     """Add or remove soldiers on neighbours of a cell."""
     while directions:
         direction = directions & -directions
@@ -226,7 +226,7 @@ def toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: in
 
 
 @inlined
-def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
+def _add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
     """Write the un-moves of one slide, with every choice of captures; return the new count."""
     choice = restored
     while True:
@@ -263,19 +263,19 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
             row, column = line_origins(t, r, board, cell, kind)
             if (row | column) == 0 or would_capture(t, board, side, cell, king):
                 continue
-            restored = restorable(t, r, board, side, cell, king) if missing > 0 else I64(0)
+            restored = _restorable(t, r, board, side, cell, king) if missing > 0 else I64(0)
             while row:
                 place = trailing_zeros(row)
                 row &= row - 1
                 way = 1 if place < file else 4
                 move = move_of(rank * size + place, cell)
-                count = add_unmoves(records, count, move, restored & ~way, missing)
+                count = _add_unmoves(records, count, move, restored & ~way, missing)
             while column:
                 place = trailing_zeros(column)
                 column &= column - 1
                 way = 2 if place < rank else 8
                 move = move_of(place * size + file, cell)
-                count = add_unmoves(records, count, move, restored & ~way, missing)
+                count = _add_unmoves(records, count, move, restored & ~way, missing)
     return count
 
 
@@ -302,7 +302,7 @@ def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
 
 
 @kernel
-def retract(
+def _retract(
     tables: Tables,
     origins: OriginTables,
     words: NDArray[np.uint64],
@@ -395,10 +395,10 @@ def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)
-    total = int(retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
+    total = int(_retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
     found = Retractions(
         np.empty((total, tables.words), dtype=np.uint64), np.empty(total, np.int64), np.empty(total, np.int32)
     )
     if total:
-        retract(tables, origins, words, *found)
+        _retract(tables, origins, words, *found)
     return found

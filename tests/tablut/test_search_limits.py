@@ -136,7 +136,7 @@ def test_recursive_kernels_have_one_version(ashton):
     (compiled,) = tree.search_root.overloads.values()
     module = compiled.library._get_module_for_linking()
     names = [function.name for function in module.functions]
-    for function in ("negamax", "quiesce"):
+    for function in ("_negamax", "_quiesce"):
         # With the length of its name in front, as names are mangled.
         assert len([name for name in names if f"{len(function)}{function}B" in name]) == 1, names
     assert not [variable.name for variable in module.global_variables if "unresolved" in variable.name]

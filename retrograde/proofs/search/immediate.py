@@ -54,7 +54,7 @@ def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
 
 
 @called
-def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
+def _is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
     """Return whether a legal move of the side to move wins with this ply."""
     undo, outcome = make(t, board, move)
     won = winner_after(t, board, outcome) == side
@@ -63,7 +63,7 @@ def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
 
 
 @called
-def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     """Return on how many lines soldiers of a side can move, the king taken for one; stops at `_SAFE_LINES`."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     found = 0
@@ -76,7 +76,7 @@ def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 
 
 @inlined
-def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def _ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
     if side == 0 and count_of(t, board, 1) <= 3:
         return True
@@ -90,11 +90,11 @@ def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) ->
         ways += 1 if column >> rank else 0
         if ways >= 2:
             return False
-    return mobile_lines(t, board, side ^ 1) < _SAFE_LINES
+    return _mobile_lines(t, board, side ^ 1) < _SAFE_LINES
 
 
 @inlined
-def escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
+def _escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
     """Return a move of white, to move, by which the king escapes and wins; -1 if there is none."""
     row, column = escape_targets(t, board, king_of(t, board))
     return escape_of_king(t, board, row, column)
@@ -107,19 +107,19 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
     ``scratch`` has room for 4C moves.
     """
     side = side_of(t, board)
-    move = escaping_move(t, board) if side == 0 else king_capture(t, board)
+    move = _escaping_move(t, board) if side == 0 else king_capture(t, board)
     if move >= 0:
         return move
-    if ply_may_decide_otherwise(t, board, side):
+    if _ply_may_decide_otherwise(t, board, side):
         count = generate(t, board, scratch)
         for index in range(count):
-            if is_win(t, board, I64(scratch[index]), side):
+            if _is_win(t, board, I64(scratch[index]), side):
                 return I64(scratch[index])
     return -1
 
 
 @called
-def distance_after(
+def _distance_after(
     t: Tables, board: NDArray[np.uint32], move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
 ) -> int:
     """Return in how many plies the opponent, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
@@ -155,13 +155,13 @@ def lost_at_once(
     if left == 0:
         return -1
     below = advance(scratch, 4 * t.cells)
-    if is_legal(t, board, killer[0]) and distance_after(t, board, killer[0], left, below, counters) < 0:
+    if is_legal(t, board, killer[0]) and _distance_after(t, board, killer[0], left, below, counters) < 0:
         return -1
     worst = 0
     count = generate(t, board, scratch)
     for index in range(count):
         move = I64(scratch[index])
-        distance = distance_after(t, board, move, left, below, counters)
+        distance = _distance_after(t, board, move, left, below, counters)
         if distance < 0:
             killer[0] = move
             return -1
@@ -176,7 +176,7 @@ def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int3
     parries = 0
     count = generate(t, board, scratch)
     for index in range(count):
-        if distance_after(t, board, I64(scratch[index]), 2, below, counters) < 0:
+        if _distance_after(t, board, I64(scratch[index]), 2, below, counters) < 0:
             parries += 1
     return parries
 

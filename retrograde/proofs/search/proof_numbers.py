@@ -69,7 +69,7 @@ NODES, PENDING = 0, 1
 
 
 @called
-def child_words(
+def _child_words(
     t: Tables, parent: NDArray[np.uint64], board: NDArray[np.uint32], undo: int, child: NDArray[np.uint64]
 ) -> None:
     """Write the packing of a child; the board shows it, ``undo`` is the record of the ply that led to it."""
@@ -94,7 +94,7 @@ def child_words(
 
 
 @inlined
-def proved(distance: int) -> tuple[int, int, int]:
+def _proved(distance: int) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance of a position that is won within so many plies."""
     return I64(0), I64(INFINITE), I64(distance)
 
@@ -106,7 +106,7 @@ def disproved() -> tuple[int, int, int]:
 
 
 @called
-def assess(
+def _assess(
     t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], outcome: int, left: int
 ) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance of a position that a ply has led to.
@@ -115,14 +115,14 @@ def assess(
     """
     winner = winner_after(t, board, outcome)
     if winner >= 0:
-        return proved(0) if winner == p.prover else disproved()
+        return _proved(0) if winner == p.prover else disproved()
     side = side_of(t, board)
     if side != p.prover and left <= 2:
         distance = lost_at_once(t, board, left, p.scratch, p.killers, p.counters)
-        return proved(distance) if distance >= 0 else disproved()
+        return _proved(distance) if distance >= 0 else disproved()
     if left <= 1:
         distance = wins_soon(t, board, left, p.scratch, p.killers, p.counters)
-        return proved(distance) if distance >= 0 else disproved()
+        return _proved(distance) if distance >= 0 else disproved()
     pn, dn, distance = find(p.table, p.buckets, words, t.words, left)
     if pn >= 0:
         return pn, dn, distance
@@ -133,11 +133,11 @@ def assess(
             effort = p.counters[NODES] - before
             if distance >= 0:
                 keep_settled(p.table, p.buckets, words, t.words, left, distance, -1, effort)
-                return proved(distance)
+                return _proved(distance)
             keep_settled(p.table, p.buckets, words, t.words, left, LONGEST, left, effort)
             return disproved()
         if winning_move(t, board, p.scratch) >= 0:
-            return proved(1)
+            return _proved(1)
         return I64(1), I64(1) + count_moves(t, board, side) // 8, I64(-1)
     # Were it the prover's turn again, could it win at once? Then few replies hold.
     put_side(t, board, p.prover)
@@ -145,12 +145,12 @@ def assess(
     put_side(t, board, side)
     if threat:
         parries = count_parries(t, board, p.scratch, p.counters)
-        return proved(2) if parries == 0 else (I64(parries), I64(1), I64(-1))
+        return _proved(2) if parries == 0 else (I64(parries), I64(1), I64(-1))
     return I64(4) + count_moves(t, board, side), I64(1), I64(-1)
 
 
 @inlined
-def note_pending(
+def _note_pending(
     t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], pn: int, dn: int
 ) -> None:
     """Note a position that is open if a tablebase knows its value."""
@@ -161,7 +161,7 @@ def note_pending(
 
 
 @called
-def enter(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int) -> None:
+def _enter(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int) -> None:
     """Write the moves of a position and what is to be said of each at first sight; one that decides is the last."""
     at = ply * p.width
     moves, proving = advance(p.moves, at), side_of(t, board) == p.prover
@@ -177,9 +177,9 @@ def enter(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], ply: int, lef
     for index in range(count):
         undo, outcome = make(t, board, I64(moves[index]))
         p.counters[NODES] += 1
-        child_words(t, own, board, undo, child)
-        pn, dn, distance = assess(t, p, board, child, outcome, left - 1)
-        note_pending(t, p, board, child, pn, dn)
+        _child_words(t, own, board, undo, child)
+        pn, dn, distance = _assess(t, p, board, child, outcome, left - 1)
+        _note_pending(t, p, board, child, pn, dn)
         unmake(t, board, undo)
         p.pns[at + index], p.dns[at + index], p.distances[at + index] = np.int32(pn), np.int32(dn), np.int16(distance)
         if (proving and pn == 0) or (not proving and dn == 0):
@@ -213,7 +213,7 @@ class Verdict(NamedTuple):
 
 
 @inlined
-def judge_node(p: ProofWorkspace, ply: int, proving: bool) -> Verdict:
+def _judge_node(p: ProofWorkspace, ply: int, proving: bool) -> Verdict:
     """Return what the children say of a node: the prover needs one of them, and so does the opponent."""
     at = ply * p.width
     least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
@@ -238,7 +238,7 @@ def judge_node(p: ProofWorkspace, ply: int, proving: bool) -> Verdict:
 
 
 @inlined
-def keep_node(t: Tables, p: ProofWorkspace, v: Verdict, ply: int, left: int, proving: bool) -> None:
+def _keep_node(t: Tables, p: ProofWorkspace, v: Verdict, ply: int, left: int, proving: bool) -> None:
     """Write to the table what was found about a node."""
     own, effort = advance(p.words, ply * t.words), p.counters[NODES] - p.began[ply]
     if v.pn == 0:
@@ -252,7 +252,7 @@ def keep_node(t: Tables, p: ProofWorkspace, v: Verdict, ply: int, left: int, pro
 
 
 @inlined
-def descend(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], v: Verdict, ply: int, proving: bool) -> None:
+def _descend(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], v: Verdict, ply: int, proving: bool) -> None:
     """Make the best move of a node, with the thresholds that the position after it is searched under."""
     at = ply * p.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
@@ -266,7 +266,7 @@ def descend(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], v: Verdict,
     undo, _ = make(t, board, I64(p.moves[at]))
     p.counters[NODES] += 1
     p.undos[ply] = undo
-    child_words(t, advance(p.words, ply * t.words), board, undo, advance(p.words, (ply + 1) * t.words))
+    _child_words(t, advance(p.words, ply * t.words), board, undo, advance(p.words, (ply + 1) * t.words))
 
 
 @kernel
@@ -308,12 +308,12 @@ def prove(
         left = bound - ply
         proving = side_of(t, board) == p.prover
         if entering:
-            enter(t, p, board, ply, left)
+            _enter(t, p, board, ply, left)
             entering = False
-        v = judge_node(p, ply, proving)
+        v = _judge_node(p, ply, proving)
         stopped = p.counters[NODES] >= node_limit or p.counters[PENDING] > 0
         if v.pn == 0 or v.dn == 0 or v.pn >= p.pn_limits[ply] or v.dn >= p.dn_limits[ply] or stopped:
-            keep_node(t, p, v, ply, left, proving)
+            _keep_node(t, p, v, ply, left, proving)
             if ply == 0:
                 answer[0], answer[1], answer[2], answer[3] = v.pn, v.dn, v.distance, I64(p.moves[v.best])
                 answer[4], answer[5] = p.counters[NODES], p.counters[PENDING]
@@ -323,6 +323,6 @@ def prove(
             at = ply * p.width + p.chosen[ply]
             p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
-            descend(t, p, board, v, ply, proving)
+            _descend(t, p, board, v, ply, proving)
             ply += 1
             entering = True

@@ -64,7 +64,7 @@ def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
 
 
 @inlined
-def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
+def _bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
     """Return the bucket of a packed position."""
     # The finaliser of splitmix64, word by word: every bit of every word moves every bit of the hash.
     value = U64(0)
@@ -77,7 +77,7 @@ def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
 
 
 @inlined
-def holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
+def _holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
     """Return whether an entry is of a position."""
     differ = U64(0)
     for word in range(width):
@@ -97,12 +97,12 @@ def find(
 
     (-1, -1, -1) if nothing is known.
     """
-    first = bucket_of(words, width, buckets) * WAYS
+    first = _bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
         state = I64(entry[width + 1] & U64(0xFFFFFFFF))
-        if state & 3 == 0 or not holds(entry, words, width):
+        if state & 3 == 0 or not _holds(entry, words, width):
             continue
         bound = (state >> 2) & 0xFFF
         if state & 3 == _SETTLED:
@@ -117,7 +117,7 @@ def find(
 
 
 @inlined
-def victim(
+def _victim(
     table: NDArray[np.uint64],
     first: int,
     words: NDArray[np.uint64],
@@ -133,7 +133,7 @@ def victim(
         effort = I64(entry[width + 1] >> U64(32))
         if state & 3 == 0:
             effort = I64(-1)
-        elif holds(entry, words, width):
+        elif _holds(entry, words, width):
             same = state & 3 == kind and (kind == _SETTLED or (state >> 2) & 0xFFF == left)
             if same:
                 return first + way, True
@@ -157,8 +157,8 @@ def keep_open(
     effort: int,
 ) -> None:
     """Write the proof numbers of a position under a bound."""
-    first = bucket_of(words, width, buckets) * WAYS
-    place, same = victim(table, first, words, width, _OPEN, left)
+    first = _bucket_of(words, width, buckets) * WAYS
+    place, same = _victim(table, first, words, width, _OPEN, left)
     entry = advance(table, place * (width + 2))
     if same:
         effort += I64(entry[width + 1] >> U64(32))
@@ -183,8 +183,8 @@ def keep_settled(
 
     ``left`` is the bound under which it was found.
     """
-    first = bucket_of(words, width, buckets) * WAYS
-    place, same = victim(table, first, words, width, _SETTLED, left)
+    first = _bucket_of(words, width, buckets) * WAYS
+    place, same = _victim(table, first, words, width, _SETTLED, left)
     entry = advance(table, place * (width + 2))
     beyond = min(no_win + 1, LONGEST)
     if same:

@@ -55,7 +55,7 @@ _GAPS = 3
 
 
 @called
-def look_at_clock(s: SearchState) -> None:
+def _look_at_clock(s: SearchState) -> None:
     """Read the clock, and end the search if the time is up.
 
     A thread that is made to wait is late, and so will be whoever waits for its answer.
@@ -81,7 +81,7 @@ def out_of_limits(s: SearchState) -> bool:
     if s.stop[0] != 0 or counters[NODES] >= counters[NODE_LIMIT]:
         counters[STOPPED] = 1
     elif counters[NODES] >= counters[NEXT_LOOK]:
-        look_at_clock(s)
+        _look_at_clock(s)
     return counters[STOPPED] != 0
 
 

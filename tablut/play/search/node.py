@@ -1,6 +1,6 @@
 """One node of the full search: what is known of it before its moves, and the steps that `negamax` takes there.
 
-A node asks the transposition table (`recall`), may end early on its estimate or after a null
+A node asks the transposition table (`_recall`), may end early on its estimate or after a null
 move (`trusts_estimate`, `may_pass`), goes through its moves in stages (`next_moves`), leaves
 some out or searches them less deep (`is_hopeless`, `reduction`), and is stored (`store_node`).
 Only the recursion itself, and what is proven by it, is in `tablut.play.search.tree`.
@@ -141,7 +141,7 @@ def value_of_end(outcome: int, side: int, ply: int) -> int:
 
 
 @inlined
-def settle_node(
+def _settle_node(
     t: Tables, s: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
     """Return whether a node needs no search, and its value; else what `settle` says of dangers and escapes."""
@@ -151,14 +151,14 @@ def settle_node(
     if not settled:
         if ply >= MAX_PLY - 2:
             return True, estimate(t, s), endangered, row, column
-        low, high = within_reach(alpha, beta, ply)
+        low, high = _within_reach(alpha, beta, ply)
         if low >= high:
             return True, low, endangered, row, column
     return settled, value, endangered, row, column
 
 
 @inlined
-def within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
+def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
     """Return a window less what no node of a ply below the root can be worth.
 
     The earliest win is on the next ply, the earliest loss on the one after it, or here without a move.
@@ -172,14 +172,14 @@ def open_node(
 ) -> tuple[bool, int, Node]:
     """Return whether a node is settled before a move of it is tried, the value if it is, and the node if not."""
     selective = (I64(s.counters[FLAGS]) & SELECTIVE) != 0
-    settled, value, endangered, row, column = settle_node(t, s, ply, key, alpha, beta)
+    settled, value, endangered, row, column = _settle_node(t, s, ply, key, alpha, beta)
     remembered, stand = I64(0), I64(0)
     if not settled:
         if ply != 0:
-            alpha, beta = within_reach(alpha, beta, ply)
+            alpha, beta = _within_reach(alpha, beta, ply)
         if endangered and selective and ply < 2 * s.counters[ROOT_DEPTH]:
             depth += 1
-        settled, value, remembered, stand = recall(t, s, key, depth, ply, alpha, beta)
+        settled, value, remembered, stand = _recall(t, s, key, depth, ply, alpha, beta)
     n = Node(
         depth=depth,
         alpha=alpha,
@@ -203,7 +203,7 @@ def open_node(
 
 
 @inlined
-def recall(
+def _recall(
     t: Tables, s: SearchState, key: np.uint64, depth: int, ply: int, alpha: int, beta: int
 ) -> tuple[bool, int, int, int]:
     """Return whether the table ends a node, and its value; else the table's move, 0 without one, and the estimate."""
@@ -213,7 +213,7 @@ def recall(
         data = transposition.look_up(s.table, I64(s.counters[TABLE_MASK]), key)
     if data == U64(0):
         return False, I64(0), I64(0), estimate(t, s)
-    usable, score, bound = value_in_table(s, data, depth, ply, (flags & SELECTIVE) != 0)
+    usable, score, bound = _value_in_table(s, data, depth, ply, (flags & SELECTIVE) != 0)
     ends = False
     if usable and beta - alpha <= 1:
         ends = (score >= beta and (bound & transposition.LOWER) != 0) or (
@@ -223,7 +223,7 @@ def recall(
 
 
 @inlined
-def value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selective: bool) -> tuple[bool, int, int]:
+def _value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selective: bool) -> tuple[bool, int, int]:
     """Return whether a stored score may be used at a ply, the score counted from the root, and its bound."""
     score, bound = transposition.score_of(data), transposition.bound_of(data)
     usable = transposition.depth_of(data) >= depth if selective else transposition.depth_of(data) == depth
@@ -304,13 +304,13 @@ def first_stage(n: Node) -> int:
 
 
 @inlined
-def threats_at(t: Tables, s: SearchState, n: Node) -> NDArray[np.uint32]:
+def _threats_at(t: Tables, s: SearchState, n: Node) -> NDArray[np.uint32]:
     """Return where the masks of places on which a move of a node may capture are kept."""
     return advance(s.threats, I64(n.ply * 4 * t.size))
 
 
 @inlined
-def is_futile(n: Node, searched: int, best: int, alpha: int) -> bool:
+def _is_futile(n: Node, searched: int, best: int, alpha: int) -> bool:
     """Return whether the estimate is so low that no soldier's quiet move will reach alpha."""
     trusted = n.selective and not n.principal and searched > 0 and best > -PROVEN and n.depth <= _MARGIN_DEPTH
     return trusted and alpha < PROVEN and n.stand + _MARGIN * n.depth <= alpha
@@ -321,7 +321,7 @@ def next_moves(
     t: Tables, s: SearchState, n: Node, stage: int, searched: int, best: int, alpha: int
 ) -> tuple[int, int, int]:
     """Write the moves of a stage; return the next stage, how many were written, and how many more lose in two plies."""
-    board, moves, threats = s.board, moves_at(t, s, n.ply), threats_at(t, s, n)
+    board, moves, threats = s.board, moves_at(t, s, n.ply), _threats_at(t, s, n)
     if stage == _REMEMBERED:
         count = I64(0)
         if is_legal(t, board, n.remembered):
@@ -336,7 +336,7 @@ def next_moves(
     if stage == _KILLERS:
         return I64(_QUIET), killer_moves(t, s, n.ply, threats, n.remembered, moves), I64(0)
     if stage == _QUIET:
-        if is_futile(n, searched, best, alpha):
+        if _is_futile(n, searched, best, alpha):
             # Only a king may still change much; a soldier's quiet move will not.
             count = king_moves(t, board, moves) if n.side == 0 else I64(0)
         else:
@@ -375,7 +375,7 @@ def is_kings(n: Node, move: int) -> bool:
 @inlined
 def is_quiet(t: Tables, s: SearchState, n: Node, stage: int, move: int) -> bool:
     """Return whether a move is of the last stage and goes where nothing can be captured."""
-    return stage == DONE and not is_threatened(t, threats_at(t, s, n), target_of(move))
+    return stage == DONE and not is_threatened(t, _threats_at(t, s, n), target_of(move))
 
 
 @inlined

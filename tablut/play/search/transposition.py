@@ -91,7 +91,7 @@ def empty_table(mebibytes: int) -> NDArray[np.uint64]:
 
 
 @inlined
-def bucket_of(key: np.uint64, mask: int) -> int:
+def _bucket_of(key: np.uint64, mask: int) -> int:
     """Return where the bucket of a key begins; ``mask`` is the number of words less 8."""
     return I64(key << U64(3)) & mask
 
@@ -99,7 +99,7 @@ def bucket_of(key: np.uint64, mask: int) -> int:
 @inlined
 def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
     """Return the data stored for a key, 0 if there is none."""
-    at = bucket_of(key, mask)
+    at = _bucket_of(key, mask)
     for way in range(_WAYS):
         if table[at + 2 * way] == key:
             return U64(table[at + 2 * way + 1])
@@ -145,7 +145,7 @@ def evaluation_of(data: np.uint64) -> int:
 @inlined
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
     """Store an entry in place of the same position's, or else of the one that is worth least."""
-    at = bucket_of(key, mask)
+    at = _bucket_of(key, mask)
     move = entry.move
     place, worst = at, I64(1 << 40)
     for way in range(_WAYS):

@@ -1,6 +1,6 @@
 """Alpha-beta: quiescence, and principal-variation search with a transposition table.
 
-`quiesce` and `negamax` are recursive and fail-soft. They may prune, reduce and trust an
+`_quiesce` and `_negamax` are recursive and fail-soft. They may prune, reduce and trust an
 estimate, yet what they call proven (see `tablut.play.search.scores`) is: a win needs a move
 that is one; a loss needs every legal move to have been searched, or to be known to lose.
 So nothing is left out while the best value found is a loss, a null move proves nothing,
@@ -79,7 +79,7 @@ _REDUCED, _NARROW, _FULL = range(3)
 
 
 @called
-def quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np.uint64, deep: int) -> int:
+def _quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np.uint64, deep: int) -> int:
     """Return the value of a position once captures and threats to win have been played out."""
     if out_of_limits(s):
         return I64(0)
@@ -127,7 +127,7 @@ def quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np.
         elif index >= captures or undo_captured(undo) != 0:
             s.counters[NODES] += 1
             child = arrive(t, s, ply, key, is_king, undo)
-            value = -quiesce(t, s, -beta, -alpha, ply + 1, child, deep + 1)
+            value = -_quiesce(t, s, -beta, -alpha, ply + 1, child, deep + 1)
             leave(s, child)
             unmake(t, board, undo)
             if s.counters[STOPPED] != 0:
@@ -144,7 +144,7 @@ def quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np.
 
 
 @called
-def negamax(
+def _negamax(
     t: Tables, s: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64, after_null: int
 ) -> int:
     """Return the value of a position, searched to a depth of at least 1 ply."""
@@ -165,9 +165,9 @@ def negamax(
             child = pass_turn(t, s, n)
             left = depth - 3 - depth // 4
             if left > 0:
-                value = -negamax(t, s, left, -beta, 1 - beta, ply + 1, child, I64(1))
+                value = -_negamax(t, s, left, -beta, 1 - beta, ply + 1, child, I64(1))
             else:
-                value = -quiesce(t, s, -beta, 1 - beta, ply + 1, child, I64(0))
+                value = -_quiesce(t, s, -beta, 1 - beta, ply + 1, child, I64(0))
             take_turn_back(t, s, n, child)
             if counters[STOPPED] != 0:
                 return I64(0)
@@ -206,9 +206,9 @@ def negamax(
                 left = depth - 1 - late if attempt == _REDUCED else depth - 1
                 low = -beta if attempt == _FULL else -alpha - 1
                 if left > 0:
-                    value = -negamax(t, s, left, low, -alpha, ply + 1, child, I64(0))
+                    value = -_negamax(t, s, left, low, -alpha, ply + 1, child, I64(0))
                 else:
-                    value = -quiesce(t, s, low, -alpha, ply + 1, child, I64(0))
+                    value = -_quiesce(t, s, low, -alpha, ply + 1, child, I64(0))
                 refuted = value <= alpha or (attempt == _NARROW and value >= beta)
                 if attempt == _FULL or refuted or counters[STOPPED] != 0:
                     break
@@ -253,4 +253,4 @@ def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta
     t, s = flat(tables), flat(state)
     s.counters[ROOT_DEPTH] = depth
     s.counters[ROOT_MOVE] = 0
-    return negamax(t, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))
+    return _negamax(t, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))
