@@ -95,7 +95,21 @@ def leaf_sums(
     counts: NDArray[np.int64],
     sums: NDArray[np.uint64],
 ) -> None:
-    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows."""
+    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        Packed positions.
+    leaf_bits : int
+        Bits of the hash that name a leaf.
+    leaves : ndarray of uint16, shape (n,)
+        Receives the leaf of each row.
+    counts : ndarray of int64, shape (L,)
+        Is added to.
+    sums : ndarray of uint64, shape (L,)
+        Is added to.
+    """
     width = rows.shape[1]
     base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
@@ -111,7 +125,19 @@ def leaf_sums(
 def scatter(
     rows: NDArray[np.uint64], leaves: NDArray[np.uint16], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows to where the cursors of their leaves point, and move these on."""
+    """Copy rows to where the cursors of their leaves point, and move these on.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        Packed positions.
+    leaves : ndarray of uint16, shape (n,)
+        The leaf of each row.
+    cursors : ndarray of int64, shape (L,)
+        Where each leaf's next row goes; moved on.
+    out : ndarray of uint64, shape (n, W)
+        Receives them in the order of leaves.
+    """
     width = rows.shape[1]
     base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
@@ -136,6 +162,11 @@ def check_rows(
         The first of the leaves.
     counts, sums : ndarray
         What the index says of these leaves.
+
+    Returns
+    -------
+    int
+        The number of the leaf among all.
     """
     width = rows.shape[1]
     index = 0
@@ -157,7 +188,19 @@ def check_rows(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on."""
+    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves.
+    counts : ndarray of int64, shape (L,)
+        How many rows each leaf has.
+    cursors : ndarray of int64, shape (L,)
+        Where each leaf's next row goes; moved on.
+    out : ndarray of uint64, shape (m, W)
+        Receives them.
+    """
     width = rows.shape[1]
     source, target = pointer(rows), pointer(out)
     index = 0
@@ -171,6 +214,16 @@ def copy_leaves(
 
 def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the logarithm of the table size of each leaf: at most three quarters of a table are ever used.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (L,)
+        How many rows each leaf has.
+
+    Returns
+    -------
+    ndarray of int64, shape (L,)
+        At least 1.
 
     Examples
     --------
@@ -374,6 +427,26 @@ def compact(
 
     ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf, as they are
     without the bits `FIXING`, which `counting.census.survey` clears; returned is how many there are.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        As `mark_unique` left them; changed.
+    starts : ndarray of int64, shape (L + 1,)
+        Where each leaf begins, and n.
+    unique : ndarray of int64, shape (L,)
+        The numbers of distinct rows.
+    dead : ndarray of uint8, shape (n,)
+        1 for rows to be left out.
+    counts : ndarray of int64, shape (L,)
+        Receives how many rows of each leaf are left.
+    sums : ndarray of uint64, shape (L,)
+        Receives their hash sums.
+
+    Returns
+    -------
+    int
+        How many are left.
     """
     width = rows.shape[1]
     kept = 0

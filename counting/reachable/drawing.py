@@ -52,6 +52,11 @@ def draw_number(size: int, seed: int, index: int) -> int:
     seed, index : int
         Which sample, both of at most 64 bits.
 
+    Returns
+    -------
+    int
+        Below the size.
+
     Examples
     --------
     >>> [draw_number(1000, 1, index) for index in range(4)]
@@ -66,7 +71,20 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 
 def numbered_position(index: PlacementIndex, number: int) -> Position:
-    """Return the position of a number: of the placement with half that rank."""
+    """Return the position of a number: of the placement with half that rank.
+
+    Parameters
+    ----------
+    index : PlacementIndex
+        Of the variant.
+    number : int
+        Twice a rank, or one more.
+
+    Returns
+    -------
+    Position
+        With white to move if the number is even.
+    """
     return index.unrank(number >> 1, "b" if number & 1 else "w")
 
 
@@ -113,6 +131,16 @@ def _halves(values: list[int]) -> NDArray[np.uint64]:
 
 def build_drawing(variant: Variant) -> DrawTables:
     """Return the tables of a variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    DrawTables
+        Of its placements.
 
     Raises
     ------
@@ -180,7 +208,22 @@ def _cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint
 
 @inlined
 def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the number of a sample; see `draw_number`."""
+    """Return the number of a sample; see `draw_number`.
+
+    Parameters
+    ----------
+    x : DrawTables
+        The tables of the drawing.
+    seed : uint64
+        Of the generator.
+    index : uint64
+        Of the sample.
+
+    Returns
+    -------
+    tuple of (uint64, uint64)
+        Its low and its high word.
+    """
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
@@ -197,7 +240,23 @@ def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, 
 def write_numbered(
     x: DrawTables, low: np.uint64, high: np.uint64, row: NDArray[np.uint64], width: int, gaps: NDArray[np.int64]
 ) -> None:
-    """Write the packed position of a number; ``gaps`` is scratch of C items."""
+    """Write the packed position of a number; ``gaps`` is scratch of C items.
+
+    Parameters
+    ----------
+    x : DrawTables
+        The tables of the drawing.
+    low : uint64
+        The low word of the number.
+    high : uint64
+        Its high word.
+    row : ndarray of uint64, shape (W,)
+        Receives the position.
+    width : int
+        W, the words of a position.
+    gaps : ndarray of int64, shape (C,)
+        Scratch.
+    """
     stride = x.cells + 1
     side = I64(low & U64(1))
     low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
@@ -296,13 +355,38 @@ class Drawer:
         self.words = engine_for(variant).tables.words
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
-        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers."""
+        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers.
+
+        Parameters
+        ----------
+        seed : int
+            Of the generator.
+        first : int
+            The number of the first one.
+        count : int
+            How many there are.
+
+        Returns
+        -------
+        tuple of (ndarray, list of int)
+            Packed positions, uint64 of shape (count, W), and their numbers.
+        """
         rows, numbers = np.empty((count, self.words), np.uint64), np.empty((count, 2), np.uint64)
         _draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
         return rows, [low | high << 64 for low, high in numbers.tolist()]
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
         """Return the packed positions of numbers, uint64 of shape (n, W).
+
+        Parameters
+        ----------
+        numbers : list of int
+            Below the size.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, W)
+            In the same order.
 
         Raises
         ------
@@ -319,5 +403,16 @@ class Drawer:
 
 @lru_cache(maxsize=16)
 def drawer_for(variant: Variant) -> Drawer:
-    """Return the drawer of a variant; the same object for equal variants."""
+    """Return the drawer of a variant; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    Drawer
+        The same object for equal variants.
+    """
     return Drawer(variant)

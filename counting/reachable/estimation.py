@@ -142,7 +142,15 @@ class Progress(Protocol):
     """Whoever wants to know how far it is."""
 
     def advance(self, stage: str, count: int) -> None:
-        """Hear that so many more samples went through a stage."""
+        """Hear that so many more samples went through a stage.
+
+        Parameters
+        ----------
+        stage : str
+            Which one.
+        count : int
+            How many more.
+        """
 
 
 class _Plan:
@@ -289,6 +297,11 @@ def estimate(
         How many certificates, the first ones but for large backward trees, the plain rules re-check.
     progress : Progress, optional
         Is told how far it is.
+
+    Returns
+    -------
+    ReachableEstimate
+        With its intervals and its provenance.
 
     Raises
     ------

@@ -137,5 +137,16 @@ class GameFinder:
 
 @lru_cache(maxsize=16)
 def finder_for(variant: Variant) -> GameFinder:
-    """Return the finder of a variant; the same object for equal variants."""
+    """Return the finder of a variant; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    GameFinder
+        The same object for equal variants.
+    """
     return GameFinder(variant)

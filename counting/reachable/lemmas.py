@@ -169,7 +169,24 @@ def _stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], ki
 
 @inlined
 def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> bool:
-    """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left."""
+    """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : ndarray of uint32, shape (2N + 4,)
+        Scratch; holds what is left.
+
+    Returns
+    -------
+    bool
+        Whether nothing in it can have moved last.
+    """
     for place in range(board_items(t.size)):
         left[place] = board[place]
     king = _peel(t, r, left)
@@ -178,7 +195,22 @@ def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArr
 
 @inlined
 def is_start(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether a board is the start, with the side that begins to move."""
+    """Return whether a board is the start, with the side that begins to move.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    bool
+        False as well with the other side to move.
+    """
     for place in range(t.size):
         if board[place] != r.start[place]:
             return False
@@ -201,7 +233,26 @@ def _cheap_lemma(
 
 @called
 def lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0; ``left`` is a scratch board."""
+    """Return the lemma that excludes a counted position, or 0; ``left`` is a scratch board.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    m : LemmaTables
+        What excludes a position.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : ndarray of uint32, shape (2N + 4,)
+        Scratch.
+
+    Returns
+    -------
+    int
+        Its number; 0 if none does.
+    """
     if is_start(t, r, board):
         return I64(0)
     found = _cheap_lemma(t, r, m, board, left)
@@ -255,6 +306,11 @@ class Lemmas:
         ----------
         boards : ndarray of uint32, shape (n, 2N + 4)
             Counted placements, as boards of the engine; unchanged.
+
+        Returns
+        -------
+        ndarray of uint8, shape (n,)
+            The number of the lemma.
         """
         found = np.empty(len(boards), dtype=np.uint8)
         _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), found)
@@ -263,5 +319,16 @@ class Lemmas:
 
 @lru_cache(maxsize=16)
 def lemmas_for(variant: Variant) -> Lemmas:
-    """Return the lemmas of a variant; the same object for equal variants."""
+    """Return the lemmas of a variant; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    Lemmas
+        The same object for equal variants.
+    """
     return Lemmas(variant)

@@ -79,6 +79,22 @@ def _tally_lemmas(
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCounts:
     """Return what the lemmas say of the samples from ``first`` on.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    seed : int
+        Of the generator.
+    first : int
+        The number of the first one.
+    count : int
+        How many samples.
+
+    Returns
+    -------
+    LemmaCounts
+        For the range.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -129,6 +145,22 @@ class SampleChunk(NamedTuple):
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> SampleChunk:
     """Return the certificates of the samples from ``first`` on, by lemma, game or backward tree.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    seed : int
+        Of the generator.
+    first : int
+        The number of the first one.
+    count : int
+        How many samples.
+
+    Returns
+    -------
+    SampleChunk
+        With a certificate for each sample.
 
     Examples
     --------

@@ -101,7 +101,7 @@ def make_command(
     Exit code 3 tells that there are fewer than asked for. An interrupt prints, and writes, what there is.
     """
     from retrograde.proofs.solution import ProofLimits
-    from retrograde.puzzles.making import Made, from_placements, from_self_play
+    from retrograde.puzzles.making import Made, Wanted, from_placements, from_self_play
     from retrograde.puzzles.mining import from_tablebase
     from retrograde.puzzles.puzzle_file import format_puzzles
 
@@ -117,22 +117,22 @@ def make_command(
         nonlocal made
         made = found
 
-    wanted: dict[str, Any] = {"count": count, "seed": seed, "plies": plies, "limits": limits, "winner": winner}
+    wanted = Wanted(count, seed, plies, limits, winner)
     try:
         if source == "tablebase":
             prober = find_tablebase(rules, tablebase)
             if prober is None:
                 raise InputError(f"--from tablebase: none ships for {rules.name}; name one with --tablebase")
-            mine = partial(from_tablebase, rules, prober, **wanted, samples=samples, keep=keep)
+            mine = partial(from_tablebase, rules, prober, wanted, samples=samples, keep=keep)
             with progress("positions") as display:
                 task = display.add_task("", total=None)
                 told = partial(display.advance, task)
                 made = interruptible(partial(mine, begin=partial(_set_total, display, task), tell=told))
         else:
             work = (
-                partial(from_placements, rules, **wanted, samples=samples or 100_000, men=men)
+                partial(from_placements, rules, wanted, samples=samples or 100_000, men=men)
                 if source == "placements"
-                else partial(from_self_play, rules, **wanted, games=games, deepen=deepen)
+                else partial(from_self_play, rules, wanted, games=games, deepen=deepen)
             )
             with progress("puzzles") as display:
                 task = display.add_task("", total=count)

@@ -104,6 +104,16 @@ class OriginTables(NamedTuple):
 def build_origins(variant: Variant) -> OriginTables:
     """Return the tables of a variant; the same object for equal variants.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    OriginTables
+        Read-only arrays; the same object for equal variants.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -179,6 +189,24 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
     """Return the places on the row and on the column from which a piece can have slid to a cell.
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    cell : int
+        Where the piece stands.
+    kind : int
+        0 for an attacker, 1 for a defender, 2 for the king.
+
+    Returns
+    -------
+    tuple of (int, int)
+        Masks of places on its row and on its column.
     """
     size = t.size
     rank, file = coordinates(t, cell)
@@ -193,7 +221,26 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
 
 @inlined
 def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
-    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something."""
+    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    side : int
+        Its side: 0 white, 1 black.
+    cell : int
+        Where the piece stands.
+    king : int
+        The king's cell.
+
+    Returns
+    -------
+    bool
+        Then it cannot have come last.
+    """
     return captures_at(t, board, side, cell, king) != 0 or (side == 1 and king_falls_to(t, board, king, cell))
 
 
@@ -244,6 +291,22 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 
     ``records`` must hold ``MOST_UNMOVES * C`` entries. None is written where the last ply would
     have decided the game by leaving a side without a move.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        Counted; as before on return.
+    records : ndarray of int32, shape (MOST_UNMOVES * C,)
+        Receives them.
+
+    Returns
+    -------
+    int
+        How many were written.
     """
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
@@ -281,7 +344,22 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 
 @inlined
 def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether `unmoves` would write any."""
+    """Return whether `unmoves` would write any.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    bool
+        Whether the position can have been reached by a ply.
+    """
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
@@ -378,6 +456,11 @@ def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
         The rule set.
     words : ndarray of uint64, shape (n, W)
         The positions.
+
+    Returns
+    -------
+    Retractions
+        Grouped by position.
 
     Examples
     --------

@@ -43,7 +43,22 @@ _SAFE_LINES = 6
 
 @inlined
 def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
-    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it."""
+    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position after the ply.
+    outcome : int
+        The outcome code of the ply.
+
+    Returns
+    -------
+    int
+        0 white, 1 black, -1 nobody yet.
+    """
     if outcome != UNDECIDED:
         return winner_of(outcome)
     side = side_of(t, board)
@@ -105,6 +120,20 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
     """Return a move by which the side to move wins with this ply; -1 if there is none.
 
     ``scratch`` has room for 4C moves.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    scratch : ndarray of int32, shape (4C,)
+        Room for moves.
+
+    Returns
+    -------
+    int
+        ``from | to << 7``, or -1.
     """
     side = side_of(t, board)
     move = _escaping_move(t, board) if side == 0 else king_capture(t, board)
@@ -149,6 +178,26 @@ def lost_at_once(
 
     ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
     one that held. ``counters[0]`` counts the moves made.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : int
+        Plies that are left.
+    scratch : ndarray of int32, shape (8C,)
+        Room for moves.
+    killer : ndarray of int64
+        ``killer[0]`` is tried first: the last move that held.
+    counters : ndarray of int64
+        ``counters[0]`` counts the moves made.
+
+    Returns
+    -------
+    int
+        Plies, or -1.
     """
     if not can_move(t, board, side_of(t, board)):
         return 0
@@ -171,7 +220,24 @@ def lost_at_once(
 
 @called
 def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
-    """Return after how many moves of the opponent, to move, the prover does not win within two plies."""
+    """Return after how many moves of the opponent, to move, the prover does not win within two plies.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    scratch : ndarray of int32, shape (8C,)
+        Room for moves.
+    counters : ndarray of int64
+        ``counters[0]`` counts the moves made.
+
+    Returns
+    -------
+    int
+        How many hold.
+    """
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)
@@ -194,6 +260,26 @@ def wins_soon(
 
     The number is 1 if it can be, otherwise that of the first win found. ``scratch`` has
     room for 12C moves.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : int
+        Plies that are left.
+    scratch : ndarray of int32, shape (12C,)
+        Room for moves.
+    killer : ndarray of int64
+        ``killer[0]`` is tried first: the last move that held.
+    counters : ndarray of int64
+        ``counters[0]`` counts the moves made.
+
+    Returns
+    -------
+    int
+        Plies, or -1.
     """
     if left == 0:
         return -1

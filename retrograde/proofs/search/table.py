@@ -96,6 +96,24 @@ def find(
     """Return the proof number, the disproof number and, if proved, the distance of a position under a bound.
 
     (-1, -1, -1) if nothing is known.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    buckets : int
+        How many the table has.
+    words : ndarray of uint64, shape (W,)
+        The packed position.
+    width : int
+        W, the words of a position.
+    left : int
+        The bound.
+
+    Returns
+    -------
+    tuple of (int, int, int)
+        All -1 if nothing is known; the distance is -1 unless it is proved.
     """
     first = _bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
@@ -156,7 +174,27 @@ def keep_open(
     dn: int,
     effort: int,
 ) -> None:
-    """Write the proof numbers of a position under a bound."""
+    """Write the proof numbers of a position under a bound.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    buckets : int
+        How many the table has.
+    words : ndarray of uint64, shape (W,)
+        The packed position.
+    width : int
+        W, the words of a position.
+    left : int
+        The bound.
+    pn : int
+        Its proof number.
+    dn : int
+        Its disproof number.
+    effort : int
+        Moves made to find them.
+    """
     first = _bucket_of(words, width, buckets) * WAYS
     place, same = _victim(table, first, words, width, _OPEN, left)
     entry = advance(table, place * (width + 2))
@@ -182,6 +220,25 @@ def keep_settled(
     """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
 
     ``left`` is the bound under which it was found.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    buckets : int
+        How many the table has.
+    words : ndarray of uint64, shape (W,)
+        The packed position.
+    width : int
+        W, the words of a position.
+    left : int
+        The bound under which it was found.
+    win : int
+        Plies within which the prover wins; `LONGEST` if not known.
+    no_win : int
+        Plies within which it does not; -1 if not known.
+    effort : int
+        Moves made to find it.
     """
     first = _bucket_of(words, width, buckets) * WAYS
     place, same = _victim(table, first, words, width, _SETTLED, left)
@@ -202,7 +259,19 @@ def keep_settled(
 def keep_values(
     table: NDArray[np.uint64], words: NDArray[np.uint64], wins: NDArray[np.int64], no_wins: NDArray[np.int64]
 ) -> None:
-    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies."""
+    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+    wins : ndarray of int64, shape (n,)
+        Plies within which the prover wins; `LONGEST` if never.
+    no_wins : ndarray of int64, shape (n,)
+        Plies within which it does not.
+    """
     width = words.shape[1]
     buckets = len(table) // WAYS
     for index in range(len(words)):

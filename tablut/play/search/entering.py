@@ -74,7 +74,18 @@ def _look_at_clock(s: SearchState) -> None:
 
 @inlined
 def out_of_limits(s: SearchState) -> bool:
-    """Return whether the search has to end, and remember it."""
+    """Return whether the search has to end, and remember it.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+
+    Returns
+    -------
+    bool
+        Whether any limit is reached.
+    """
     counters = s.counters
     if counters[STOPPED] != 0:
         return True
@@ -87,7 +98,20 @@ def out_of_limits(s: SearchState) -> bool:
 
 @called
 def estimate(t: Tables, s: SearchState) -> int:
-    """Return the evaluation for the side to move."""
+    """Return the evaluation for the side to move.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+
+    Returns
+    -------
+    int
+        Centi-logits, within `EVALUATION_LIMIT`.
+    """
     score = evaluate(t, s.evaluation, s.board)
     score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, score))
     return -score if side_of(t, s.board) != 0 else score
@@ -96,6 +120,17 @@ def estimate(t: Tables, s: SearchState) -> int:
 @inlined
 def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
     """Return what rules, history, wins at once and tablebases say of a position below the root.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        At least 1.
+    key : uint64
+        Of the position.
 
     Returns
     -------
@@ -143,7 +178,22 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
 
 @inlined
 def moves_at(t: Tables, s: SearchState, ply: int) -> NDArray[np.int32]:
-    """Return where the moves of a ply are kept."""
+    """Return where the moves of a ply are kept.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+
+    Returns
+    -------
+    pointer to int32
+        Room for 4C moves.
+    """
     return advance(s.moves, I64(ply * 4 * t.cells))
 
 
@@ -157,6 +207,28 @@ def parries(
     those that may recreate an earlier position, which may end the game. Every other one
     loses in two plies: in exactly two, or, where a ply may leave either side without a
     move, in two at most. Elsewhere, all legal moves are written.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+    key : uint64
+        Of the position.
+    row : int
+        The king's escape targets on its row, see `tablut.engine.attacks.escape_targets`.
+    column : int
+        Those on its column.
+    moves : ndarray of int32, shape (4C,)
+        Receives them.
+
+    Returns
+    -------
+    tuple of (int, int)
+        Moves written, and moves that lose in two plies.
     """
     board = s.board
     count = generate(t, board, moves)
@@ -187,7 +259,28 @@ def parries(
 
 @inlined
 def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
-    """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key."""
+    """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Of the move, from the root.
+    key : uint64
+        Of the position before.
+    is_king : bool
+        Whether the king moved.
+    undo : int
+        The record of the move.
+
+    Returns
+    -------
+    uint64
+        The key.
+    """
     side = side_of(t, s.board) ^ 1
     child = U64(key ^ key_change(t, side, is_king, undo))
     s.keys[I64(s.counters[BASE]) + ply + 1] = child
@@ -198,13 +291,31 @@ def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, u
 
 @inlined
 def leave(s: SearchState, child: np.uint64) -> None:
-    """Take a position off the path."""
+    """Take a position off the path.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    child : uint64
+        Its key.
+    """
     s.seen[seen_place(child)] -= np.uint16(1)
 
 
 @inlined
 def extend_line(s: SearchState, ply: int, move: int) -> None:
-    """Make a move and the principal variation after it that of a ply."""
+    """Make a move and the principal variation after it that of a ply.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Of the move, from the root.
+    move : int
+        ``from | to << 7``.
+    """
     here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
     length = I64(s.line_length[ply + 1])
     s.line[here] = np.int32(move)

@@ -67,7 +67,22 @@ def _occupied_sides(t: Tables, board: NDArray[np.uint32], cell: int, shift: int)
 
 @inlined
 def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
-    """Return the part of the evaluation that depends on the king, scaled."""
+    """Return the part of the evaluation that depends on the king, scaled.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    e : EvaluationTables
+        By what positions are estimated.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    int
+        For white, in 1/SCALE centi-logits.
+    """
     w = e.weights
     king = king_of(t, board)
     rank, file = coordinates(t, king)
@@ -88,7 +103,22 @@ def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int
 
 @inlined
 def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
-    """Return the evaluation of an undecided position, white's, in centi-logits."""
+    """Return the evaluation of an undecided position, white's, in centi-logits.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    e : EvaluationTables
+        By what positions are estimated.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    int
+        Centi-logits.
+    """
     lines = 2 * t.size
     score = e.weights[0] * I64(board[lines + 2]) + e.weights[1] * I64(board[lines + 3])
     score += king_terms(t, e, board)
@@ -103,7 +133,19 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
 def evaluate_boards(
     tables: Tables, evaluation: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the evaluation of boards, shape (n, 2N + 4), white's, in centi-logits."""
+    """Write the evaluation of boards, shape (n, 2N + 4), white's, in centi-logits.
+
+    Parameters
+    ----------
+    tables : Tables
+        The compiled rules.
+    evaluation : EvaluationTables
+        By what positions are estimated.
+    boards : ndarray of uint32, shape (n, 2N + 4)
+        Undecided.
+    scores : ndarray of int64, shape (n,)
+        Receives them.
+    """
     t, e = flat(tables), flat(evaluation)
     width = 2 * t.size + 4
     for index in range(len(boards)):

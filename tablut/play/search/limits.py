@@ -33,6 +33,11 @@ class SearchLimits(NamedTuple):
     def checked(self) -> SearchLimits:
         """Return the limits, having checked them.
 
+        Returns
+        -------
+        SearchLimits
+            The same.
+
         Raises
         ------
         InputError

@@ -135,7 +135,22 @@ class Node(NamedTuple):
 
 @inlined
 def value_of_end(outcome: int, side: int, ply: int) -> int:
-    """Return the value, for the side that moved, of a ply that decided the game."""
+    """Return the value, for the side that moved, of a ply that decided the game.
+
+    Parameters
+    ----------
+    outcome : int
+        The outcome code of the ply.
+    side : int
+        That moved: 0 white, 1 black.
+    ply : int
+        Of the move, from the root.
+
+    Returns
+    -------
+    int
+        A proven win or loss.
+    """
     black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
     return I64(MATE - ply - 1) if black_won == (side == 1) else I64(ply + 1 - MATE)
 
@@ -170,7 +185,30 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 def open_node(
     t: Tables, s: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> tuple[bool, int, Node]:
-    """Return whether a node is settled before a move of it is tried, the value if it is, and the node if not."""
+    """Return whether a node is settled before a move of it is tried, the value if it is, and the node if not.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    depth : int
+        Plies to be searched, at least 1.
+    alpha : int
+        The lower end of the window.
+    beta : int
+        The upper end of the window.
+    ply : int
+        Plies from the root.
+    key : uint64
+        Of the position.
+
+    Returns
+    -------
+    tuple of (bool, int, Node)
+        Whether it is settled, its value, the node.
+    """
     selective = (I64(s.counters[FLAGS]) & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(t, s, ply, key, alpha, beta)
     remembered, stand = I64(0), I64(0)
@@ -238,7 +276,19 @@ def _value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selec
 
 @inlined
 def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
-    """Store what a node was worth, counted from its own position."""
+    """Store what a node was worth, counted from its own position.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+    best : int
+        Its value.
+    best_move : int
+        The move that attains it; 0 for none.
+    """
     if (I64(s.counters[FLAGS]) & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT
@@ -258,25 +308,77 @@ def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
 
 @inlined
 def may_end_early(n: Node) -> bool:
-    """Return whether a node may be given up for its estimate, or after a null move."""
+    """Return whether a node may be given up for its estimate, or after a null move.
+
+    Parameters
+    ----------
+    n : Node
+        The node.
+
+    Returns
+    -------
+    bool
+        False at the root and in any danger.
+    """
     return n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(n.beta) < PROVEN
 
 
 @inlined
 def trusts_estimate(n: Node) -> bool:
-    """Return whether the estimate is so high that it ends the node."""
+    """Return whether the estimate is so high that it ends the node.
+
+    Parameters
+    ----------
+    n : Node
+        The node.
+
+    Returns
+    -------
+    bool
+        Only near the horizon.
+    """
     return n.depth <= _MARGIN_DEPTH and n.stand - _MARGIN * n.depth >= n.beta
 
 
 @inlined
 def may_pass(s: SearchState, n: Node, after_null: int) -> bool:
-    """Return whether a null move is tried: who stands so well that passing would refute, plays on."""
+    """Return whether a null move is tried: who stands so well that passing would refute, plays on.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+    after_null : int
+        1 if the node follows a null move, else 0.
+
+    Returns
+    -------
+    bool
+        False right after a null move.
+    """
     return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= n.beta and n.ply + 1 < s.counters[LIMIT_PLY]
 
 
 @inlined
 def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
-    """Enter the position after a null move and return its key."""
+    """Enter the position after a null move and return its key.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+
+    Returns
+    -------
+    uint64
+        The key.
+    """
     put_side(t, s.board, n.side ^ 1)
     child = U64(n.key ^ t.side_key[0])
     s.keys[I64(s.counters[BASE]) + n.ply + 1] = child
@@ -287,7 +389,19 @@ def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
 
 @inlined
 def take_turn_back(t: Tables, s: SearchState, n: Node, child: np.uint64) -> None:
-    """Leave the position after a null move."""
+    """Leave the position after a null move.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+    child : uint64
+        Its key.
+    """
     s.seen[seen_place(child)] -= np.uint16(1)
     put_side(t, s.board, n.side)
 
@@ -297,7 +411,18 @@ def take_turn_back(t: Tables, s: SearchState, n: Node, child: np.uint64) -> None
 
 @inlined
 def first_stage(n: Node) -> int:
-    """Return the stage with which the moves of a node begin."""
+    """Return the stage with which the moves of a node begin.
+
+    Parameters
+    ----------
+    n : Node
+        The node.
+
+    Returns
+    -------
+    int
+        All moves at once at the root and in danger.
+    """
     if n.ply == 0 or n.endangered:
         return I64(_ALL)
     return I64(_REMEMBERED if n.remembered != 0 else _CAPTURES)
@@ -320,7 +445,30 @@ def _is_futile(n: Node, searched: int, best: int, alpha: int) -> bool:
 def next_moves(
     t: Tables, s: SearchState, n: Node, stage: int, searched: int, best: int, alpha: int
 ) -> tuple[int, int, int]:
-    """Write the moves of a stage; return the next stage, how many were written, and how many more lose in two plies."""
+    """Write the moves of a stage; return the next stage, how many were written, and how many more lose in two plies.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+    stage : int
+        Of the moves to be written.
+    searched : int
+        How many moves of the node have been searched.
+    best : int
+        The best value so far.
+    alpha : int
+        What a move must exceed.
+
+    Returns
+    -------
+    tuple of (int, int, int)
+        The next stage, moves written, moves that lose in two plies.
+    """
     board, moves, threats = s.board, moves_at(t, s, n.ply), _threats_at(t, s, n)
     if stage == _REMEMBERED:
         count = I64(0)
@@ -358,7 +506,28 @@ def next_moves(
 
 @inlined
 def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count: int) -> int:
-    """Return the best of the moves from an index on, and put it there; ``stage`` is the one after theirs."""
+    """Return the best of the moves from an index on, and put it there; ``stage`` is the one after theirs.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+    stage : int
+        The stage after that of the moves.
+    index : int
+        Where they begin.
+    count : int
+        Where they end.
+
+    Returns
+    -------
+    int
+        The move.
+    """
     moves = moves_at(t, s, n.ply)
     # The one or two moves of some stages have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
@@ -368,19 +537,70 @@ def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count:
 
 @inlined
 def is_kings(n: Node, move: int) -> bool:
-    """Return whether a move is the king's."""
+    """Return whether a move is the king's.
+
+    Parameters
+    ----------
+    n : Node
+        The node.
+    move : int
+        ``from | to << 7``.
+
+    Returns
+    -------
+    bool
+        False for a soldier of either side.
+    """
     return n.side == 0 and start_of(move) == n.king
 
 
 @inlined
 def is_quiet(t: Tables, s: SearchState, n: Node, stage: int, move: int) -> bool:
-    """Return whether a move is of the last stage and goes where nothing can be captured."""
+    """Return whether a move is of the last stage and goes where nothing can be captured.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+    stage : int
+        The stage after that of the moves.
+    move : int
+        ``from | to << 7``.
+
+    Returns
+    -------
+    bool
+        False for the moves of earlier stages.
+    """
     return stage == DONE and not is_threatened(t, _threats_at(t, s, n), target_of(move))
 
 
 @inlined
 def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> bool:
-    """Return whether a move comes so late in a shallow node that it is left out."""
+    """Return whether a move comes so late in a shallow node that it is left out.
+
+    Parameters
+    ----------
+    n : Node
+        The node.
+    king : bool
+        Whether it is the king's.
+    quiet : bool
+        See `is_quiet`.
+    searched : int
+        How many moves of the node have been searched.
+    best : int
+        The best value so far.
+
+    Returns
+    -------
+    bool
+        Never while the best value is a proven loss.
+    """
     return (
         n.selective
         and quiet
@@ -396,7 +616,26 @@ def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> b
 
 @inlined
 def reduction(s: SearchState, n: Node, king: bool, quiet: bool, searched: int) -> int:
-    """Return by how many plies a late move is searched less deep at first."""
+    """Return by how many plies a late move is searched less deep at first.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    n : Node
+        The node.
+    king : bool
+        Whether it is the king's.
+    quiet : bool
+        See `is_quiet`.
+    searched : int
+        How many moves of the node have been searched.
+
+    Returns
+    -------
+    int
+        0 for early moves.
+    """
     late = I64(0)
     if n.selective and quiet and not n.endangered and n.depth >= 3 and searched >= 3:
         late = min(I64(s.reductions[min(n.depth, 63) * 64 + min(searched, 63)]), n.depth - 1)

@@ -64,6 +64,16 @@ def time_margin(movetime: float) -> float:
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
     few milliseconds each, on a crowded one.
 
+    Parameters
+    ----------
+    movetime : float
+        Seconds for the whole search.
+
+    Returns
+    -------
+    float
+        Seconds.
+
     Examples
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
@@ -194,6 +204,11 @@ class Searcher:
         limits : SearchLimits
             At least one. With ``movetime``, the answer comes before that time is up.
 
+        Returns
+        -------
+        SearchResult
+            With a legal move.
+
         Raises
         ------
         InputError
@@ -230,7 +245,20 @@ class Searcher:
         )
 
     def value(self, board: Board, depth: int) -> int:
-        """Return the value of a position at a fixed depth with the full window, for comparison with the twin."""
+        """Return the value of a position at a fixed depth with the full window, for comparison with the twin.
+
+        Parameters
+        ----------
+        board : Board
+            Its game not over.
+        depth : int
+            Plies, at least 1.
+
+        Returns
+        -------
+        int
+            A score; see `tablut.play.search.scores`.
+        """
         self._prepare(self.root(board))
         self._state.counters[at.NODE_LIMIT] = _UNLIMITED
         self._state.stop[0] = 0
@@ -291,6 +319,11 @@ class Searcher:
             At least one; ``movetime`` is looked at between iterations only.
         started : float, optional
             When the time began, by `time.perf_counter`.
+
+        Returns
+        -------
+        Thought
+            With a move of the root.
         """
         started = time.perf_counter() if started is None else started
         self._prepare(root)
@@ -342,7 +375,20 @@ class Searcher:
     # -- the state ---------------------------------------------------------------------
 
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
-        """Return a board as the root of a search, with the moves to choose from, by default all legal ones."""
+        """Return a board as the root of a search, with the moves to choose from, by default all legal ones.
+
+        Parameters
+        ----------
+        board : Board
+            Its game not over.
+        moves : sequence of Move, optional
+            All legal ones by default.
+
+        Returns
+        -------
+        Root
+            For `think`.
+        """
         # Without a rule on repetition, nothing before the root matters.
         past = [] if self.variant.rules.repetition == "none" else _reversible_keys(board)
         return Root(

@@ -205,13 +205,39 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
 
 @inlined
 def seen_place(key: np.uint64) -> int:
-    """Return the entry of the filter for a key."""
+    """Return the entry of the filter for a key.
+
+    Parameters
+    ----------
+    key : uint64
+        Of the position.
+
+    Returns
+    -------
+    int
+        Below `SEEN`.
+    """
     return I64(key) & (SEEN - 1)
 
 
 @inlined
 def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
-    """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game."""
+    """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    key : uint64
+        Of the position.
+    ply : int
+        Plies from the root.
+
+    Returns
+    -------
+    bool
+        Whether it is a repetition.
+    """
     if s.seen[seen_place(key)] == 0:
         return False
     here = I64(s.counters[BASE]) + ply

@@ -24,7 +24,24 @@ __all__ = ["threatening_moves"]
 
 @inlined
 def threatening_moves(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the king's moves to cells from which the way across to an escape is open; return how many there are."""
+    """Write the king's moves to cells from which the way across to an escape is open; return how many there are.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    e : EvaluationTables
+        By what positions are estimated.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    moves : ndarray of int32, shape (4C,)
+        Receives them.
+
+    Returns
+    -------
+    int
+        How many were written.
+    """
     size = t.size
     king = king_of(t, board)
     rank, file = coordinates(t, king)

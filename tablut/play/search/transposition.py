@@ -98,7 +98,22 @@ def _bucket_of(key: np.uint64, mask: int) -> int:
 
 @inlined
 def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
-    """Return the data stored for a key, 0 if there is none."""
+    """Return the data stored for a key, 0 if there is none.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    mask : int
+        Its words, less 8.
+    key : uint64
+        Of the position.
+
+    Returns
+    -------
+    uint64
+        See the functions below.
+    """
     at = _bucket_of(key, mask)
     for way in range(_WAYS):
         if table[at + 2 * way] == key:
@@ -108,43 +123,121 @@ def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
 
 @inlined
 def move_of(data: np.uint64) -> int:
-    """Return the move of an entry."""
+    """Return the move of an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        14 bits; 0 for none.
+    """
     return I64(data) & 0x3FFF
 
 
 @inlined
 def score_of(data: np.uint64) -> int:
-    """Return the score of an entry."""
+    """Return the score of an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        Counted from the position itself.
+    """
     return ((I64(data) >> 14) & 0xFFFF) - _OFFSET
 
 
 @inlined
 def depth_of(data: np.uint64) -> int:
-    """Return the depth of an entry."""
+    """Return the depth of an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        Plies, 0 to 255.
+    """
     return (I64(data) >> 30) & 0xFF
 
 
 @inlined
 def bound_of(data: np.uint64) -> int:
-    """Return what kind of bound the score of an entry is."""
+    """Return what kind of bound the score of an entry is.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        `UPPER`, `LOWER` or `EXACT`.
+    """
     return (I64(data) >> 38) & 3
 
 
 @inlined
 def generation_of(data: np.uint64) -> int:
-    """Return the number, modulo 256, of the search that stored an entry."""
+    """Return the number, modulo 256, of the search that stored an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        0 to 255.
+    """
     return (I64(data) >> 40) & 0xFF
 
 
 @inlined
 def evaluation_of(data: np.uint64) -> int:
-    """Return the evaluation of an entry, for the side to move."""
+    """Return the evaluation of an entry, for the side to move.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        Centi-logits.
+    """
     return ((I64(data) >> 48) & 0xFFFF) - _OFFSET
 
 
 @inlined
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
-    """Store an entry in place of the same position's, or else of the one that is worth least."""
+    """Store an entry in place of the same position's, or else of the one that is worth least.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    mask : int
+        Its words, less 8.
+    key : uint64
+        Of the position.
+    entry : Entry
+        What is stored.
+    """
     at = _bucket_of(key, mask)
     move = entry.move
     place, worst = at, I64(1 << 40)

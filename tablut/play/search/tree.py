@@ -249,6 +249,11 @@ def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta
         Plies, 1 to 255.
     alpha, beta : int
         The window.
+
+    Returns
+    -------
+    int
+        A score, of no meaning if the search was stopped.
     """
     t, s = flat(tables), flat(state)
     s.counters[ROOT_DEPTH] = depth

@@ -61,13 +61,37 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Return what fits into so many bytes of a prober's values, if it hands them out; else None."""
+    """Return what fits into so many bytes of a prober's values, if it hands them out; else None.
+
+    Parameters
+    ----------
+    prober : Prober or None
+        A tablebase.
+    memory : int
+        Bytes.
+
+    Returns
+    -------
+    Directory or None
+        For one search at a time.
+    """
     values = prober.load_tiers(memory) if isinstance(prober, TierProber) else None
     return None if values is None else directory_of(values)
 
 
 def directory_of(values: TierValues) -> Directory:
-    """Return the directory of some tiers' values, at least of one."""
+    """Return the directory of some tiers' values, at least of one.
+
+    Parameters
+    ----------
+    values : TierValues
+        What a prober handed out.
+
+    Returns
+    -------
+    Directory
+        For one search at a time.
+    """
     index = values.tiers
     men, scratch = np.zeros(2 * index.cells, dtype=np.uint8), np.zeros(SCRATCH, dtype=np.int64)
     rows = index.tier.size // (index.most_defenders + 1)
@@ -78,7 +102,22 @@ def directory_of(values: TierValues) -> Directory:
 
 @inlined
 def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
-    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
+    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    items : ndarray of int64
+        Of a `Directory`.
+    board : ndarray of uint32, shape (2N + 4,)
+        Undecided.
+
+    Returns
+    -------
+    int
+        A value, see `tablut.prober.value_of`.
+    """
     x = record_at(items, TierTables)
     places = items_at(items[_PLACES], np.int64)
     tier = tier_at(x, items[_ROWS], count_of(t, board, 1), count_of(t, board, 0))
@@ -100,6 +139,20 @@ def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
 
     Nothing is told where no table knows; where history decides what neither side can
     force; nor of a win so long that a score could not say it is proven.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+
+    Returns
+    -------
+    tuple of (bool, int)
+        The value counts for the side to move.
     """
     counters = s.counters
     value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)
