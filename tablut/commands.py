@@ -5,7 +5,9 @@ from tablut.cli.spec import CommandSpec
 __all__ = ["COMMANDS"]
 
 COMMANDS = (
-    CommandSpec("variants", "tablut.cli.variants:variants", "List the rule sets, or draw one with all its fields.", 20),
+    CommandSpec(
+        "variants", "tablut.cli.variants:variants_command", "List the rule sets, or draw one with all its fields.", 20
+    ),
     CommandSpec("show", "tablut.cli.positions:show_command", "Draw a position.", 21),
     CommandSpec("moves", "tablut.cli.positions:moves_command", "List the legal moves of a position.", 22),
     CommandSpec("apply", "tablut.cli.positions:apply_command", "Make moves and show where they lead.", 23),
@@ -17,6 +19,10 @@ COMMANDS = (
     CommandSpec("perft", "tablut.cli.perft:perft_command", "Count move sequences; check a corpus of known counts.", 30),
     CommandSpec("symmetry", "tablut.automorphisms.cli:app", "Verify the symmetry reduction, or draw an orbit.", 40),
     CommandSpec("bestmove", "tablut.play.cli:bestmove_command", "One move by a player, with score and line.", 60),
+    CommandSpec("match", "tablut.play.arena.cli:match_command", "Two players compared: score, Elo, intervals.", 61),
+    CommandSpec("tournament", "tablut.play.arena.cli:tournament_command", "Every two of some players, rated.", 62),
+    CommandSpec("measure", "tablut.play.arena.cli:measure_command", "Branching, length and balance of a game.", 63),
+    CommandSpec("analyse", "tablut.play.analysis.cli:analyse_command", "A game's errors, ply by ply.", 64),
     CommandSpec("warmup", "tablut.cli.warmup:warmup_command", "Compile every kernel, so that nothing waits later.", 79),
     CommandSpec("bench", "tablut.cli.bench:bench_command", "The behaviour fingerprint, and this machine's speeds.", 80),
 )

@@ -35,6 +35,7 @@ WON_IN_ONE = "5/5/1K3/5/b3b w"
 
 # Arguments that make a command answer quickly; without --variant where HOLDS_VARIANT names the command.
 EXAMPLES: dict[str, list[str]] = {
+    "analyse": [str(DATA / "records" / "ashton.txt"), "--nodes", "100", "--proof-nodes", "0"],
     "apply": ["{move}"],
     "bench": [],
     "bestmove": ["--nodes", "200"],
@@ -42,6 +43,8 @@ EXAMPLES: dict[str, list[str]] = {
     "census": ["--plies", "2", "--against-bounds"],
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
+    "match": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
+    "measure": ["random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "moves": [],
     "perft": ["-d", "2", "--divide"],
     "probe": [STORE, "-p", "9/9/9/9/4K4/9/9/9/b8 w"],
@@ -61,12 +64,14 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase build": ["--men", "2", "--store", "{folder}/store"],
     "tablebase info": [STORE],
     "tablebase verify": [STORE, "--quick"],
+    "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "unrank": ["17"],
     "variants": [],
     "warmup": [],
 }
 # These have no --variant, or a store or a file that says it.
 SAYS_ITSELF = {
+    "analyse",
     "bench",
     "census verify",
     "probe",
