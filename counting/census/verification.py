@@ -366,8 +366,8 @@ class _Verification:
                 self.observer.advance(len(children))
                 self.tally.add("parents", len(children))
             self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are not there")
-            orphans = len(fresh.rows) - int(fresh.marked.sum())
-            self.tally.add("parents", len(fresh.rows), orphans, f"ply {ply}: {orphans} positions have no parent")
+            orphans = len(fresh.leaves.rows) - int(fresh.marked.sum())
+            self.tally.add("parents", len(fresh.leaves.rows), orphans, f"ply {ply}: {orphans} positions have no parent")
 
     def _children(self, ply: int, first: int, last: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
         """Yield the canonical children of a ply in some leaves, in the order of leaves, and how many each leaf has."""

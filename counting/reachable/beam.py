@@ -168,7 +168,7 @@ def make_room(size: int, width: int, plies: int) -> Room:
 
 
 @inlined
-def soldier_costs(
+def _soldier_costs(
     t: Tables,
     board: NDArray[np.uint32],
     side: int,
@@ -197,7 +197,7 @@ def soldier_costs(
 
 
 @inlined
-def known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
+def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
     """Return whether a key was seen, and note it."""
     key |= U64(1) << U64(63)
     place = I64(key & U64(mask))
@@ -246,19 +246,19 @@ class HomesOf(NamedTuple):
         Where the side's soldiers started.
     ways : ndarray of int32
         See `HomeTables`.
-    count : int
-        The number of homes.
+    places : int
+        How many homes there are.
     """
 
     own: NDArray[np.int32]
     victims: NDArray[np.int32]
     homes: NDArray[np.int32]
     ways: NDArray[np.int32]
-    count: int
+    places: int
 
 
 @inlined
-def homes_of(x: BeamTables, room: Room, side: int) -> HomesOf:
+def _homes_of(x: BeamTables, room: Room, side: int) -> HomesOf:
     """Return what concerns a side, 0 white or 1 black."""
     h, black, white = x.homes, room.costs, advance(room.costs, x.rules.cells)
     if side == 1:
@@ -267,15 +267,15 @@ def homes_of(x: BeamTables, room: Room, side: int) -> HomesOf:
 
 
 @inlined
-def priced(x: BeamTables, room: Room, place: int) -> Source:
+def _priced(x: BeamTables, room: Room, place: int) -> Source:
     """Write what soldiers of a position cost, by cell, and return what they cost together."""
     t, h = x.rules, x.homes
     board = advance(room.boards, place * board_items(t.size))
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     # What is away from home now is a constant of all these candidates; among plies it is not, so it is counted.
-    black_away = soldier_costs(t, board, 1, h.attacker_homes, h.attackers, h.attacker_ways, room.costs)
+    black_away = _soldier_costs(t, board, 1, h.attacker_homes, h.attackers, h.attacker_ways, room.costs)
     white = advance(room.costs, t.cells)
-    white_away = soldier_costs(t, board, 0, h.defender_homes, h.defenders, h.defender_ways, white)
+    white_away = _soldier_costs(t, board, 0, h.defender_homes, h.defenders, h.defender_ways, white)
     base = MISSING * (h.attackers + h.defenders - count_of(t, board, 1) - count_of(t, board, 0))
     strays = I64(0)
     for cell in range(t.cells):
@@ -298,10 +298,10 @@ def priced(x: BeamTables, room: Room, place: int) -> Source:
 
 
 @inlined
-def gain_of_home(x: BeamTables, room: Room, p: Source, s: HomesOf, start: int, target: int) -> int:
+def _gain_of_home(x: BeamTables, room: Room, p: Source, s: HomesOf, start: int, target: int) -> int:
     """Return what is saved when a soldier leaves its home: for itself to come back, or for another that is away."""
     saved = I64(0)
-    for home in range(s.count):
+    for home in range(s.places):
         if s.homes[home] == target:
             way = advance(s.ways, home * x.rules.cells)
             gain = I64(s.own[start]) - I64(way[start]) if s.own[start] != 0 else I64(0)
@@ -313,7 +313,7 @@ def gain_of_home(x: BeamTables, room: Room, p: Source, s: HomesOf, start: int, t
 
 
 @inlined
-def goes_nowhere(x: BeamTables, p: Source, s: HomesOf, start: int, target: int) -> bool:
+def _goes_nowhere(x: BeamTables, p: Source, s: HomesOf, start: int, target: int) -> bool:
     """Return whether the last attacker away goes home too early.
 
     Attackers that are all at home and have nowhere to have come from leave white at most the
@@ -330,7 +330,7 @@ def goes_nowhere(x: BeamTables, p: Source, s: HomesOf, start: int, target: int) 
 
 
 @inlined
-def score_before(x: BeamTables, room: Room, p: Source, s: HomesOf, record: int) -> int:
+def _score_before(x: BeamTables, room: Room, p: Source, s: HomesOf, record: int) -> int:
     """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
     start, target, directions = start_of(record), target_of(record), undo_captured(record)
     if p.side == 0 and target == p.king:
@@ -338,7 +338,7 @@ def score_before(x: BeamTables, room: Room, p: Source, s: HomesOf, record: int) 
     else:
         score, royal = p.base + I64(s.own[start]) - I64(s.own[target]), I64(x.homes.king_costs[p.king])
         if s.own[target] == 0:
-            score -= gain_of_home(x, room, p, s, start, target)
+            score -= _gain_of_home(x, room, p, s, start, target)
     while directions:
         direction = directions & -directions
         directions ^= direction
@@ -347,21 +347,21 @@ def score_before(x: BeamTables, room: Room, p: Source, s: HomesOf, record: int) 
 
 
 @called
-def add_candidates(
+def _add_candidates(
     x: BeamTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
     """Write the predecessors of one position as candidates; return the new count, and the luck that is left."""
-    p = priced(x, room, place)
-    s = homes_of(x, room, p.side)
+    p = _priced(x, room, place)
+    s = _homes_of(x, room, p.side)
     board = advance(room.boards, place * board_items(x.rules.size))
     found = unmoves(x.rules, x.origins, board, advance(room.moves, count))
     kept = count
     for number in range(count, count + found):
         record = I64(room.moves[number])
         target = target_of(record)
-        if not (p.side == 0 and target == p.king) and goes_nowhere(x, p, s, start_of(record), target):
+        if not (p.side == 0 and target == p.king) and _goes_nowhere(x, p, s, start_of(record), target):
             continue
-        score = score_before(x, room, p, s, record)
+        score = _score_before(x, room, p, s, record)
         luck ^= luck << U64(13)
         luck ^= luck >> U64(7)
         luck ^= luck << U64(17)
@@ -374,7 +374,7 @@ def add_candidates(
 
 
 @inlined
-def sort_candidates(room: Room, count: int) -> None:
+def _sort_candidates(room: Room, count: int) -> None:
     """Write the order of the candidates by score."""
     for place in range(_BINS + 1):
         room.bins[place] = np.int32(0)
@@ -389,7 +389,7 @@ def sort_candidates(room: Room, count: int) -> None:
 
 
 @inlined
-def add_child(
+def _add_child(
     x: BeamTables, room: Room, number: int, there: int, total: int, left: NDArray[np.uint32]
 ) -> tuple[bool, bool]:
     """Take back the ply of a candidate; return whether the position is new, and whether it is kept.
@@ -403,7 +403,7 @@ def add_child(
     board = advance(room.boards, source * stride)
     side, target = side_of(t, board) ^ 1, target_of(record)
     key = room.keys[source] ^ key_change(t, side, side == 0 and target == king_of(t, board), record)
-    if known_before(room.known, room.mask, key):
+    if _known_before(room.known, room.mask, key):
         return False, False
     if there < 0:
         return True, False
@@ -419,7 +419,7 @@ def add_child(
 
 
 @inlined
-def write_game(room: Room, node: int, plies: int, game: NDArray[np.int32]) -> None:
+def _write_game(room: Room, node: int, plies: int, game: NDArray[np.int32]) -> None:
     """Write the plies from a node of the tree to the target."""
     for number in range(plies):
         game[number] = room.records[node]
@@ -427,7 +427,7 @@ def write_game(room: Room, node: int, plies: int, game: NDArray[np.int32]) -> No
 
 
 @called
-def search(
+def _search(
     x: BeamTables, room: Room, shake: int, left: NDArray[np.uint32], luck: np.uint64, game: NDArray[np.int32]
 ) -> int:
     """Search from the position in the first board of the room; write the game and return its plies, or say why not."""
@@ -438,7 +438,7 @@ def search(
     if is_start(t, x.origins, room.boards):
         return 0
     room.keys[0] = position_key(t, room.boards)
-    known_before(room.known, room.mask, room.keys[0])
+    _known_before(room.known, room.mask, room.keys[0])
     room.nodes[0] = 0
     here, there, held, total = I64(0), I64(room.width), I64(1), I64(1)
     complete = True
@@ -448,12 +448,12 @@ def search(
             if count + MOST_UNMOVES * t.cells > room.candidates:
                 complete = False
                 break
-            count, luck = add_candidates(x, room, here + place, count, luck, ply <= shake)
-        sort_candidates(room, count)
+            count, luck = _add_candidates(x, room, here + place, count, luck, ply <= shake)
+        _sort_candidates(room, count)
         kept = I64(0)
         for rank in range(count):
             place = there + kept if kept < room.width else I64(-1)
-            fresh, added = add_child(x, room, I64(room.order[rank]), place, total, left)
+            fresh, added = _add_child(x, room, I64(room.order[rank]), place, total, left)
             if fresh and kept == room.width:
                 complete = False
                 break
@@ -461,7 +461,7 @@ def search(
                 total += 1
                 kept += 1
                 if is_start(t, x.origins, advance(room.boards, place * stride)):
-                    write_game(room, total - 1, ply, game)
+                    _write_game(room, total - 1, ply, game)
                     return ply
         if kept == 0:
             return EXHAUSTED if complete else GAVE_UP
@@ -506,5 +506,5 @@ def find_games(
             room.boards[place] = boards[index, place]
         luck = seed ^ (U64(index + 1) * U64(0x9E3779B97F4A7C15))
         game = advance(pointer(games), index * games.shape[1])
-        plies[index] = search(x, room, shake, pointer(scratch), luck | U64(1), game)
+        plies[index] = _search(x, room, shake, pointer(scratch), luck | U64(1), game)
     keep(scratch)

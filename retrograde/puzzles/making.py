@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    number : int
         How many.
     seed : int
         Of all that is random; decides between puzzles of a tablebase that are as deep.
@@ -64,7 +64,7 @@ class Wanted(NamedTuple):
         Only puzzles that this side wins.
     """
 
-    count: int
+    number: int
     seed: int
     plies: tuple[int, int]
     limits: ProofLimits
@@ -135,7 +135,7 @@ def from_self_play(
                 known.add(canonical)
                 puzzles.append(puzzle_of(variant, best, f"{stem(variant)}-{wanted.seed}-{number}", source))
         tell(Made(puzzles.copy(), examined))
-        if len(puzzles) == wanted.count:
+        if len(puzzles) == wanted.number:
             break
     return Made(puzzles, examined)
 
@@ -208,7 +208,7 @@ def from_placements(
     for batch in _samples(variant, tiers, np.random.default_rng(wanted.seed), samples, wanted.winner, size=64):
         for position in batch:
             examined += 1
-            if len(puzzles) == wanted.count:
+            if len(puzzles) == wanted.number:
                 return Made(puzzles, examined)
             search = _endless(engine, position.side, wanted)
             board = engine.board(position.cells, position.side)

@@ -188,7 +188,7 @@ def from_tablebase(
     sides = (0, 1) if wanted.winner is None else (int(wanted.winner == "black"),)
     mine = _Mine(engine, prober, tier_tables(variant, materials), sides, wanted.plies, wanted.seed, samples)
     solver = Solver(variant, wanted.limits, prober)
-    pool = _POOL * wanted.count
+    pool = _POOL * wanted.number
     while True:
         begin(mine.size())
         found = mine.dig(pool, tell)
@@ -197,7 +197,7 @@ def from_tablebase(
             puzzles.append(puzzle)
             keep(Made(puzzles.copy(), mine.size()))
         # A full pool may have crowded out what would have been fit.
-        if len(puzzles) == wanted.count or len(found.values) < pool:
+        if len(puzzles) == wanted.number or len(found.values) < pool:
             return Made(puzzles, mine.size())
         pool *= 8
 
@@ -208,7 +208,7 @@ def _puzzles(variant: Variant, solver: Solver, found: _Found, wanted: Wanted) ->
     known: set[Board] = set()
     make = partial(puzzle_of, variant, source=f"tablebase, seed {wanted.seed}")
     for words in found.words:
-        if len(known) == wanted.count:
+        if len(known) == wanted.number:
             return
         cells, side = engine.cells(engine.boards(words[None])[0])
         position = Position(cells, "b" if side == "b" else "w")

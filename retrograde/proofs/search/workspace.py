@@ -6,7 +6,7 @@ kernels see its arrays as pointers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -144,9 +144,11 @@ def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
     return workspace._replace(**_stack(width // 4, workspace.words.shape[1], max(plies, 2 * rows)))
 
 
-def _stack(cells: int, words: int, plies: int) -> dict[str, NDArray[np.generic]]:
+def _stack(cells: int, words: int, plies: int) -> dict[str, Any]:
     """Return the arrays by ply for a bound, by their names in the workspace."""
-    by_move = {name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")}
+    by_move: dict[str, Any] = {
+        name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")
+    }
     names = ("counts", "chosen", "undos", "pn_limits", "dn_limits", "began")
     by_ply = {name: np.zeros(plies + 2, dtype=np.int64) for name in names}
     return {

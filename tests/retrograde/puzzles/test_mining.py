@@ -70,7 +70,7 @@ def puzzles_by_hand(variant, prober, least):
 
 def test_every_position_is_looked_at(mine) -> None:
     variant, prober = mine
-    probed = from_tablebase(variant, prober, Wanted(count=20, seed=1, plies=PLIES, limits=LIMITS))
+    probed = from_tablebase(variant, prober, Wanted(number=20, seed=1, plies=PLIES, limits=LIMITS))
     depths = [puzzle.stipulation.plies for puzzle in probed.puzzles]
     assert len(depths) == 20
     assert depths == sorted(depths, reverse=True)
@@ -89,7 +89,7 @@ def test_every_position_is_looked_at(mine) -> None:
 def test_a_window_of_plies_a_winner_and_a_seed(mine) -> None:
     variant, prober = mine
     first, again, other = (
-        from_tablebase(variant, prober, Wanted(count=2, seed=seed, plies=(3, 3), limits=LIMITS, winner="white"))
+        from_tablebase(variant, prober, Wanted(number=2, seed=seed, plies=(3, 3), limits=LIMITS, winner="white"))
         for seed in (1, 1, 2)
     )
     assert first == again
@@ -99,9 +99,9 @@ def test_a_window_of_plies_a_winner_and_a_seed(mine) -> None:
 
 def test_a_small_pool_grows_until_it_holds_enough(mine, monkeypatch: pytest.MonkeyPatch) -> None:
     variant, prober = mine
-    wanted = from_tablebase(variant, prober, Wanted(count=4, seed=1, plies=PLIES, limits=LIMITS))
+    wanted = from_tablebase(variant, prober, Wanted(number=4, seed=1, plies=PLIES, limits=LIMITS))
     monkeypatch.setattr("retrograde.puzzles.mining._POOL", 1)
-    found = from_tablebase(variant, prober, Wanted(count=4, seed=1, plies=PLIES, limits=LIMITS))
+    found = from_tablebase(variant, prober, Wanted(number=4, seed=1, plies=PLIES, limits=LIMITS))
     assert len(found.puzzles) == 4
     assert [puzzle.stipulation for puzzle in found.puzzles] == [puzzle.stipulation for puzzle in wanted.puzzles]
 
@@ -114,7 +114,7 @@ def test_a_sample(mine) -> None:
         from_tablebase(
             variant,
             prober,
-            Wanted(count=1, seed=5, plies=PLIES, limits=LIMITS),
+            Wanted(number=1, seed=5, plies=PLIES, limits=LIMITS),
             samples=4000,
             begin=totals.append,
             tell=seen.append,
@@ -142,4 +142,4 @@ def test_a_tablebase_that_covers_nothing() -> None:
             return np.zeros(len(words), dtype=np.int16)
 
     with pytest.raises(InputError, match="covers no material"):
-        from_tablebase(Empty.variant, Empty(), Wanted(count=1, seed=1, plies=(1, 9), limits=LIMITS))
+        from_tablebase(Empty.variant, Empty(), Wanted(number=1, seed=1, plies=(1, 9), limits=LIMITS))
