@@ -116,12 +116,24 @@ def _lines(size: int) -> list[list[int]]:
 
 
 def build_homes(variant: Variant) -> HomeTables:
-    """Return the tables of a variant."""
+    """Return the tables of a variant.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    HomeTables
+        By its start.
+    """
     cells, origins = diagram_cells(variant.start), build_origins(variant)
     attackers = [cell for cell, letter in enumerate(cells) if letter == "b"]
     defenders = [cell for cell, letter in enumerate(cells) if letter == "w"]
 
-    def ways(at: NDArray[np.uint32], homes: list[int]) -> NDArray[np.int32]:
+    def _ways(at: NDArray[np.uint32], homes: list[int]) -> NDArray[np.int32]:
+        """Return what a soldier costs, by home and cell."""
         costs = [[AWAY + STEP * steps for steps in _distances(variant, at, home)] for home in homes]
         return np.array(costs, dtype=np.int32).ravel()
 
@@ -131,8 +143,8 @@ def build_homes(variant: Variant) -> HomeTables:
         defenders=len(defenders),
         attacker_homes=np.array(attackers, dtype=np.int32),
         defender_homes=np.array(defenders, dtype=np.int32),
-        attacker_ways=ways(origins.attacker_origins, attackers),
-        defender_ways=ways(origins.defender_origins, defenders) if defenders else np.zeros(1, dtype=np.int32),
+        attacker_ways=_ways(origins.attacker_origins, attackers),
+        defender_ways=_ways(origins.defender_origins, defenders) if defenders else np.zeros(1, dtype=np.int32),
         king_costs=np.where(king > 0, _KING_AWAY + _KING_STEP * king, 0).astype(np.int32),
         black_stuck=int(_stuck(variant, attackers)),
     )
