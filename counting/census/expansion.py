@@ -217,7 +217,7 @@ class Pieces(NamedTuple):
     black_too: int
 
 
-class Tally(NamedTuple):
+class ChildTally(NamedTuple):
     """How many children there are. Kernels make it.
 
     Attributes
@@ -333,7 +333,9 @@ def _write_child(
 
 
 @inlined
-def _expand_piece(t: Tables, w: Work, p: Parent, start: int, children: NDArray[np.uint64], tally: Tally) -> Tally:
+def _expand_piece(
+    t: Tables, w: Work, p: Parent, start: int, children: NDArray[np.uint64], tally: ChildTally
+) -> ChildTally:
     """Write the children that the moves of one piece lead to, and count them."""
     rank, file = coordinates(t, start)
     is_king = p.side == 0 and start == p.home
@@ -356,7 +358,7 @@ def _expand_piece(t: Tables, w: Work, p: Parent, start: int, children: NDArray[n
             king = target if is_king else p.home
             _write_child(t, w, p, pieces, king, outcome, advance(children, total * t.words))
             total += 1
-    return Tally(total, capturing, captured)
+    return ChildTally(total, capturing, captured)
 
 
 @kernel
@@ -420,7 +422,7 @@ def expand_canonical(
             continue
         p = _read_parent(t, w, word)
         mark_threats(t, w.board, p.side, w.threats)
-        tally = Tally(total, 0, 0)
+        tally = ChildTally(total, 0, 0)
         for rank in range(t.size):
             own = own_pieces(line_of(w.board, rank), p.side)
             while own:

@@ -209,7 +209,7 @@ def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
     return False
 
 
-class Source(NamedTuple):
+class PricedPosition(NamedTuple):
     """A position whose plies are taken back, and what its pieces cost. Kernels make it.
 
     Attributes
@@ -267,7 +267,7 @@ def _homes_of(x: BeamTables, room: Room, side: int) -> HomesOf:
 
 
 @inlined
-def _priced(x: BeamTables, room: Room, place: int) -> Source:
+def _priced(x: BeamTables, room: Room, place: int) -> PricedPosition:
     """Write what soldiers of a position cost, by cell, and return what they cost together."""
     t, h = x.rules, x.homes
     board = advance(room.boards, place * board_items(t.size))
@@ -294,11 +294,11 @@ def _priced(x: BeamTables, room: Room, place: int) -> Source:
                 strays += 1
     if h.king_costs[king] != 0:
         white_away += 1
-    return Source(place, side, king, base, strays, black_away, white_away)
+    return PricedPosition(place, side, king, base, strays, black_away, white_away)
 
 
 @inlined
-def _gain_of_home(x: BeamTables, room: Room, p: Source, s: HomesOf, start: int, target: int) -> int:
+def _gain_of_home(x: BeamTables, room: Room, p: PricedPosition, s: HomesOf, start: int, target: int) -> int:
     """Return what is saved when a soldier leaves its home: for itself to come back, or for another that is away."""
     saved = I64(0)
     for home in range(s.places):
@@ -313,7 +313,7 @@ def _gain_of_home(x: BeamTables, room: Room, p: Source, s: HomesOf, start: int, 
 
 
 @inlined
-def _goes_nowhere(x: BeamTables, p: Source, s: HomesOf, start: int, target: int) -> bool:
+def _goes_nowhere(x: BeamTables, p: PricedPosition, s: HomesOf, start: int, target: int) -> bool:
     """Return whether the last attacker away goes home too early.
 
     Attackers that are all at home and have nowhere to have come from leave white at most the
@@ -330,7 +330,7 @@ def _goes_nowhere(x: BeamTables, p: Source, s: HomesOf, start: int, target: int)
 
 
 @inlined
-def _score_before(x: BeamTables, room: Room, p: Source, s: HomesOf, record: int) -> int:
+def _score_before(x: BeamTables, room: Room, p: PricedPosition, s: HomesOf, record: int) -> int:
     """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
     start, target, directions = start_of(record), target_of(record), undo_captured(record)
     if p.side == 0 and target == p.king:

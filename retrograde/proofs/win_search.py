@@ -13,7 +13,7 @@ import numpy as np
 
 from retrograde.proofs.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
 from retrograde.proofs.search.table import LONGEST, keep_values
-from retrograde.proofs.search.workspace import new_workspace, with_room
+from retrograde.proofs.search.workspace import new_proof_workspace, with_room
 from tablut.compilation import wall_clock
 from tablut.errors import InputError, MachineError
 from tablut.prober import MISSING
@@ -109,7 +109,7 @@ class WinSearch:
         self._prober = prober
         variant = engine.variant
         try:
-            self._workspace = new_workspace(engine.tables, prover, memory_bytes)
+            self._workspace = new_proof_workspace(engine.tables, prover, memory_bytes)
         except MemoryError as error:
             size = f"{memory_bytes / 2**20:,.0f} MiB"
             raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error

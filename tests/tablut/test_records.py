@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from counting.census.codes import position_codes
+from counting.reachable.beam import make_room
+from retrograde.proofs.search.workspace import new_proof_workspace
 from retrograde.solver.kernels.workspace import new_workspace
 from tablut.engine import build_tables
 from tablut.engine.jit import keep, kernel, pointer
@@ -89,6 +91,8 @@ def records():
     yield evaluation_tables_for(variant)
     yield new_state(variant.size, empty_table(1), evaluation_tables_for(variant))
     yield position_codes(25, 4, 4)[1]
+    yield new_proof_workspace(build_tables(variant), 1, 1 << 16)
+    yield make_room(5, 4, 20)
 
 
 @pytest.mark.parametrize("record", list(records()), ids=lambda record: type(record).__name__)

@@ -190,7 +190,7 @@ def _enter(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], ply: int, le
     p.counts[ply] = known
 
 
-class Verdict(NamedTuple):
+class NodeNumbers(NamedTuple):
     """What its children say of a node. Kernels make it.
 
     Attributes
@@ -213,7 +213,7 @@ class Verdict(NamedTuple):
 
 
 @inlined
-def _judge_node(p: ProofWorkspace, ply: int, proving: bool) -> Verdict:
+def _judge_node(p: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
     """Return what the children say of a node: the prover needs one of them, and so does the opponent."""
     at = ply * p.width
     least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
@@ -234,11 +234,11 @@ def _judge_node(p: ProofWorkspace, ply: int, proving: bool) -> Verdict:
     distance = I64(-1)
     if pn == 0:
         distance = 1 + (I64(p.distances[at + best]) if proving else worst)
-    return Verdict(pn, dn, distance, best, second)
+    return NodeNumbers(pn, dn, distance, best, second)
 
 
 @inlined
-def _keep_node(t: Tables, p: ProofWorkspace, v: Verdict, ply: int, left: int, proving: bool) -> None:
+def _keep_node(t: Tables, p: ProofWorkspace, v: NodeNumbers, ply: int, left: int, proving: bool) -> None:
     """Write to the table what was found about a node."""
     own, effort = advance(p.words, ply * t.words), p.counters[NODES] - p.began[ply]
     if v.pn == 0:
@@ -252,7 +252,7 @@ def _keep_node(t: Tables, p: ProofWorkspace, v: Verdict, ply: int, left: int, pr
 
 
 @inlined
-def _descend(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], v: Verdict, ply: int, proving: bool) -> None:
+def _descend(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], v: NodeNumbers, ply: int, proving: bool) -> None:
     """Make the best move of a node, with the thresholds that the position after it is searched under."""
     at = ply * p.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)

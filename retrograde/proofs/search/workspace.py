@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["ProofWorkspace", "new_workspace", "with_room"]
+__all__ = ["ProofWorkspace", "new_proof_workspace", "with_room"]
 
 
 class ProofWorkspace(NamedTuple):
@@ -82,7 +82,7 @@ class ProofWorkspace(NamedTuple):
     counters: NDArray[np.int64]
 
 
-def new_workspace(tables: Tables, prover: int, memory_bytes: int, plies: int = 16) -> ProofWorkspace:
+def new_proof_workspace(tables: Tables, prover: int, memory_bytes: int, plies: int = 16) -> ProofWorkspace:
     """Return an empty workspace.
 
     Parameters

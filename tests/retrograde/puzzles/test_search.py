@@ -259,6 +259,21 @@ def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
     assert proved > 30
 
 
+def test_a_search_makes_room_for_more_plies() -> None:
+    """What was found with a short stack stays, and a long one changes no answer."""
+    engine = engine_for(load_variant("brandubh-5-4v0"))
+    grown, fresh = (WinSearch(engine, 0, 1 << 20, Budget(ProofLimits())) for _ in range(2))
+    known = [grown.within(engine.start(), plies) for plies in range(1, 9)]
+    assert known == [plies >= 6 for plies in range(1, 9)]
+    nodes = grown.budget.nodes
+    assert grown.within(engine.start(), 120)
+    assert grown.budget.nodes - nodes < nodes
+    assert fresh.within(engine.start(), 120)
+    assert 6 <= grown.distance <= 120
+    black = WinSearch(engine, 1, 1 << 20, Budget(ProofLimits()))
+    assert [black.within(engine.start(), plies) for plies in (1, 3, 17, 33)] == [False] * 4
+
+
 def test_draws_and_unresolved_positions() -> None:
     engine, values = complete("brandubh-5-4v0")
     variant = engine.variant
