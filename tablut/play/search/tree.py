@@ -29,19 +29,11 @@ from tablut.engine.layout import king_of, side_of, start_of, undo_captured
 from tablut.engine.records import flat
 from tablut.play.search.entering import arrive, estimate, extend_line, leave, moves_at, out_of_limits, parries, settle
 from tablut.play.search.node import (
-    DONE,
     INFINITE,
-    first_stage,
-    is_hopeless,
-    is_kings,
-    is_quiet,
     may_end_early,
     may_pass,
-    next_move,
-    next_moves,
     open_node,
     pass_turn,
-    reduction,
     store_node,
     take_turn_back,
     trusts_estimate,
@@ -49,6 +41,16 @@ from tablut.play.search.node import (
 )
 from tablut.play.search.ordering import capturing_moves, mark_targets, reward
 from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
+from tablut.play.search.stages import (
+    DONE,
+    first_stage,
+    is_hopeless,
+    is_kings,
+    is_quiet,
+    next_move,
+    next_moves,
+    reduction,
+)
 from tablut.play.search.state import (
     FLAGS,
     NODES,
