@@ -298,7 +298,7 @@ def _pieces_after(t: Tables, w: Work, p: Parent, target: int, is_king: bool, dir
 @inlined
 def _least_of_child(w: Work, p: Parent, pieces: Pieces, king: int) -> int:
     """Return the elements that map a child to its canonical form: by its king, its white soldiers, its black ones."""
-    # Written out twice: a helper for the two made the whole kernel 7 % slower.
+    # Written out twice: a helper with an early return made the whole kernel 7 % slower.
     if p.side == 1 and pieces.white == p.foe:
         remaining = p.settled
     else:
