@@ -71,13 +71,37 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Return what fits into so many bytes of a prober's values, if it hands them out; else None."""
+    """Return what fits into so many bytes of a prober's values, if it hands them out; else None.
+
+    Parameters
+    ----------
+    prober : Prober or None
+        A tablebase.
+    memory : int
+        Bytes.
+
+    Returns
+    -------
+    Directory or None
+        For one search at a time.
+    """
     values = prober.load_tiers(memory) if isinstance(prober, TierProber) else None
     return None if values is None else directory_of(values)
 
 
 def directory_of(values: TierValues) -> Directory:
-    """Return the directory of some tiers' values, at least of one."""
+    """Return the directory of some tiers' values, at least of one.
+
+    Parameters
+    ----------
+    values : TierValues
+        What a prober handed out.
+
+    Returns
+    -------
+    Directory
+        For one search at a time.
+    """
     index = values.tiers
     black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
     probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
@@ -87,7 +111,22 @@ def directory_of(values: TierValues) -> Directory:
 
 @inlined
 def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
-    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
+    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    items : ndarray of int64
+        Of a `Directory`.
+    board : ndarray of uint32, shape (2N + 4,)
+        Undecided.
+
+    Returns
+    -------
+    int
+        A value, see `tablut.prober.value_of`.
+    """
     d = record_at(items, _Probed)
     tier = tier_at(d.tiers, count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0 or d.places[4 * tier + ADDRESS] == 0:
@@ -105,6 +144,20 @@ def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
 
     Nothing is told where no table knows; where history decides what neither side can
     force; nor of a win so long that a score could not say it is proven.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+
+    Returns
+    -------
+    tuple of (bool, int)
+        The value counts for the side to move.
     """
     counters = s.counters
     value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)
