@@ -351,8 +351,10 @@ class _Game:
 
 def _move_to(board: Board, state: BolognaState) -> Move | None:
     """Return the legal move that leads to a state; None if there is none."""
-    lenient = None
+    lenient, cells = None, board.position.cells
     for move in list(board.legal_moves):
+        if state.cells[move.start] != "." or state.cells[move.target] not in (cells[move.start], "."):
+            continue
         board.push(move)
         reached = board.position
         board.pop()

@@ -21,7 +21,7 @@ from tablut.errors import InputError, MachineError, TablutError
 from tablut.files import child, write_text
 from tablut.formats import bologna
 from tablut.play.competition.connections import Connection, say_goodbye
-from tablut.play.competition.frames import PORTS
+from tablut.play.competition.frames import MOST_BYTES, PORTS
 from tablut.play.competition.match import SIDE_NAMES, Match, Verdict
 
 if TYPE_CHECKING:
@@ -390,8 +390,11 @@ class Referee:
     def _refuse(self, side: Side) -> None:
         with suppress(OSError):
             sock, _ = self._listeners[side].accept()
-            sock.close()
-            self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
+            with sock:
+                sock.setblocking(False)
+                sock.shutdown(socket.SHUT_WR)
+                self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
+                sock.recv(MOST_BYTES)  # what is left unread would reset the connection
 
     def _tell_end(self, match: Match) -> None:
         assert match.verdict is not None

@@ -2,7 +2,7 @@
 
 A player thinks in a thread of its own and is told a time with a margin. One that does
 not answer by then, fails, or answers with a move that is not legal, is replaced for that
-move by a plain one: a win at once if there is one, else the first legal move. Every time
+move by a plain one: it escapes or takes the king if it can, else it is the first legal move. Every time
 that happens is told. A player that still thinks about an earlier position when it is
 asked again is left alone until it is done: no player is asked two things at once.
 """
@@ -49,7 +49,7 @@ def move_margin(timeout: float) -> float:
 
 
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
-    """Return a legal move without any thought: one that wins at once, or the first one.
+    """Return a legal move without any thought: one that escapes or takes the king, or the first one.
 
     Parameters
     ----------
@@ -71,14 +71,21 @@ def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
     """
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
-    side = board.turn
+    side, king = board.turn, board.king()
     for move in moves:
+        # Nearly every win is the king's own move, or a move next to it; to try all of them takes too long.
+        if king is None or (move.start != king if side == "white" else not _adjacent(move.target, king, board.size)):
+            continue
         board.push(move)
         outcome = board.outcome()
         board.pop()
         if outcome is not None and outcome.winner == side:
             return move
     return moves[0]
+
+
+def _adjacent(one: int, other: int, size: int) -> bool:
+    return abs(one // size - other // size) + abs(one % size - other % size) == 1
 
 
 class Answer(NamedTuple):
