@@ -17,6 +17,9 @@ COMMANDS = (
     CommandSpec("perft", "tablut.cli.perft:perft_command", "Count move sequences; check a corpus of known counts.", 30),
     CommandSpec("symmetry", "tablut.automorphisms.cli:app", "Verify the symmetry reduction, or draw an orbit.", 40),
     CommandSpec("bestmove", "tablut.play.cli:bestmove_command", "One move by a player, with score and line.", 60),
+    CommandSpec("play", "tablut.play.playing:play_command", "A game in the terminal, or on a competition server.", 61),
+    CommandSpec("engine", "tablut.play.protocol.cli:engine_command", "A line protocol for programs, like UCI.", 64),
+    CommandSpec("referee", "tablut.play.competition.cli:referee_command", "A server for the Bologna competition.", 65),
     CommandSpec("warmup", "tablut.cli.warmup:warmup_command", "Compile every kernel, so that nothing waits later.", 79),
     CommandSpec("bench", "tablut.cli.bench:bench_command", "The behaviour fingerprint, and this machine's speeds.", 80),
 )

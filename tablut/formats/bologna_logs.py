@@ -258,9 +258,7 @@ class _Game:
         elif self.last is None:
             self.start = state
         elif state.cells == self.last.cells and self.last.result is None and state.result is not None:
-            self.notes.append(
-                f"{self._line(found)}: decided without a move: by time, or by a player who left"
-            )
+            self.notes.append(f"{self._line(found)}: decided without a move: by time, or by a player who left")
         elif state != self.last:
             # The server repeats the last state when a game ends; anything else is no log of one game.
             raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")

@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablut.play.players.protocol import Choice
+from tablut.play.search.scores import mate_in
 from tablut.play.search.searcher import Searcher
+from tablut.position import Move
 from tablut.prober import find_prober
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tablut.board import Board
     from tablut.play.players.options import PlayerOptions
     from tablut.play.search.limits import SearchLimits
+    from tablut.play.search.searcher import Thought
     from tablut.variants import Variant
 
 __all__ = ["AlphaBetaPlayer"]
@@ -47,6 +52,28 @@ class AlphaBetaPlayer:
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
+
+    def stop(self) -> None:
+        """End a search that runs in another thread; it answers with what it has."""
+        self._searcher.stop()
+
+    def observe(self, observer: Callable[[Choice], None] | None) -> None:
+        """Have somebody told what is known after each iteration.
+
+        Parameters
+        ----------
+        observer : callable or None
+            Called by the thread that searches; None for nobody.
+        """
+        size = self._searcher.variant.size
+
+        def told(thought: Thought) -> None:
+            assert observer is not None
+            line = tuple(Move.from_code(code, size) for code in thought.line)
+            mate = mate_in(thought.score)
+            observer(Choice(line[0], thought.score, mate, thought.depth, thought.nodes, line, thought.tbhits))
+
+        self._searcher.observer = None if observer is None else told
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the best move found within limits."""
