@@ -35,7 +35,7 @@ from tablut.play.terminal import TerminalGame, TerminalSettings
 from tablut.play.terminal.lines import LineReader
 from tablut.prober import find_prober
 from tablut.results import Result
-from tablut.variants import load_variant
+from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -135,7 +135,8 @@ def play_command(
     if position is not None:
         raise InputError("--position: a server says itself where the game begins; leave it out")
     if write_script is not None:
-        return _script(rules, player, options, name, write_script)
+        said = rules.name if rules.name in variant_names() else str(Path(variant or "").resolve())
+        return _script(rules, said, player, options, name, write_script)
     assert server is not None
     if role is None or role.lower() not in _ROLES:
         raise InputError(f"--role {role or '(none)'}: expected white or black, the side to play on the server")
@@ -257,9 +258,9 @@ class _Script(Result):
     script: str
 
 
-def _script(rules: Variant, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
+def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
     make_player(player, rules, options)  # a name or an option that is wrong is said now, not on the day
-    more = ["--player", player, "--variant", rules.name, "--name", name, "--hash", str(options.hash_mib)]
+    more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
     if options.tablebase is not None:
         more += ["--tablebase", str(Path(options.tablebase).resolve())]
     script = write_player_script(folder, tuple(more))

@@ -11,6 +11,7 @@ system's queue, and is turned away where no game is left.
 
 from __future__ import annotations
 
+import errno
 import selectors
 import socket
 import time
@@ -370,10 +371,11 @@ class Referee:
             for text in connection.messages():
                 to_move, ply = match.to_move, match.board.ply
                 match.receive(connection.side, text)
+                if match.board.ply != ply:
+                    self._tell(f"{match.board.ply}. {SIDE_NAMES[to_move]} {match.board.peek()}")
                 if match.verdict is not None:
                     return  # the last state is sent by who sees the game end
                 if match.board.ply != ply:
-                    self._tell(f"{match.board.ply}. {SIDE_NAMES[to_move]} {match.board.peek()}")
                     self._send(match, seats)
                 elif connection.side == to_move:
                     connection.send(match.state)  # its move was refused, and it may choose again
@@ -437,10 +439,11 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setblocking(False)
         listener.bind(address)
         listener.listen(16)
-    except PermissionError as error:
-        listener.close()
-        raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
     except OSError as error:
         listener.close()
-        raise MachineError(f"{shown}: cannot be listened on ({error.strerror}); choose another one") from error
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InputError(f"--host {host!r}: this machine has no such address") from error
+        if not isinstance(error, PermissionError):
+            raise MachineError(f"{shown}: cannot be listened on ({error.strerror}); choose another one") from error
+        raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
     return listener

@@ -309,6 +309,7 @@ class Engine:
             self._write("bestmove none")
             return
         self._search = Search(player, self._board, wanted, self._tell, self._answer)
+        self._search.start()
 
     def _tell(self, choice: Choice, seconds: float) -> None:
         words = [f"info depth {choice.depth}"]
@@ -323,7 +324,11 @@ class Engine:
     def _answer(self, choice: Choice | None, trouble: str) -> None:
         if choice is None:
             self._info(f"go: {trouble}")
-        self._write(f"bestmove {'none' if choice is None else choice.move}")
+        with self._lock:
+            # Whoever reads the answer may go on at once, and must not find this search still running.
+            if self._search is not None:
+                self._search.close()
+            self._written(f"bestmove {'none' if choice is None else choice.move}")
 
 
 def _number(name: str, text: str) -> int:

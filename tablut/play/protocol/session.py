@@ -80,7 +80,7 @@ class Search:
     tell : callable
         Takes what is known so far and the seconds that it took, from another thread.
     answer : callable
-        Takes the answer, or None and a line that says why there is none; called once.
+        Takes the answer, or None and a line that says why there is none; called once, and calls `close`.
     """
 
     def __init__(
@@ -97,13 +97,21 @@ class Search:
         self._answer = answer
         self._stopped = threading.Event()
         self._done = threading.Event()
+        self._closed = False
         self._thread = threading.Thread(target=self._run, args=(board.copy(),), daemon=True, name="search")
+
+    def start(self) -> None:
+        """Begin."""
         self._thread.start()
 
     @property
     def running(self) -> bool:
         """Whether the answer is still to come."""
-        return self._thread.is_alive()
+        return not self._closed
+
+    def close(self) -> None:
+        """Count as over: for whoever gives the answer, just before, since the next search may follow at once."""
+        self._closed = True
 
     @property
     def endless(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -32,10 +33,8 @@ class LineReader:
         self._typed = sys.stdin.isatty() and sys.stdout.isatty() and live.watched
         if self._typed:
             # Editing and earlier lines for `input`, where the system has them.
-            try:
+            with suppress(ImportError):
                 import readline  # noqa: F401
-            except ImportError:
-                self._typed = True
 
     def ask(self, prompt: str) -> str | None:
         """Return the next line without its end; None if there is none any more.
