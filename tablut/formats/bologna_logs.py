@@ -296,7 +296,7 @@ class LogWriter:
     >>> log.refused("w", "e4", "e9", "the piece cannot go there")
     >>> log.text().split("\n")[:2]
     ['May 4, 2026 3:06:07 PM it.unibo.ai.didattica.competition.tablut.domain.GameAshtonTablut <init>',
-     'FINE: Players:\tWhite:\tAnna\tvs\tBlack:\tBert']
+     'FINE: Players:\tWhite:\tAnna\tvs\tBert']
     >>> read_log(log.text()).notes
     ('game log line 21: e4-e9 was not played: Mossa che non vale: the piece cannot go there',)
     """

@@ -394,8 +394,8 @@ class Referee:
             sock, _ = self._listeners[side].accept()
             with sock:
                 sock.setblocking(False)
-                sock.shutdown(socket.SHUT_WR)
                 self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
+                sock.shutdown(socket.SHUT_WR)
                 sock.recv(MOST_BYTES)  # what is left unread would reset the connection
 
     def _tell_end(self, match: Match) -> None:
