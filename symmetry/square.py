@@ -99,6 +99,21 @@ class Symmetry:
     def cycle_type(self, cells: Iterable[int] | None = None) -> dict[int, int]:
         """Return how many cycles of each length the symmetry has on a set of cells.
 
+        Parameters
+        ----------
+        cells : iterable of int, optional
+            The cells to act on; all of them by default.
+
+        Returns
+        -------
+        dict of int to int
+            The number of cycles by length.
+
+        Raises
+        ------
+        ValueError
+            If the symmetry moves a cell of the set out of it.
+
         Examples
         --------
         >>> dihedral(9)[4].cycle_type()  # the reflection a↔i
@@ -139,6 +154,10 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
     ------
     ValueError
         If ``size`` is below 2, where the eight maps are not distinct.
+
+    Notes
+    -----
+    The generators are the quarter turn and the reflection a↔i; each element is built in O(N²).
 
     Examples
     --------

@@ -1,12 +1,12 @@
 """`Board`: a position with its history, in the shape that users of python-chess know.
 
-The rules are those of the compiled engine, which is loaded when the first move is
-asked for; showing, parsing and judging a position does without it. What needs the
-history of a game, repetition and the move limit, lives here.
+The rules are those of the compiled engine. It is loaded when the first move is asked
+for; showing, parsing and judging a position do not need it. Repetition and the move
+limit need the history of a game; they are decided here.
 
-A board may hold an impossible position, which `status` tells. The rules decide nothing
-there: what has no king, several, or a piece where the rules have no place for it is
-neither played on nor judged, and no impossible position has been won by the way it stands.
+A board may hold an impossible position; `status` gives the reasons. A position without
+a king, with several, or with a piece on a forbidden cell cannot be played on and has no
+outcome. An impossible position never counts as decided by the way it stands.
 
 Non-guarantee: a placement with a captured king is also an undecided one, so a board
 set up from text never has a captured king; a board that got there by `push` has.
@@ -51,7 +51,12 @@ class _Ply(NamedTuple):
 
 
 class LegalMoves:
-    """The legal moves of a board: iterable, with a length, and asked by ``in``.
+    """The legal moves of a board: iterable, with a length and with ``in``.
+
+    Parameters
+    ----------
+    board : Board
+        The board that is asked, now and later.
 
     Examples
     --------
@@ -165,6 +170,11 @@ class Board:
     def text(self) -> str:
         """The position as one line, as `Board` takes it.
 
+        Returns
+        -------
+        str
+            One line.
+
         Examples
         --------
         >>> board = Board("ashton-5-4v0")
@@ -180,6 +190,11 @@ class Board:
         ----------
         square : int or str
             Index or name.
+
+        Returns
+        -------
+        {'b', 'w', 'K'} or None
+            Attacker, defender or king; None on an empty square.
 
         Raises
         ------
@@ -207,7 +222,7 @@ class Board:
 
     @cached_property
     def _engine(self) -> Engine:
-        # Loading the engine loads numba; what does not ask for moves does without.
+        # Loading the engine loads numba; code that asks for no moves does not need it.
         from tablut.engine import engine_for
 
         return engine_for(self.variant)
@@ -234,10 +249,20 @@ class Board:
     def is_legal(self, move: Move | str) -> bool:
         """Return whether a move, by value or as text, is legal.
 
+        Parameters
+        ----------
+        move : Move or str
+            Text as `push_text` reads it; captures that it names are not checked.
+
+        Returns
+        -------
+        bool
+            False for every move once the game is decided.
+
         Raises
         ------
         InputError
-            If the text is no move.
+            If the text is not a move.
 
         Examples
         --------
@@ -257,6 +282,16 @@ class Board:
         ----------
         depth : int
             Plies, at least 0.
+
+        Returns
+        -------
+        int
+            1 for depth 0; 0 in a decided position otherwise.
+
+        Raises
+        ------
+        InputError
+            If the depth is negative, or the position cannot be played on.
 
         Examples
         --------
@@ -282,9 +317,17 @@ class Board:
         Raises
         ------
         InputError
-            If it is no move.
+            If it is not a move.
         IllegalMoveError
             If it is not legal; the board is unchanged.
+
+        Examples
+        --------
+        >>> board = Board("ashton-5-4v0")
+        >>> board.push("c3-c5")
+        Traceback (most recent call last):
+            ...
+        tablut.errors.IllegalMoveError: move c3-c5: is not legal in ...
         """
         if not isinstance(move, Move):
             self._push_said(as_move(move, self.size), str(move))
@@ -330,10 +373,15 @@ class Board:
         Raises
         ------
         InputError
-            If the text is no move.
+            If the text is not a move.
         IllegalMoveError
             If the move is not legal, is said to be the other side's, or captures something
             else; the board is unchanged.
+
+        Examples
+        --------
+        >>> Board("ashton").push_text("e4f4")
+        Move('e4-f4')
         """
         return self._push_said(read_move(text, self.size), text)
 
@@ -357,6 +405,11 @@ class Board:
     def pop(self) -> Move:
         """Take the last move back and return it.
 
+        Returns
+        -------
+        Move
+            The move taken back.
+
         Raises
         ------
         IndexError
@@ -372,6 +425,11 @@ class Board:
 
     def peek(self) -> Move:
         """Return the last move made.
+
+        Returns
+        -------
+        Move
+            It is not taken back.
 
         Raises
         ------
@@ -433,8 +491,8 @@ class Board:
         Raises
         ------
         InputError
-            If the position was set up and is impossible: it cannot be played on, or stands
-            decided although no game leads to it. What the rules say of it is nothing.
+            If the position was set up and cannot be played on, or stands decided although
+            it is impossible.
 
         Examples
         --------
@@ -464,6 +522,11 @@ class Board:
     def result(self) -> Literal["white", "black", "draw", "*"]:
         """Return who has won, as game records write it: ``*`` while the game goes on.
 
+        Returns
+        -------
+        {'white', 'black', 'draw', '*'}
+            See `outcome`.
+
         Examples
         --------
         >>> Board("ashton").result(), Board("ashton-5-4v0", "2b2/5/b1K1b/5/5 w").result()
@@ -481,10 +544,26 @@ class Board:
     def transform(self, symmetry: Symmetry) -> Board:
         """Return a board without history whose position is the image under a symmetry of the variant.
 
+        Parameters
+        ----------
+        symmetry : Symmetry
+            One of ``variant.symmetries``.
+
+        Returns
+        -------
+        Board
+            Of the same variant.
+
         Raises
         ------
         InputError
             If the symmetry does not keep the variant's rules.
+
+        Examples
+        --------
+        >>> board = Board("ashton-5-4v0", "2b2/3K1/b3b/5/2b2 b")
+        >>> board.transform(board.variant.symmetries[2]).text  # turned by 180 degrees
+        '2b2/5/b3b/1K3/2b2 b'
         """
         if symmetry not in self.variant.symmetries:
             raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
@@ -494,6 +573,16 @@ class Board:
         """Return a board without history whose position is the least image under the variant's symmetries.
 
         Least is by the packed words, as in `tablut.engine.Engine.canonical`.
+
+        Returns
+        -------
+        Board
+            Of the same variant.
+
+        Examples
+        --------
+        >>> Board("ashton-5-4v0", "2b2/3K1/b3b/5/2b2 b").canonical().text
+        '2b2/5/b3b/1K3/2b2 b'
         """
         engine = self._engine
         words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)
@@ -533,7 +622,7 @@ class Board:
         return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
 
     def __hash__(self) -> int:
-        """Return the hash of what `__eq__` compares; a board that is a key must not be pushed on."""
+        """Return the hash of what `__eq__` compares; do not push on a board that is a key."""
         return hash((self.variant, self._position.cells, self._position.side))
 
     def __str__(self) -> str:

@@ -1,11 +1,11 @@
-"""How long this process has compiled: the counters, the word to the user, and clocks that stand still meanwhile.
+"""How long this process has compiled: counters, a message to the user, and clocks that stop meanwhile.
 
 Kernels are compiled when they are first called, in the middle of whatever is measured.
-So every time that a result reports is taken from one of the clocks here; they leave
-out what went into compiling kernels, or into loading compiled ones.
+So every time in a result comes from one of the clocks here. They leave out the time
+spent on compiling kernels and on loading compiled ones.
 
-Nothing here imports numba: `tablut.engine.jit` tells this module what happens, and a
-command that needs no kernel reads zeros.
+This module does not import numba: `tablut.engine.jit` reports to it. A command that
+needs no kernel reads zeros.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PATIENCE: Final = 1.0
 
 
 class _Counters:
-    """What this process has spent; written by whoever holds numba's lock, by one thread at a time."""
+    """What this process has spent; only the thread that holds numba's lock writes it."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -60,6 +60,11 @@ _of_thread = threading.local()
 def compile_seconds() -> float:
     """Return the wall seconds that this process has spent on compiling kernels and loading compiled ones.
 
+    Returns
+    -------
+    float
+        Seconds.
+
     Examples
     --------
     >>> compile_seconds() >= 0
@@ -74,7 +79,7 @@ def announced() -> bool:
 
 
 def compiled_kernels() -> int:
-    """Return how many kernels this process has compiled, each version for other types counted."""
+    """Return the number of kernels that this process has compiled; each set of argument types counts."""
     return len(_counters.compiled)
 
 
@@ -84,24 +89,30 @@ def prepared_kernels() -> frozenset[str]:
 
 
 def wall_clock() -> float:
-    """Return seconds of a clock that stands still while this process compiles; compare two readings."""
+    """Return the seconds of a clock that stops while this process compiles; compare two readings."""
     wall, began = _counters.spent
     return (time.perf_counter() if began is None else began) - wall
 
 
 def cpu_clock() -> float:
-    """Return the processor seconds of this process without those that went into compiling."""
+    """Return the processor seconds of this process, without those spent on compiling."""
     return time.process_time() - _counters.cpu
 
 
 def thread_clock() -> float:
-    """Return the processor seconds of this thread without those that it spent on compiling."""
+    """Return the processor seconds of this thread, without those that it spent on compiling."""
     return time.thread_time() - getattr(_of_thread, "cpu", 0.0)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Say nothing about compiling for as long as the context lasts: the caller shows it."""
+    """Announce nothing about compiling while the context lasts: the caller shows it.
+
+    Yields
+    ------
+    None
+        While nothing is announced.
+    """
     before, _counters.silent = _counters.silent, True
     try:
         yield
@@ -115,7 +126,7 @@ def begin(*, loads: bool = False) -> None:
     Parameters
     ----------
     loads : bool
-        Whether a compiled kernel is only looked for and loaded.
+        Whether a compiled kernel is loaded rather than compiled.
     """
     _counters.depth += 1
     if _counters.depth > 1:
@@ -131,7 +142,7 @@ def begin(*, loads: bool = False) -> None:
 
 
 def end(kernel: str, *, done: bool, loads: bool = False) -> None:
-    """End what `begin` began.
+    """Add the time since `begin` to what was spent, and let the clocks go on.
 
     Parameters
     ----------
@@ -170,7 +181,7 @@ def _start_timer() -> threading.Timer | None:
 
 
 def _tell() -> None:
-    """Say once, on standard error, why nothing happens."""
+    """Say once, on standard error, what the user waits for."""
     if _counters.told or _counters.silent:
         return
     _counters.told = True

@@ -1,7 +1,7 @@
 """The errors of the toolkit: a shallow tree, each message naming the input and the way out.
 
 On the command line every `TablutError` becomes one line on standard error; its class
-says with which exit code.
+gives the exit code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WRONG_NAME = frozenset(
         errno.ENXIO,
     }
 )
-"""Errors of the system that another name would mend; the others are the machine's."""
+"""System errors that another name would avoid; all others are failures of the machine."""
 
 
 class TablutError(Exception):
@@ -64,13 +64,13 @@ class OutputError(TablutError, OSError):
 
 
 class MachineError(OutputError):
-    """The machine failed: a full disk, no permission, no memory, nobody at an address. What was done is kept."""
+    """The machine failed: a full disk, no permission, no memory, no answer at an address. Finished work is kept."""
 
     exit_code = 74
 
 
 def input_failure(message: str, error: OSError) -> TablutError:
-    """Return the error to raise where the system cannot read: an `InputError` if another name would mend it.
+    """Return the error to raise where the system cannot read: an `InputError` if another name would help.
 
     Parameters
     ----------
@@ -78,6 +78,11 @@ def input_failure(message: str, error: OSError) -> TablutError:
         The whole line, the way out included.
     error : OSError
         What the system said.
+
+    Returns
+    -------
+    TablutError
+        An `InputError` or a `MachineError`.
 
     Examples
     --------
@@ -90,7 +95,19 @@ def input_failure(message: str, error: OSError) -> TablutError:
 
 
 def output_failure(message: str, error: OSError) -> OutputError:
-    """Return the error to raise where the system cannot write: a `MachineError` unless another name would mend it.
+    """Return the error to raise where the system cannot write: a `MachineError` unless another name would help.
+
+    Parameters
+    ----------
+    message : str
+        The whole line, the way out included.
+    error : OSError
+        What the system said.
+
+    Returns
+    -------
+    OutputError
+        A `MachineError`, or an `OutputError` itself.
 
     Examples
     --------

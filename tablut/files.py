@@ -1,7 +1,6 @@
-"""Files: read within bounds, written so that a reader never sees half of one, locked, reserved, swept.
+"""Files: bounded reads, atomic writes, locks, reserved space and the removal of temporary files.
 
-Everything that the toolkit does with a file of its own or a user's, and that is not a
-format, is done here.
+What the toolkit does with its own files and with a user's is here, apart from their formats.
 """
 
 from __future__ import annotations
@@ -53,10 +52,15 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
     most : int
         Most bytes that it may have.
 
+    Returns
+    -------
+    bytes
+        All of it.
+
     Raises
     ------
     InputError
-        If there is no such file, or it is longer, or a device or a pipe.
+        If there is no such file, if it is longer, or if it is a device or a pipe.
     MachineError
         If the system cannot read it.
 
@@ -65,7 +69,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
     >>> read_bytes(Path("/dev/zero"), "variant file")
     Traceback (most recent call last):
         ...
-    tablut.errors.InputError: variant file '/dev/zero': is no ordinary file
+    tablut.errors.InputError: variant file '/dev/zero': is not an ordinary file
     """
     shown = f"{what} {excerpt(str(path))}"
     try:
@@ -73,8 +77,8 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise InputError(f"{shown}: is no ordinary file")
-            # What is longer already is not read at all; what grows meanwhile, not to its end.
+                raise InputError(f"{shown}: is not an ordinary file")
+            # A file that is too long is not read; one that grows meanwhile is not read to its end.
             content = file.read(most + 1) if found.st_size <= most else b""
     except OSError as error:
         raise input_failure(f"{shown}: {error.strerror}", error) from error
@@ -90,6 +94,20 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
 def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
     """Return the text of a file from outside, in UTF-8; line ends of every system become line feeds.
 
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        What error messages call it, such as ``"variant file"``.
+    most : int
+        Most bytes that it may have.
+
+    Returns
+    -------
+    str
+        Without a byte order mark.
+
     Raises
     ------
     InputError, MachineError
@@ -103,7 +121,19 @@ def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
 
 
 def excerpt(text: str, most: int = 80) -> str:
-    """Return a text from outside for an error message: quoted, on one line, its middle left out if it is long.
+    """Return a text from outside for an error message: quoted, on one line, without its middle if it is long.
+
+    Parameters
+    ----------
+    text : str
+        Text from outside.
+    most : int
+        Characters that are shown, at most.
+
+    Returns
+    -------
+    str
+        The quoted text.
 
     Examples
     --------
@@ -117,7 +147,21 @@ def excerpt(text: str, most: int = 80) -> str:
 
 
 def child(folder: Path, name: str, what: str) -> Path:
-    """Return a file or folder whose name was read from a file: directly in the folder, and no link.
+    """Return a file or folder whose name was read from a file; it lies in the folder itself and is not a link.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that must contain the file.
+    name : str
+        A name that a file of the folder gives.
+    what : str
+        What error messages call it.
+
+    Returns
+    -------
+    Path
+        ``folder / name``; it need not exist.
 
     Raises
     ------
@@ -131,11 +175,11 @@ def child(folder: Path, name: str, what: str) -> Path:
     >>> child(Path("store"), "../evil", "ply")
     Traceback (most recent call last):
         ...
-    tablut.errors.InputError: ply '../evil': is no plain name in 'store'
+    tablut.errors.InputError: ply '../evil': is not a plain name in 'store'
     """
     path = folder / name
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
-        raise InputError(f"{what} {excerpt(name)}: is no plain name in {str(folder)!r}")
+        raise InputError(f"{what} {excerpt(name)}: is not a plain name in {str(folder)!r}")
     if path.is_symlink():
         raise InputError(f"{what} {excerpt(name)}: is a link; {str(folder)!r} must hold the files themselves")
     return path
@@ -156,14 +200,14 @@ def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool =
     hint : str
         The way out, appended to the error message.
     lasting : bool
-        Have it on the disk before it gets its name: it survives a loss of power.
+        Flush it to the disk before it gets its name, so that it survives a loss of power.
 
     Raises
     ------
     OutputError
         Naming the file, if it cannot be written under that name.
     MachineError
-        If the machine fails: for one, if the disk is full.
+        If the machine fails, for example by a full disk.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -190,21 +234,51 @@ def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool =
 
 
 def write_text(target: Path, content: str, hint: str = "", *, lasting: bool = False) -> None:
-    """Write a text file in UTF-8, as `write_bytes` does."""
+    """Write a text file in UTF-8, as `write_bytes` does.
+
+    Parameters
+    ----------
+    target : Path
+        Where the file goes; missing folders are made.
+    content : str
+        All of it.
+    hint : str
+        The way out, appended to the error message.
+    lasting : bool
+        Flush it to the disk before the rename.
+
+    Raises
+    ------
+    OutputError, MachineError
+        As `write_bytes`.
+    """
     write_bytes(target, content.encode(), hint, lasting=lasting)
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove what a killed `write_bytes` left in a folder; the caller holds the folder's lock."""
+    """Remove what a killed `write_bytes` left in a folder; the caller holds the folder's lock.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder.
+    """
     for path in folder.iterdir():
         if _TEMPORARY.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
 
 
 def reserve(path: Path, length: int) -> None:
-    """Make a file of so many zero bytes for which the disk has room, so that it can be mapped.
+    """Create a file of zero bytes for which the disk has room, so that it can be mapped.
 
-    A page of a mapped file that the disk has no room for ends the process by SIGBUS, without a word.
+    Without that room, writing to the mapped file ends the process by SIGBUS, without a message.
+
+    Parameters
+    ----------
+    path : Path
+        The file; what stands there is replaced.
+    length : int
+        Bytes.
 
     Raises
     ------
@@ -228,7 +302,12 @@ def reserve(path: Path, length: int) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the system can do that.
+    """Flush the names in a folder to the disk, where the system can do that.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder.
 
     Raises
     ------
@@ -249,14 +328,19 @@ def sync_names(folder: Path) -> None:
 
 @contextmanager
 def lock_folder(folder: Path, what: str) -> Iterator[None]:
-    """Keep other writers out of a folder for as long as the context lasts; the lock goes with the process.
+    """Lock a folder against other writers while the context lasts; the lock ends with the process.
 
     Parameters
     ----------
     folder : Path
-        An existing folder; its file ``lock`` is what is locked.
+        An existing folder; the file ``lock`` in it is locked.
     what : str
         What error messages call the folder, such as ``"tablebase"``.
+
+    Yields
+    ------
+    None
+        While the folder is locked.
 
     Raises
     ------

@@ -43,12 +43,12 @@ def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
     AttributeError: module 'tablut' has no attribute 'sqare_name'
     """
 
-    def find(name: str) -> Any:
+    def _find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(homes[name]), name)
 
-    def names() -> list[str]:
+    def _names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return find, names
+    return _find, _names

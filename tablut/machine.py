@@ -10,7 +10,7 @@ __all__ = ["check_memory", "physical_memory"]
 
 
 def physical_memory() -> int | None:
-    """Return the bytes of memory that the machine has; None where the system does not tell."""
+    """Return the bytes of memory that the machine has, or None where the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

@@ -54,6 +54,18 @@ def square_name(square: int, size: int) -> str:
 def parse_square(name: str, size: int) -> int:
     """Return the index of a named square, in either case; the inverse of `square_name`.
 
+    Parameters
+    ----------
+    name : str
+        A file letter and a rank number.
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    int
+        Index, 0 to ``size**2 - 1``.
+
     Raises
     ------
     InputError
@@ -114,7 +126,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
     '2b2/2w2/bwKwb/2w2/2b2 w'
     """
 
-    def row_text(row: str) -> str:
+    def _row_text(row: str) -> str:
         return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))
 
-    return "/".join(row_text(row) for row in rows) + f" {side}"
+    return "/".join(_row_text(row) for row in rows) + f" {side}"

@@ -1,7 +1,7 @@
 """Positions and moves as values, and their text: the one line, the grid, ``e4-e7xe8``.
 
-Parsing rejects what is no text of a position. Whether a position is possible is
-another question, answered by `tablut.board.Board.status`.
+Parsing rejects text that is not a position. `tablut.board.Board.status` answers whether
+a position is possible.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class BoardLike(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Move:
-    """A piece's way from one square to another.
+    """A move from one square to another.
 
     Attributes
     ----------
@@ -82,12 +82,24 @@ class Move:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Move:
-        """Return the move of a text, which names no captures; the dash may be missing, and letters be capitals.
+        """Return the move of a text without captures; the dash is optional, and case does not matter.
+
+        Parameters
+        ----------
+        text : str
+            Such as ``e4-e7``.
+        size : int
+            Side of the board in cells.
+
+        Returns
+        -------
+        Move
+            Legal or not.
 
         Raises
         ------
         InputError
-            If the text is no move on the board.
+            If the text is not a move on the board.
 
         Examples
         --------
@@ -103,6 +115,18 @@ class Move:
     def from_code(cls, code: int, size: int) -> Move:
         """Return the move of the engine's code, ``start | target << 7``; the inverse of `code`.
 
+        Parameters
+        ----------
+        code : int
+            ``start | target << 7``.
+        size : int
+            Side of the board in cells.
+
+        Returns
+        -------
+        Move
+            Legal or not.
+
         Examples
         --------
         >>> str(Move.from_code(31 | 58 << 7, 9))
@@ -116,7 +140,24 @@ class Move:
         return self.start | self.target << 7
 
     def transformed(self, symmetry: Symmetry) -> Move:
-        """Return the move's image under a symmetry of the board."""
+        """Return the move's image under a symmetry of the board.
+
+        Parameters
+        ----------
+        symmetry : Symmetry
+            A symmetry of a board of this size.
+
+        Returns
+        -------
+        Move
+            On a board of the same size.
+
+        Examples
+        --------
+        >>> from symmetry import dihedral
+        >>> str(Move.parse("e4-e7", 9).transformed(dihedral(9)[1]))
+        'f5-c5'
+        """
         return Move(symmetry.table[self.start], symmetry.table[self.target], self.size)
 
     def __str__(self) -> str:
@@ -150,10 +191,28 @@ class MoveText:
     def parse(cls, text: str, size: int) -> MoveText:
         """Return the move of a text such as ``e4-e7``, ``e4e7``, ``e4-e7xe8xd7`` or ``e4-e7xe8/d7``.
 
+        Parameters
+        ----------
+        text : str
+            One move.
+        size : int
+            Side of the board in cells.
+
+        Returns
+        -------
+        MoveText
+            Legal or not.
+
         Raises
         ------
         InputError
-            If the text is no move on the board.
+            If the text is not a move on the board.
+
+        Examples
+        --------
+        >>> said = MoveText.parse("e4-e7xe8/d7", 9)
+        >>> str(said.move), sorted(said.captures)
+        ('e4-e7', [57, 67])
         """
         found = _MOVE.fullmatch(text)
         if found is None:
@@ -223,7 +282,24 @@ class Position:
         return tuple(self.cells[rank * size : (rank + 1) * size] for rank in reversed(range(size)))
 
     def transformed(self, symmetry: Symmetry) -> Position:
-        """Return the image of the position under a symmetry of the board."""
+        """Return the image of the position under a symmetry of the board.
+
+        Parameters
+        ----------
+        symmetry : Symmetry
+            A symmetry of a board of this size.
+
+        Returns
+        -------
+        Position
+            With the same side to move and the same fields.
+
+        Examples
+        --------
+        >>> from symmetry import dihedral
+        >>> str(Position.parse("2b/K2/3 w", 3).transformed(dihedral(3)[1]))
+        'b2/3/1K1 w'
+        """
         cells = ["."] * len(self.cells)
         for cell, image in enumerate(symmetry.table):
             cells[image] = self.cells[cell]
@@ -238,7 +314,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Position:
-        """Return the position of a text, one-line or grid.
+        r"""Return the position of a text, one-line or grid.
 
         Parameters
         ----------
@@ -249,10 +325,20 @@ class Position:
         size : int
             Side of the board in cells.
 
+        Returns
+        -------
+        Position
+            Possible or not.
+
         Raises
         ------
         InputError
             Naming what is wrong with the text.
+
+        Examples
+        --------
+        >>> Position.parse("2w/K2/1b1 w", 3) == Position.parse("..w\nK..\n.b.\nw", 3)
+        True
         """
         text = text.strip()
         if not text:
@@ -302,7 +388,7 @@ def _expand(row: str, size: int, shown: str) -> str:
             raise InputError(f"{shown}: unknown letter {other!r} in row {excerpt(row)}; pieces are b, w and K{hint}")
         if number.startswith("0"):
             raise InputError(f"{shown}: a run of {number[:8]} empty cells in row {excerpt(row)}")
-        # A run longer than the board is wrong whatever its length: no need to write it out.
+        # A run longer than the board is wrong whatever its length, so it is not written out.
         cells += piece or "." * min(int(number[:4]), size + 1)
     if len(cells) != size:
         raise InputError(f"{shown}: row {excerpt(row)} has {len(cells)} cells; the board has {size}")

@@ -1,4 +1,4 @@
-"""Text from outside on its way to a terminal or into one line: nothing in it is obeyed, nothing breaks an encoding."""
+"""Text from outside, made safe for a terminal, for one line and for any encoding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,17 @@ _PLAIN = {
 
 
 def printable(text: str) -> str:
-    r"""Return a text in which every character that a terminal might obey is written as an escape; line ends stay.
+    r"""Return a text with an escape for every character that a terminal might obey; line ends stay.
+
+    Parameters
+    ----------
+    text : str
+        Text from outside.
+
+    Returns
+    -------
+    str
+        The text with escapes such as ``\x1b``.
 
     Examples
     --------
@@ -37,14 +47,26 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, most: int = _LINE) -> str:
-    r"""Return a message as one safe line; of a very long one the middle is left out.
+    r"""Return a message as one safe line; a very long one loses its middle.
+
+    Parameters
+    ----------
+    text : str
+        Text from outside.
+    most : int
+        Characters of the line, at most.
+
+    Returns
+    -------
+    str
+        Without line ends and control characters.
 
     Examples
     --------
     >>> one_line("no\nsuch \x07 file"), one_line("x" * 50, 20)
     ('no such \\x07 file', 'xxxxxxxx ... xxxxxxx')
     """
-    # Of a text of megabytes only the ends are looked at.
+    # Only the ends of a text of megabytes matter.
     if len(text) > 4 * most:
         text = text[: 2 * most] + text[-2 * most :]
     line = printable(" ".join(text.split()))
@@ -57,7 +79,12 @@ def one_line(text: str, most: int = _LINE) -> str:
 def plain_signs() -> str:
     r"""Register how to write signs that an encoding lacks, and return the name for ``errors=``.
 
-    The signs of boards and tables get ASCII ones, all others an escape.
+    Signs of boards and tables become ASCII characters, all others escapes.
+
+    Returns
+    -------
+    str
+        `ENCODING_ERRORS`.
 
     Examples
     --------
@@ -65,12 +92,12 @@ def plain_signs() -> str:
     '5 b K X \\u2603'
     """
 
-    def replace(error: UnicodeError) -> tuple[str | bytes, int]:
+    def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
         if not isinstance(error, UnicodeEncodeError):
             raise error
         lost = error.object[error.start : error.end]
         written = "".join(_PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode("ascii") for sign in lost)
         return written, error.end
 
-    codecs.register_error(ENCODING_ERRORS, replace)
+    codecs.register_error(ENCODING_ERRORS, _replace)
     return ENCODING_ERRORS

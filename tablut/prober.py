@@ -40,7 +40,7 @@ __all__ = [
 Wdl = Literal["win", "draw", "loss", "unresolved"]
 
 MISSING: Final = -32768
-"""The value of a position of which no table knows."""
+"""The value of a position that no table covers."""
 
 
 class MissingTableError(TablutError, LookupError):
@@ -75,7 +75,17 @@ def verdict_of(value: int, *, unforced: Wdl = "draw") -> Verdict:
     value : int
         As `Prober.probe_words` gives it; not `MISSING`.
     unforced : {'draw', 'unresolved'}
-        What a position is from which neither side can force a win.
+        The verdict where neither side can force a win.
+
+    Returns
+    -------
+    Verdict
+        For the side to move.
+
+    Examples
+    --------
+    >>> verdict_of(2), verdict_of(0, unforced="unresolved")
+    (Verdict(wdl='win', dtm=2), Verdict(wdl='unresolved', dtm=None))
     """
     if value == 0:
         return Verdict(unforced, None)
@@ -84,6 +94,16 @@ def verdict_of(value: int, *, unforced: Wdl = "draw") -> Verdict:
 
 def value_of(verdict: Verdict) -> int:
     """Return the value of a verdict, the inverse of `verdict_of`.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        For the side to move.
+
+    Returns
+    -------
+    int
+        As `Prober.probe_words` gives it.
 
     Examples
     --------
@@ -105,6 +125,11 @@ def within_limit(value: int, plies_left: int | None) -> int:
     plies_left : int or None
         Plies before the game is drawn; None without a limit.
 
+    Returns
+    -------
+    int
+        The value, or 0.
+
     Examples
     --------
     >>> within_limit(5, 4), within_limit(5, 5), within_limit(-5, 4), within_limit(-6, 4), within_limit(5, None)
@@ -115,7 +140,9 @@ def within_limit(value: int, plies_left: int | None) -> int:
 
 
 class Prober(Protocol):
-    """Values of positions, exact and without history: each the first of its game, which a move limit leaves all plies.
+    """Exact values of positions, without history.
+
+    Every position is taken for the first of its game: a move limit leaves it all its plies.
 
     Attributes
     ----------
@@ -126,34 +153,76 @@ class Prober(Protocol):
     variant: Variant
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether positions of a material are known."""
+        """Return whether positions of a material are known.
+
+        Parameters
+        ----------
+        attackers : int
+            Number of attackers.
+        defenders : int
+            Number of defenders, the king not counted.
+
+        Returns
+        -------
+        bool
+            Whether `probe` answers for them.
+        """
 
     def probe(self, position: Position) -> Verdict:
         """Return the verdict on an undecided position.
+
+        Parameters
+        ----------
+        position : Position
+            Undecided.
+
+        Returns
+        -------
+        Verdict
+            For the side to move.
 
         Raises
         ------
         MissingTableError
             If its material is not covered.
         InputError
-            If it is no position of the variant.
+            If it is not a position of the variant.
         """
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed undecided positions, shape (n, W) to (n,); see `verdict_of`, `MISSING`."""
+        """Return the values of packed undecided positions.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            Packed positions; see `tablut.engine.packing`.
+
+        Returns
+        -------
+        ndarray of int16, shape (n,)
+            See `verdict_of`; `MISSING` where no table covers the position.
+        """
 
 
 @runtime_checkable
 class TierProber(Prober, Protocol):
-    """A prober that also hands out its values, for compiled code to probe them.
+    """A prober that also gives its values to compiled code.
 
     They are those of `Prober.probe_words`, without history: a search allows for the plies made.
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Return the values of all tiers that fit into so many bytes, those of the fewest men first.
+        """Return the values of all tiers that fit into memory, the tiers with the fewest men first.
 
-        Their index counts, too. None if no tier fits.
+        Parameters
+        ----------
+        memory : int
+            Most bytes; the index counts, too.
+
+        Returns
+        -------
+        TierValues or None
+            None if no tier fits.
         """
 
 

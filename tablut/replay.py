@@ -1,8 +1,8 @@
-"""Replaying a game record: every claim that it makes, held against the rules.
+"""Replaying a game record: every claim is checked against the rules.
 
 A record claims moves, captures, positions and a result. `replay` makes the moves one
-by one and notes what does not hold; it stops at the first move that is not legal,
-for nothing after it means anything.
+by one and lists the claims that do not hold. It stops at the first illegal move, because
+nothing after it has a meaning.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["MOST_PLIES", "Replay", "ReplayedPly", "replay"]
 
 
 MOST_PLIES: Final = 20_000
-"""Moves of the longest record that is replayed, which takes some seconds; no game came near it."""
+"""Most moves of a record that is replayed; that many take some seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedPly:
-    """One move of a record as the rules have it.
+    """One move of a record, as the rules give it.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ReplayedPly:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What came of replaying a record.
+    """The result of replaying a record.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Replay:
         Claims that do not hold, one line each; none if the record is right.
     notes : tuple of str
         Where other rules were taken, what the reader of the record left out, and claims that
-        the board cannot tell.
+        the board cannot show.
     """
 
     board: Board
@@ -83,7 +83,7 @@ def replay(record: GameRecord) -> Replay:
     Returns
     -------
     Replay
-        The game as the rules have it, and the record's problems.
+        The game as the rules give it, and the record's problems.
 
     Raises
     ------

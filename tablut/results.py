@@ -1,4 +1,4 @@
-"""What a command answers: pydantic models with exact integers, and numbers as people read them."""
+"""Results of commands: pydantic models with exact integers, and rounded numbers for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ExactInt = Annotated[int, PlainSerializer(str, return_type=str, when_used="json"
 
 
 class Result(BaseModel):
-    """Base of every answer: frozen, and strict about its fields."""
+    """Base class of every result: frozen, and strict about its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

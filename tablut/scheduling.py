@@ -1,8 +1,8 @@
 """Coarse tasks through Dask: in this process by default, or on the workers of a running cluster.
 
-A cluster is trusted as this machine is: its workers run what they are sent, and what they
-send back is unpickled here. Data passes between tasks as files in the store, so a cluster's workers must see the same
-folder under the same name.
+A cluster is trusted like this machine: its workers run what they are sent, and their
+answers are unpickled here. Data passes between tasks as files in the store, so a cluster's
+workers must see the same folder under the same name.
 """
 
 from __future__ import annotations
@@ -52,16 +52,31 @@ class Scheduler(Protocol):
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Return the answers in the order of the tasks; ``done`` is told each when it is there, in any order."""
+        """Run a function on every task and return the answers.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a task and returns a dict.
+        tasks : sequence
+            What the function is called with.
+        done : callable
+            Receives each answer when it is there, in any order.
+
+        Returns
+        -------
+        list of dict
+            The answers in the order of the tasks.
+        """
 
 
 class _Background:
-    """One thread that works while the main thread listens: a kernel does not look at signals."""
+    """One thread that works while the main thread waits for signals, which a kernel does not do."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         threading.Thread(target=_serve, args=(self._queue,), daemon=True).start()
-        # The thread, and the memory that it holds, goes with the last that knows of it.
+        # The thread and its memory go with the last reference to this object.
         weakref.finalize(self, self._queue.put, None)
 
     def run(self, work: Callable[[], Any]) -> Any:
@@ -88,6 +103,11 @@ class LocalScheduler:
     """Dask's synchronous or threaded scheduler in this process; kernels release the GIL.
 
     When the caller is interrupted, tasks that run are abandoned, and no further one begins.
+
+    Parameters
+    ----------
+    threads : int
+        Tasks at once.
     """
 
     def __init__(self, threads: int) -> None:
@@ -97,11 +117,31 @@ class LocalScheduler:
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """See `Scheduler`."""
+        """Run a function on every task and return the answers; see `Scheduler.run`.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a task and returns a dict.
+        tasks : sequence
+            What the function is called with.
+        done : callable
+            Receives each answer when it is there, in any order.
+
+        Returns
+        -------
+        list of dict
+            The answers in the order of the tasks.
+
+        Raises
+        ------
+        InterruptedError
+            In the threads of tasks that begin after the caller was interrupted.
+        """
         dask: Any = import_module("dask")  # it has no types of its own
         stopping = threading.Event()
 
-        def reported(task: Task) -> dict[str, Any]:
+        def _reported(task: Task) -> dict[str, Any]:
             if stopping.is_set():
                 raise InterruptedError("the caller was interrupted")
             answer = function(task)
@@ -109,7 +149,7 @@ class LocalScheduler:
             return answer
 
         # Bound beforehand: Dask would look for collections inside an argument.
-        graph = [dask.delayed(partial(reported, task), pure=False)() for task in tasks]
+        graph = [dask.delayed(partial(_reported, task), pure=False)() for task in tasks]
         kind = "threads" if self.workers > 1 else "synchronous"
         if self._background is None:
             self._background = _Background()
@@ -124,7 +164,15 @@ class LocalScheduler:
 
 
 class ClusterScheduler:
-    """A running Dask cluster."""
+    """A running Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the cluster.
+    distributed : module
+        The package ``distributed``.
+    """
 
     def __init__(self, client: Any, distributed: Any) -> None:
         self.client, self.distributed = client, distributed
@@ -134,7 +182,27 @@ class ClusterScheduler:
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """See `Scheduler`."""
+        """Run a function on every task and return the answers; see `Scheduler.run`.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a task and returns a dict.
+        tasks : sequence
+            What the function is called with.
+        done : callable
+            Receives each answer when it is there, in any order.
+
+        Returns
+        -------
+        list of dict
+            The answers in the order of the tasks.
+
+        Raises
+        ------
+        MachineError
+            If the cluster goes away, or a task ends several workers.
+        """
         futures = self.client.map(function, list(tasks), pure=False)
         try:
             for future in self.distributed.as_completed(futures):
@@ -156,21 +224,39 @@ class ClusterScheduler:
 
 @contextmanager
 def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
-    """Return the local scheduler, or a cluster's by its address.
+    """Open the local scheduler, or that of a cluster by its address.
+
+    Parameters
+    ----------
+    threads : int
+        Tasks at once of the local scheduler.
+    address : str or None
+        Of a Dask scheduler, such as ``tcp://127.0.0.1:8786``; None for this process.
+
+    Yields
+    ------
+    Scheduler
+        Closed when the context ends.
 
     Raises
     ------
     InputError
-        If the package for clusters is missing, or what is given is no address.
+        If the package for clusters is missing, or the text is not an address.
     MachineError
-        If nobody answers at the address, or somebody who is no scheduler, or one without workers.
+        If no scheduler answers at the address, or the scheduler has no workers.
+
+    Examples
+    --------
+    >>> with open_scheduler(2, None) as scheduler:
+    ...     scheduler.run(lambda task: {"square": task * task}, [1, 2, 3], lambda answer: None)
+    [{'square': 1}, {'square': 4}, {'square': 9}]
     """
     if address is None:
         yield LocalScheduler(threads)
         return
     shown = f"--scheduler {excerpt(address)}"
     if not _is_address(address):
-        raise InputError(f"{shown}: is no address of a Dask scheduler; expected one like tcp://127.0.0.1:8786")
+        raise InputError(f"{shown}: is not an address of a Dask scheduler; expected one like tcp://127.0.0.1:8786")
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
@@ -185,7 +271,7 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
             # A protocol that is not set up here: certificates for tls, a library for ucx.
             raise InputError(f"{shown}: cannot be spoken to: {_first_line(error)}") from error
         except Exception as error:
-            # Nobody there, or bytes that are no scheduler's: whatever the package makes of them.
+            # No answer, or that of another program: the package raises errors of many kinds.
             raise MachineError(f"{shown}: no scheduler answers there: {_first_line(error)}") from error
     with client:
         if not client.nthreads():
@@ -208,15 +294,15 @@ def _is_address(text: str) -> bool:
 
 
 def _check_greeting(address: str) -> None:
-    """Refuse who listens at an address without encryption and does not greet as a scheduler does.
+    """Refuse an unencrypted address at which no scheduler answers.
 
-    A scheduler speaks first: eight bytes that say how many follow, some hundred. The package
-    would wait long for one who is silent, and take any number for the length of a message.
+    A scheduler speaks first: eight bytes with the length of what follows, some hundred. The
+    package would wait long for a silent program, and take any number for that length.
 
     Raises
     ------
     OSError
-        If nobody is there, or he says nothing or something else.
+        If there is no answer, or another program's.
     """
     found = _ADDRESS.fullmatch(address)
     if found is None or found["protocol"] not in (None, "tcp"):
@@ -230,7 +316,7 @@ def _check_greeting(address: str) -> None:
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """Return what a call gives, or raise `TimeoutError`: somebody who says nothing at all is waited for no longer."""
+    """Return what a call returns, or raise `TimeoutError` after so many seconds."""
     found: list[Any] = []
     failed: list[BaseException] = []
 
@@ -253,7 +339,7 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep what the package logs about a connection that fails away: one line says it."""
+    """Silence the package's log about a failed connection: one line of ours replaces it."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

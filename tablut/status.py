@@ -1,8 +1,7 @@
 """Why a position is impossible: every reason at once, as flags.
 
-A position is judged by its placement. `Status.VALID` means that nothing speaks
-against it, not that some game leads to it. Decided positions (an escaped king, no
-attacker left) are valid.
+A position is judged by its placement. `Status.VALID` means that no objection was found,
+not that a game leads to it. Decided positions (an escaped king, no attacker left) are valid.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ UNPLAYABLE = (
     | Status.KING_IN_CAMP
     | Status.DEFENDER_IN_CAMP
 )
-"""What the rules say nothing about: such a position is not played on, and has no outcome."""
+"""Reasons for which the rules do not apply: such a position cannot be played on and has no outcome."""
 
 MEANINGS = {
     Status.NO_KING: "there is no king",
@@ -84,6 +83,16 @@ MEANINGS = {
 def reasons(status: Status) -> str:
     """Return the reasons of a status in words.
 
+    Parameters
+    ----------
+    status : Status
+        Any flags.
+
+    Returns
+    -------
+    str
+        Divided by semicolons; empty for `Status.VALID`.
+
     Examples
     --------
     >>> reasons(Status.NO_KING | Status.DEFENDER_IN_CAMP)
@@ -102,11 +111,16 @@ def check_playable(variant: VariantLike, position: PositionLike) -> Status:
     position : Position, Board or str
         On a board of the variant's size.
 
+    Returns
+    -------
+    Status
+        What makes it impossible nevertheless; `Status.VALID` if nothing does.
+
     Raises
     ------
     InputError
-        If they cannot: without a king or with several, or with a piece on a cell where
-        the rules have no place for it.
+        If the rules cannot be applied: there is no king or several, or a piece stands on a
+        forbidden cell.
 
     Examples
     --------
@@ -158,28 +172,28 @@ def position_status(variant: VariantLike, position: PositionLike) -> Status:
     )
     status = Status.VALID
 
-    def note(flag: Status, holds: bool) -> None:
+    def _note(flag: Status, holds: bool) -> None:
         nonlocal status
         if holds:
             status |= flag
 
-    note(Status.NO_KING, not kings)
-    note(Status.MANY_KINGS, len(kings) > 1)
-    note(Status.TOO_MANY_ATTACKERS, attackers > variant.attackers)
-    note(Status.TOO_MANY_DEFENDERS, defenders > variant.defenders)
-    note(Status.SOLDIER_ON_CASTLE, cells[regions.castle] in "bw")
-    note(Status.SOLDIER_ON_CORNER, any(cells[corner] in "bw" for corner in regions.royal_corners))
-    note(Status.TOO_MANY_IN_CAMP, any(in_camps[camp.letter, "b"] > camp.garrison for camp in regions.camps))
-    note(Status.KING_IN_CAMP, any(in_camps[camp.letter, "K"] for camp in regions.camps))
-    note(Status.DEFENDER_IN_CAMP, any(in_camps[camp.letter, "w"] for camp in regions.camps))
+    _note(Status.NO_KING, not kings)
+    _note(Status.MANY_KINGS, len(kings) > 1)
+    _note(Status.TOO_MANY_ATTACKERS, attackers > variant.attackers)
+    _note(Status.TOO_MANY_DEFENDERS, defenders > variant.defenders)
+    _note(Status.SOLDIER_ON_CASTLE, cells[regions.castle] in "bw")
+    _note(Status.SOLDIER_ON_CORNER, any(cells[corner] in "bw" for corner in regions.royal_corners))
+    _note(Status.TOO_MANY_IN_CAMP, any(in_camps[camp.letter, "b"] > camp.garrison for camp in regions.camps))
+    _note(Status.KING_IN_CAMP, any(in_camps[camp.letter, "K"] for camp in regions.camps))
+    _note(Status.DEFENDER_IN_CAMP, any(in_camps[camp.letter, "w"] for camp in regions.camps))
     escaped = False
     for king in kings:
         escaped = king in regions.escapes
         ways = regions.approaches.get(king, ())
-        note(Status.KING_OUT_OF_REACH, king not in regions.king_cells and not ways)
+        _note(Status.KING_OUT_OF_REACH, king not in regions.king_cells and not ways)
         open_way = any(all(cells[cell] == "." for cell in way) for way in ways)
-        note(Status.ESCAPE_BLOCKED, bool(ways) and not open_way)
+        _note(Status.ESCAPE_BLOCKED, bool(ways) and not open_way)
     white_moved_last = position.side == "b"
-    note(Status.ESCAPED_ON_WHITE_TURN, escaped and not white_moved_last)
-    note(Status.NO_ATTACKERS_ON_WHITE_TURN, attackers == 0 and not white_moved_last)
+    _note(Status.ESCAPED_ON_WHITE_TURN, escaped and not white_moved_last)
+    _note(Status.NO_ATTACKERS_ON_WHITE_TURN, attackers == 0 and not white_moved_last)
     return status

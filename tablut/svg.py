@@ -1,7 +1,7 @@
 """Boards as SVG: the same input gives the same bytes.
 
 A board is drawn in units of one cell, file a at the left and rank 1 at the bottom,
-and scaled to the size asked for. Terrain is told apart by shape as well as by
+and scaled to the size asked for. Terrain is distinguished by shape as well as by
 colour: camps bear a triangle, escapes a star, the castle a cross.
 """
 

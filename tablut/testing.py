@@ -1,5 +1,7 @@
 """Hypothesis strategies for rule sets, boards and positions, for the tests of the toolkit and of its users.
 
+It needs hypothesis, which the extra ``test`` installs: ``pip install 'tablut[test]'``.
+
 Beside the shipped variants there are variants that nobody plays: any combination of
 rule fields, any terrain on any size. They find the table entries that no published
 figure reaches.
@@ -36,12 +38,34 @@ __all__ = [
 
 
 def squares(size: int) -> st.SearchStrategy[int]:
-    """Generate the indices of the squares of a board."""
+    """Generate the indices of the squares of a board.
+
+    Parameters
+    ----------
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    SearchStrategy of int
+        0 to ``size**2 - 1``.
+    """
     return st.integers(0, size * size - 1)
 
 
 def symmetries(size: int) -> st.SearchStrategy[Symmetry]:
-    """Generate the eight symmetries of a board."""
+    """Generate the eight symmetries of a board.
+
+    Parameters
+    ----------
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    SearchStrategy of Symmetry
+        The elements of `symmetry.dihedral`.
+    """
     return st.sampled_from(dihedral(size))
 
 
@@ -52,7 +76,20 @@ def variants() -> st.SearchStrategy[Variant]:
 
 @st.composite
 def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = ()) -> Rules:
-    """Generate combinations of rule fields; some of ``camp_cells`` are inert."""
+    """Generate combinations of rule fields; some of ``camp_cells`` are inert.
+
+    Parameters
+    ----------
+    draw : DrawFn
+        Passed by hypothesis.
+    camp_cells : sequence of str
+        Names of the camp cells of the board.
+
+    Returns
+    -------
+    SearchStrategy of Rules
+        Rules without a move limit.
+    """
     castle = CastleRules.model_validate(
         {
             "pass": draw(st.sampled_from(["nobody", "king", "everyone"])),
@@ -84,14 +121,38 @@ def _camp_names(variant: Variant) -> list[str]:
 
 @st.composite
 def random_variants(draw: st.DrawFn) -> Variant:
-    """Generate shipped boards under any combination of rule fields."""
+    """Generate shipped boards under any combination of rule fields.
+
+    Parameters
+    ----------
+    draw : DrawFn
+        Passed by hypothesis.
+
+    Returns
+    -------
+    SearchStrategy of Variant
+        Named ``random``.
+    """
     variant = draw(variants())
     return replace(variant, name="random", rules=draw(rule_sets(_camp_names(variant))))
 
 
 @st.composite
 def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11)) -> Variant:
-    """Generate variants on boards with the castle, camps, escapes and corners anywhere."""
+    """Generate variants on boards with the castle, camps, escapes and corners anywhere.
+
+    Parameters
+    ----------
+    draw : DrawFn
+        Passed by hypothesis.
+    sizes : sequence of int
+        Sides of the boards.
+
+    Returns
+    -------
+    SearchStrategy of Variant
+        Named ``random``; at the start there are the king and one attacker.
+    """
     size = draw(st.sampled_from(list(sizes)))
     random = Random(draw(st.integers(0, 2**32)))
     cells = random.choices(".*ABCD", weights=[30, 4, 1, 1, 1, 1], k=size * size)
@@ -104,10 +165,10 @@ def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11)) ->
     homes = [cell for cell in range(size * size) if cells[cell] not in "TX"] or [0]
     start[random.choice(homes)] = "b"
 
-    def rows(letters: list[str]) -> tuple[str, ...]:
+    def _rows(letters: list[str]) -> tuple[str, ...]:
         return tuple("".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size)))
 
-    variant = Variant("random", "", "", rows(cells), rows(start), shipped_variants()[0].rules)
+    variant = Variant("random", "", "", _rows(cells), _rows(start), shipped_variants()[0].rules)
     return replace(variant, rules=draw(rule_sets(_camp_names(variant))))
 
 
@@ -120,40 +181,61 @@ def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most
 
     Parameters
     ----------
+    draw : DrawFn
+        Passed by hypothesis.
     size : int
         Side of the board.
     most_attackers, most_defenders : int
         Most soldiers at the start.
+
+    Returns
+    -------
+    SearchStrategy of Variant
+        Named ``drawn``.
     """
     cells = size * size
     corners = {0, size - 1, cells - size, cells - 1}
     terrain = [draw(st.sampled_from("....*ABCD" + "+XX" * (cell in corners))) for cell in range(cells)]
-    # Room for a king and an attacker, wherever the dice put the rest.
+    # Room for a king and an attacker, wherever the other cells are.
     inner = [cell for cell in range(cells) if cell not in corners]
     castle, home, ordinary = draw(st.permutations(inner))[:3]
     terrain[castle], terrain[home], terrain[ordinary] = "T", ".", "."
     start = ["."] * cells
 
-    def put(piece: str, ground: str, count: int) -> None:
+    def _put(piece: str, ground: str, count: int) -> None:
         open_cells = [cell for cell in range(cells) if start[cell] == "." and terrain[cell] in ground]
         for cell in draw(st.permutations(open_cells))[:count]:
             start[cell] = piece
 
     start[draw(st.sampled_from([castle, home]))] = "K"
-    put("b", ".*+ABCD", draw(st.integers(1, most_attackers)))
-    put("w", ".*+", draw(st.integers(0, most_defenders)))
+    _put("b", ".*+ABCD", draw(st.integers(1, most_attackers)))
+    _put("w", ".*+", draw(st.integers(0, most_defenders)))
 
-    def rows(diagram: list[str]) -> tuple[str, ...]:
+    def _rows(diagram: list[str]) -> tuple[str, ...]:
         return tuple("".join(diagram[row : row + size]) for row in range(cells - size, -1, -size))
 
     camps = [square_name(cell, size) for cell in range(cells) if terrain[cell] in "ABCD"]
-    return Variant("drawn", "", "", rows(terrain), rows(start), draw(rule_sets(camps)))
+    return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps)))
 
 
 def placement(variant: Variant, random: Random, *, soldiers: int | None = None) -> NaivePosition:
-    """Return a random undecided-looking placement; half of the soldiers crowd around the king.
+    """Return a random placement; half of the soldiers stand near the king.
 
-    Whether the game could have come to it, or should have ended, does not matter.
+    The position need not be reachable, and the game may be over.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    random : Random
+        The source of chance.
+    soldiers : int, optional
+        Soldiers that are placed, at most; by default up to a third of the cells.
+
+    Returns
+    -------
+    NaivePosition
+        With one king.
     """
     size, terrain = variant.size, diagram_cells(variant.terrain)
     king_cells = [cell for cell in range(size * size) if terrain[cell] in ".+T"]
@@ -176,7 +258,28 @@ def placement(variant: Variant, random: Random, *, soldiers: int | None = None) 
 
 
 def random_play(variant: Variant, random: Random, plies: int) -> list[NaivePosition]:
-    """Return the undecided positions of a random game, the start first."""
+    """Return the undecided positions of a random game, the start first.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    random : Random
+        The source of chance.
+    plies : int
+        Most plies.
+
+    Returns
+    -------
+    list of NaivePosition
+        At most ``plies + 1``.
+
+    Examples
+    --------
+    >>> positions = random_play(shipped_variants()[0], Random(1), plies=4)
+    >>> [position.side for position in positions]
+    ['w', 'b', 'w', 'b', 'w']
+    """
     game = NaiveGame(variant)
     position = game.start()
     found = [position]

@@ -1,16 +1,16 @@
-"""What `tablut warmup` runs of the game's own: small cases that call every kernel with every kind of argument.
+"""The game's own cases for `tablut warmup`: small ones that call every kernel with every kind of argument.
 
 A package lists its cases in a tuple ``COMMANDS`` and registers that under the entry
 point group ``tablut.warmup``. A case is a command line, or a function for what no
 command calls; ``{folder}`` in a line is an empty folder that all cases of the run share.
-Boards of one word and of several are both there.
+There are boards of one word and of several.
 """
 
 __all__ = ["COMMANDS", "changes_of_keys"]
 
 
 def changes_of_keys() -> None:
-    """Ask an engine what a move changes in a key, as programs may that use the packages."""
+    """Ask an engine what a move changes in a key: programs that use the packages may, and no command does."""
     from tablut.engine import engine_for
     from tablut.variants import load_variant
 

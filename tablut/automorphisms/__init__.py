@@ -1,4 +1,4 @@
-"""Whether the symmetries of a rule set act as automorphisms of its game, tried on positions; and the command."""
+"""Whether the symmetries of a rule set act as automorphisms of its game, tested on positions; and the command."""
 
 from typing import TYPE_CHECKING
 

@@ -1,11 +1,10 @@
-"""Do the symmetries of a rule set act as automorphisms of the game? Tried on positions, not argued.
+"""Do the symmetries of a rule set act as automorphisms of the game? Tested on positions, not proved.
 
-A symmetry g of the terrain should carry every position p to a position g·p of which
-everything is the image: the moves, what they capture, how they end the game, the
-number of continuations. `verify` tries that on every position near the start, on
-positions of random play and on random placements; whatever group it is given, so that
-a wrong one is caught. `breaks` finds, for a symmetry of the square that is none of the
-rules, a position that shows it.
+A symmetry g of the terrain should carry every position p to a position g·p whose moves,
+captures, outcomes and number of continuations are the images of those of p. `verify`
+tests that on every position near the start, on positions of random play and on random
+placements. It takes any group, so that it catches a wrong one. For a symmetry of the
+square that does not keep the rules, `breaks` finds a position that shows it.
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ _PART = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SymmetryCheck:
-    """One claim, tried on a number of cases.
+    """One claim, tested on a number of cases.
 
     Attributes
     ----------
     name : str
         What is claimed.
     cases, failures : int
-        How often it was tried, and how often it did not hold.
+        How often it was tested, and how often it failed.
     example : str
-        A case in which it did not hold; empty if there is none.
+        A case in which it failed; empty if there is none.
     """
 
     name: str
@@ -107,6 +106,11 @@ def random_placements(variant: Variant, count: int, rng: np.random.Generator) ->
         How many.
     rng : numpy.random.Generator
         The source of chance.
+
+    Returns
+    -------
+    ndarray of uint64, shape (count, W)
+        Packed positions; some may be equal.
     """
     engine, regions, size = engine_for(variant), variant.regions, variant.size
     kings = sorted(regions.king_cells)
@@ -151,6 +155,11 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
         The source of chance.
     plies : int
         Length of a game.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n, W)
+        Packed, distinct and sorted.
     """
     engine = engine_for(variant)
     each = max(1, count // plies)
@@ -184,6 +193,13 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
         How many plies away the last ones are.
     complete : bool
         Whether these are all positions that the start can reach.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> words, plies, complete = near_start(load_variant("ashton"), 5000)
+    >>> len(words), plies, complete
+    (4465, 2, False)
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -201,8 +217,8 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
 def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the order of rows, and of each row in that order whether it is another than the one before.
 
-    `numpy.unique` does the same by rows as one value each, with the interpreter locked:
-    of millions of rows, no interrupt would be heard for a minute.
+    `numpy.unique` can do the same, but holds the interpreter's lock: with millions of rows,
+    an interrupt would wait for a minute.
     """
     order = np.lexsort(words.T[::-1])
     ranked = words[order]
@@ -250,7 +266,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
 
 
 def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
-    """Return a position that a symmetry of the square does not carry over, or None if none of these shows it.
+    """Return a position that a symmetry of the square does not carry over, or None if it carries all of these.
 
     Parameters
     ----------
@@ -260,6 +276,11 @@ def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | Non
         Any symmetry of the square.
     words : ndarray of uint64, shape (n, W)
         Positions to try.
+
+    Returns
+    -------
+    Position or None
+        The first of them that shows it.
     """
     engine = engine_for(variant)
     wrong = _wrong_parents(engine, words, symmetry)
@@ -279,7 +300,7 @@ def verify(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> list[SymmetryCheck]:
-    """Try on positions whether a group acts by automorphisms and whether the reduction by it counts right.
+    """Test on positions whether a group acts by automorphisms and whether the reduction by it counts correctly.
 
     Parameters
     ----------
@@ -290,7 +311,7 @@ def verify(
     seed : int
         Of the random positions.
     most : int, optional
-        Positions near the start are tried all, as many plies as stay below this number;
+        All positions near the start are tested, as many plies as stay below this number;
         by default 250 000 on boards of up to 25 cells, 10 000 on larger ones.
     group : sequence of Symmetry, optional
         The claimed symmetries; by default those of the variant.
@@ -318,7 +339,25 @@ def checks(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> Iterator[SymmetryCheck]:
-    """Yield what `verify` returns, each claim as soon as it has been tried.
+    """Yield what `verify` returns, each claim as soon as it has been tested.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    samples : int
+        Number of random placements, and of positions of random play.
+    seed : int
+        Of the random positions.
+    most : int, optional
+        As in `verify`.
+    group : sequence of Symmetry, optional
+        The claimed symmetries; by default those of the variant.
+
+    Yields
+    ------
+    SymmetryCheck
+        One for each claim.
 
     Examples
     --------
@@ -345,7 +384,7 @@ def checks(
 
 
 def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
-    """Try whether every product is an element, and whether sympy finds the same order for what they generate."""
+    """Test whether every product is an element, and whether sympy finds the same order for the generated group."""
     from sympy.combinatorics import Permutation, PermutationGroup
 
     tables = {element.table for element in elements}
@@ -359,7 +398,7 @@ def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
 
 
 def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> SymmetryCheck:
-    """Try whether each kind of cell and each region goes to itself."""
+    """Test whether each kind of cell and each region goes to itself."""
     regions = variant.regions
     camps = {camp.cells for camp in regions.camps}
     sets = (regions.king_cells, regions.free_cells, regions.camp_cells, regions.escapes, frozenset({regions.castle}))
@@ -399,7 +438,7 @@ def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> 
 
 
 def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[SymmetryCheck]:
-    """Try the canonical form, and that orbit and stabiliser multiply to the order."""
+    """Test the canonical form, and that orbit and stabiliser multiply to the order."""
     canonical, _ = engine.canonical(words, elements)
     moved = [images(engine, words, element) for element in elements]
     least = moved[0]
@@ -429,7 +468,7 @@ def _less(first: Words, second: Words) -> NDArray[np.bool_]:
 
 
 def _counts_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> SymmetryCheck:
-    """Try whether the orbit sizes of the classes add up to the number of positions."""
+    """Test whether the orbit sizes of the classes add up to the number of positions."""
     group = stabiliser(elements, diagram_cells(engine.variant.start))
     classes = _distinct(engine.canonical(words, group)[0])
     fixing = sum((images(engine, classes, element) == classes).all(axis=1).astype(np.int64) for element in group)

@@ -1,4 +1,4 @@
-"""``tablut symmetry verify`` and ``show``: the symmetry reduction, tried and drawn."""
+"""``tablut symmetry verify`` and ``show``: the symmetry reduction, tested and drawn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Verify the 
 
 
 class CheckResult(Result):
-    """A claim with the number of cases on which it was tried."""
+    """A claim with the number of cases on which it was tested."""
 
     name: str
     cases: int
@@ -40,7 +40,7 @@ class CheckResult(Result):
 
 
 class ElementResult(Result):
-    """A symmetry of the square: whether it is one of the rules, and what shows that it is not."""
+    """A symmetry of the square: whether it keeps the rules, and what shows that it does not."""
 
     name: str
     of_the_rules: bool
@@ -73,9 +73,9 @@ def verify_command(
         ),
     ] = None,
 ) -> Reply:
-    """Try on positions whether the symmetries of the rules act as automorphisms of the game.
+    """Test on positions whether the symmetries of the rules act as automorphisms of the game.
 
-    Exit code 1 tells that a claim failed.
+    Exit code 1 means that a claim failed.
     """
     from tablut.automorphisms.checks import checks
 
@@ -84,6 +84,7 @@ def verify_command(
     done: list[SymmetryCheck] = []
 
     def work() -> None:
+        """Test every symmetry and every claim, keeping what is done."""
         elements.extend(_elements(rules, samples, seed))
         for check in checks(rules, samples=samples, seed=seed, most=most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)
@@ -100,7 +101,7 @@ def verify_command(
 
 
 def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
-    """Return every symmetry of the square; for those that are none of the rules, a position that shows it."""
+    """Return every symmetry of the square; for those that do not keep the rules, with a position that shows it."""
     import numpy as np
 
     from tablut.automorphisms.checks import breaks, random_placements
@@ -140,7 +141,7 @@ def _verified(variant: Variant, elements: list[ElementResult], done: list[Symmet
 
 
 def _difference(variant: Variant, element: Symmetry) -> str:
-    """Name a cell that a symmetry carries to one of another kind."""
+    """Return a line about a cell that a symmetry carries to one of another kind."""
     terrain, size = diagram_cells(variant.terrain), variant.size
     kinds = ["camp" if letter in "ABCD" else "." if letter == "+" else letter for letter in terrain]
     for cell, image in enumerate(element.table):

@@ -1,4 +1,4 @@
-"""Completion on the tab key: the scripts for each shell, and what they are answered."""
+"""Completion on the tab key: the script for each shell, and the answers that it gets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def completion(shell: str, shells: Sequence[str], *, install: bool) -> str:
     Raises
     ------
     InputError
-        If it is none of them, or the shell that asks cannot be told.
+        If it is none of them, or the shell that asks cannot be determined.
     OutputError
         If it cannot be installed.
     """
@@ -43,7 +43,7 @@ def completion(shell: str, shells: Sequence[str], *, install: bool) -> str:
     name = shell or _asking()
     option = "--install-completion" if install else "--show-completion"
     if name not in shells:
-        what = f"{name!r} is no shell with completion" if name else "cannot tell which shell asks"
+        what = f"{name!r} is not a shell with completion" if name else "cannot tell which shell asks"
         raise InputError(f"{option}: {what}; name one: {', '.join(shells)}")
     if not install:
         return str(typers.get_completion_script(prog_name="tablut", complete_var="_TABLUT_COMPLETE", shell=name))
@@ -65,13 +65,21 @@ def _asking() -> str:
 
 
 def complete(group: Any, variable: str) -> NoReturn:
-    """Answer a shell that asks how the line goes on, and exit; whatever happens, nothing else is printed."""
+    """Answer a shell that asks how the line goes on, and exit; nothing else is ever printed.
+
+    Parameters
+    ----------
+    group : click.Group
+        The commands.
+    variable : str
+        The environment variable that holds the question.
+    """
     import_module("typer.completion").completion_init()
     try:
         group.main([], "tablut", complete_var=variable)
         sys.exit(0)
     except Exception:
-        # Half a line makes no sense to a command more often than not; it is not the place to say so.
+        # Half a line often makes no sense to a command; this is not the place to report that.
         if os.environ.get("TABLUT_TRACE"):
             raise
         sys.exit(0)
@@ -79,6 +87,16 @@ def complete(group: Any, variable: str) -> NoReturn:
 
 def variant_names_from(incomplete: str) -> list[str]:
     """Return the shipped rule sets whose names begin so, for ``autocompletion=``.
+
+    Parameters
+    ----------
+    incomplete : str
+        What the user has typed.
+
+    Returns
+    -------
+    list of str
+        In the order of `tablut.variants.variant_names`.
 
     Examples
     --------
@@ -92,6 +110,16 @@ def variant_names_from(incomplete: str) -> list[str]:
 
 def player_names_from(incomplete: str) -> list[str]:
     """Return the players whose names begin so, for ``autocompletion=``.
+
+    Parameters
+    ----------
+    incomplete : str
+        What the user has typed.
+
+    Returns
+    -------
+    list of str
+        In the order of `tablut.play.players.player_names`.
 
     Examples
     --------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_board", "legend", "side_by_side"]
 
-# Each kind of cell: what stands for it when empty, how it is coloured, what it is called.
+# Each kind of cell: its sign when empty, its colour, its name.
 _GROUND = {
     ".": ("·", "dim", "ordinary"),
     "+": ("·", "dim", "ordinary"),
@@ -71,6 +71,16 @@ def draw_board(variant: Variant, rows: tuple[str, ...]) -> Text:
 def legend(variant: Variant) -> Text:
     """Return the signs of a variant's board with what they mean.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    rich.text.Text
+        One line; signs that the board does not show are left out.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -93,6 +103,11 @@ def side_by_side(boards: Mapping[str, Text]) -> Columns:
     ----------
     boards : mapping of str to Text
         Drawings by title.
+
+    Returns
+    -------
+    rich.columns.Columns
+        To be printed.
     """
     from rich.columns import Columns
     from rich.panel import Panel

@@ -1,4 +1,4 @@
-"""Parameters that many commands share, so that they read alike everywhere."""
+"""Parameters that many commands share, so that they are the same everywhere."""
 
 from __future__ import annotations
 
@@ -56,7 +56,13 @@ _POSITION_BYTES: Final = 64 << 10
 
 
 def warn(message: str) -> None:
-    """Say on standard error, in one line, what the user should know about the answer."""
+    """Say on standard error, in one line, what the user should know about the answer.
+
+    Parameters
+    ----------
+    message : str
+        The warning; line ends in it become spaces.
+    """
     typer.echo("tablut: warning: " + " ".join(message.split()), err=True)
 
 
@@ -71,6 +77,11 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
         What error messages call the file.
     most : int
         Most bytes that it may have.
+
+    Returns
+    -------
+    bytes
+        All of it.
 
     Raises
     ------
@@ -94,6 +105,20 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
 def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
     """Return the text of a file in UTF-8, or of standard input for ``-``.
 
+    Parameters
+    ----------
+    source : str
+        A path, or ``-``.
+    what : str
+        What error messages call the file.
+    most : int
+        Most bytes that it may have.
+
+    Returns
+    -------
+    str
+        Without a byte order mark; every line ends with a line feed.
+
     Raises
     ------
     InputError, MachineError
@@ -111,10 +136,20 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
 def position_text(source: str) -> str:
     """Return the text of a position that an option names: itself, a file's content, or standard input for ``-``.
 
+    Parameters
+    ----------
+    source : str
+        The text, a path, or ``-``.
+
+    Returns
+    -------
+    str
+        Not parsed yet.
+
     Raises
     ------
     InputError
-        If it is neither text of a position nor a file that can be read.
+        If it is neither the text of a position nor a readable file.
     """
     if source != "-" and reading.looks_like_position(source) and not _exists(source):
         return source
@@ -133,15 +168,20 @@ def read_position(
     variant : Variant or str
         The rule set, or the name or path of one.
     side : str, optional
-        The side to move, ``w`` or ``b``, for a text that does not tell it.
+        The side to move, ``w`` or ``b``, for a text that does not say it.
     judged : bool
         Warn on standard error if the position is impossible, and refuse one to which the
-        rules cannot be applied. A command that says so itself does without.
+        rules cannot be applied. False for a command that reports this itself.
+
+    Returns
+    -------
+    Position or None
+        None if ``source`` is None.
 
     Raises
     ------
     InputError
-        If there is no such file and the text is no position, or no answer makes sense.
+        If there is no such file and the text is not a position, or the side is neither.
     """
     if side not in (None, "w", "b"):
         raise InputError(f"side {excerpt(side or '')}: expected w or b")
@@ -157,7 +197,17 @@ def read_position(
 
 
 def warn_if_impossible(variant: Variant, position: Position, where: str | None = None) -> None:
-    """Say on standard error why a position is impossible, if it is; by default it is named by its text."""
+    """Say on standard error why a position is impossible, if it is; by default it is named by its text.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        On a board of the variant's size.
+    where : str, optional
+        What the warning calls the position; by default its text.
+    """
     if status := position_status(variant, position):
         shown = f"position '{position}'" if where is None else where
         warn(f"{shown}: is impossible in {variant.name}: {reasons(status)}")
@@ -167,5 +217,5 @@ def _exists(name: str) -> bool:
     try:
         return bool(name) and Path(name).exists()
     except (OSError, ValueError):
-        # Too long, or with a character that no file name has: then it is no file.
+        # A name that is too long, or with a character that no file name has, is not a file.
         return False

@@ -1,7 +1,7 @@
 """What people read: a console on which text is never markup, never a control character, and never cut.
 
 Every command prints through `PeopleConsole`. Text from outside (a variant's name, a
-record's tag) goes to it as it is: square brackets are no markup there, and characters
+record's tag) is passed to it as it is: square brackets are not markup there, and characters
 that a terminal would obey are shown as escapes. Words, integers above all, are never
 broken: a word that is longer than a line gets a longer line. Our own styling is
 `rich.text.Text` and ``style=``, never a tag within a string.
@@ -30,16 +30,26 @@ if TYPE_CHECKING:
 __all__ = ["NARROWEST", "UNLIMITED", "PeopleConsole", "safe_text", "wrapped"]
 
 NARROWEST: Final = 40
-"""Columns for which everything is laid out at least; a narrower terminal breaks lines itself."""
+"""The least columns of a layout; a narrower terminal breaks lines itself."""
 
 UNLIMITED: Final = 100_000
-"""Columns of what is no terminal: nothing is broken in a file or a pipe."""
+"""Columns of a file or a pipe: no line is broken there."""
 
 _WORD = re.compile(r"\s*\S+")
 
 
 def safe_text(content: str | Text) -> Text:
-    r"""Return text as the console shows it: no markup read, no character left that a terminal obeys.
+    r"""Return text as the console shows it: without markup, and without characters that a terminal obeys.
+
+    Parameters
+    ----------
+    content : str or Text
+        Text from anywhere.
+
+    Returns
+    -------
+    Text
+        The same object if it is safe as it is.
 
     Examples
     --------
@@ -134,10 +144,35 @@ class PeopleConsole(Console):
         super().print(*objects, **{"crop": False, **settings})
 
     def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
-        """Write text as it is, but for characters that a terminal obeys."""
+        """Write text as it is, except for characters that a terminal obeys.
+
+        Parameters
+        ----------
+        *objects
+            What is written, as ``str`` shows it.
+        sep : str
+            Between the objects.
+        end : str
+            After the last one.
+        **settings
+            As rich has them.
+        """
         super().out(*(printable(str(thing)) for thing in objects), sep=sep, end=end, **settings)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render anything; what a terminal would obey and rich did not put there itself is shown escaped."""
+        """Render anything; control characters that rich itself did not add become escapes.
+
+        Parameters
+        ----------
+        renderable : RenderableType
+            Anything that rich renders.
+        options : ConsoleOptions, optional
+            Those of the console by default.
+
+        Yields
+        ------
+        Segment
+            The parts in order.
+        """
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)

@@ -243,7 +243,7 @@ def _mismatch(engine: Engine, entry: _Entry, claim: tuple[int, int], found: int,
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
-    """Return the rules of a corpus, which it names in a line before its positions, and what it claims."""
+    """Return the rules of a corpus, named in a line before its positions, and its claims."""
     rules = None if variant is None else load_variant(variant)
     named = ""
     entries: list[_Entry] = []
@@ -263,7 +263,7 @@ def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]
 
 
 def _held_to(named: str, given: Variant | None, where: str) -> Variant:
-    """Return the rules that a corpus names; a file of rules is never opened because another file says so."""
+    """Return the rules that a corpus names; no file causes a file of rules to be opened."""
     if named in variant_names():
         rules = load_variant(named)
         if given is not None and given != rules:

@@ -78,12 +78,41 @@ class _Status(Result):
 
 
 def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
-    """Return an outcome as a command answers it."""
+    """Return an outcome as a command answers it.
+
+    Parameters
+    ----------
+    outcome : Outcome or None
+        None while the game goes on.
+
+    Returns
+    -------
+    OutcomeResult or None
+        None while the game goes on.
+    """
     return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
 
 
-def push_and_tell(board: Board, text: str) -> MoveResult:
-    """Make a move given as text and return what it did."""
+def _push(board: Board, text: str) -> MoveResult:
+    """Make a move given as text and return what it did.
+
+    Parameters
+    ----------
+    board : Board
+        The move is made on it.
+    text : str
+        A move, as `Board.push_text` reads it.
+
+    Returns
+    -------
+    MoveResult
+        The move, its captures and how it ended the game.
+
+    Raises
+    ------
+    InputError
+        If the text is no legal move.
+    """
     move = board.push_text(text)
     captures = [square_name(square, board.size) for square in board.captured()]
     return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
@@ -114,7 +143,7 @@ def show_command(
         grid=list(board.position.rows()),
         turn=board.turn,
         status=status.names,
-        # The rules say nothing about the end of a game that cannot be played.
+        # The rules give no outcome to an impossible position.
         outcome=None if status else outcome_result(board.outcome()),
         svg=None if svg is None else str(svg),
     )
@@ -134,7 +163,23 @@ def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
 
 
 def ending(outcome: OutcomeResult | None) -> str:
-    """Return how a game ended, in words; empty while it goes on."""
+    """Return how a game ended, in words; empty while it goes on.
+
+    Parameters
+    ----------
+    outcome : OutcomeResult or None
+        None while the game goes on.
+
+    Returns
+    -------
+    str
+        Such as ``king escaped: white has won``.
+
+    Examples
+    --------
+    >>> ending(OutcomeResult(termination="king_escaped", winner="white"))
+    'king escaped: white has won'
+    """
     if outcome is None:
         return ""
     how = outcome.termination.replace("_", " ")
@@ -147,7 +192,7 @@ def moves_command(variant: VariantOption = "ashton", position: PositionOption = 
     board = _board(variant, position)
     told = []
     for move in board.legal_moves:
-        told.append(push_and_tell(board, str(move)))
+        told.append(_push(board, str(move)))
         board.pop()
     result = _Moves(
         variant=board.variant.name,
@@ -183,7 +228,7 @@ def apply_command(
 ) -> Reply:
     """Make moves and show the position after them."""
     board = _board(variant, position)
-    told = [push_and_tell(board, text) for text in moves]
+    told = [_push(board, text) for text in moves]
     applied = _Applied(
         variant=board.variant.name,
         position=str(board.position),
@@ -193,13 +238,13 @@ def apply_command(
         status=board.status().names,
     )
 
-    def show(console: PeopleConsole) -> None:
+    def _show_applied(console: PeopleConsole) -> None:
         console.print(draw_board(board.variant, board.position.rows()))
         console.print(f"{applied.variant}  {applied.position}", soft_wrap=True)
         console.print(" ".join(step.move + "".join(f"x{square}" for square in step.captures) for step in told))
         console.print(ending(applied.outcome) or f"{applied.turn} to move")
 
-    return Reply(applied, show)
+    return Reply(applied, _show_applied)
 
 
 @command
@@ -213,14 +258,14 @@ def status_command(variant: VariantOption = "ashton", position: PositionOption =
         meanings=_meanings(board),
     )
 
-    def show(console: PeopleConsole) -> None:
+    def _show_status(console: PeopleConsole) -> None:
         console.print(f"{result.variant}  {result.position}", soft_wrap=True)
         for name, meaning in result.meanings.items():
             console.print(Text.assemble((name, "bold"), "  ", meaning))
         if not result.status:
-            console.print("nothing speaks against it")
+            console.print("no objection found")
 
-    return Reply(result, show)
+    return Reply(result, _show_status)
 
 
 def _meanings(board: Board) -> dict[str, str]:

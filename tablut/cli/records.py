@@ -61,7 +61,7 @@ def convert_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
     side: Annotated[
-        str | None, typer.Option("--side", metavar="w|b", help="Side to move, where the format does not tell it.")
+        str | None, typer.Option("--side", metavar="w|b", help="Side to move, where the format does not say it.")
     ] = None,
 ) -> Reply:
     """Write a position, or the moves from it, in the format of another program.
@@ -70,7 +70,7 @@ def convert_command(
     written, each on a line, or for a format of positions the position after them.
     """
     rules = load_variant(variant)
-    # A position without a king can be written in another form; what moves lead to from it cannot be said.
+    # A position without a king can be converted, but no move can be made in it.
     board = Board(rules, read_position(position, rules, side=side, judged=bool(moves)))
     if not moves:
         warn_if_impossible(rules, board.position)
@@ -139,8 +139,8 @@ def replay_command(
     """Check a game record move by move, and step through it.
 
     Reads our own records, OpenTafl's and the game logs of the Bologna server. Exit code
-    1 tells that the record is wrong: a move that is not legal, or a capture, a position
-    or a result that the rules do not give.
+    1 means that the record is wrong: a move is not legal, or a capture, a position or a
+    result is not what the rules give.
     """
     record = read_record(read_bytes(file, "record", _RECORD_BYTES), variant)
     for warning in record.warnings:

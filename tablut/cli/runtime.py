@@ -1,7 +1,7 @@
-"""What every command has without writing it: ``--json``, provenance, exit codes, progress on standard error.
+"""What every command shares: ``--json``, provenance, exit codes, progress on standard error.
 
 A command is a function decorated with `command` that returns a `Reply`: a result
-(pydantic), a way to show it to people, and an exit code. One that was interrupted
+(pydantic), a way to show it to people, and an exit code. An interrupted command
 raises `Interrupted` with a reply that holds what was done until then.
 """
 
@@ -64,7 +64,7 @@ _as_json: ContextVar[bool] = ContextVar("as_json", default=False)
 
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
-"""Seconds, or what else is no whole number: thirty years."""
+"""Most seconds, or of any other number that is not whole: thirty years."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Reply:
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Ends a command early that has something to answer already: 130, or the exit code of what ended it.
+    """Ends a command early with a reply: exit code 130, or that of the error that ended it.
 
     Raised where the command caught the `KeyboardInterrupt` or the error. The reply is printed
     as always, under ``--json`` with ``interrupted`` true, and standard error says how to go on.
@@ -136,7 +136,7 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     ]
 
     @wraps(function)
-    def wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
+    def _wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
         started, told = time.perf_counter(), announced()
         _check_numbers(ctx, parameters)
         stopped, token = None, _as_json.set(as_json)
@@ -174,9 +174,9 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         annotation=bool,
     )
     parameters = [context, *(parameter.replace(kind=keyword) for parameter in own), as_json]
-    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return wrapper
+    _wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    _wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return _wrapper
 
 
 def json_wanted() -> bool:
@@ -185,7 +185,7 @@ def json_wanted() -> bool:
 
 
 def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
-    """Refuse numbers that no kernel and no clock can take: beyond 63 bits, infinite, or none at all."""
+    """Refuse numbers that no kernel and no clock can take: beyond 63 bits, infinite, or not a number."""
     for name, value in parameters.items():
         numbers = value if isinstance(value, (list, tuple)) else [value]
         for given in numbers:
@@ -211,12 +211,12 @@ def _json_text(body: dict[str, Any]) -> str:
     def escaped(sign: re.Match[str]) -> str:
         return sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1]
 
-    # Between the strings of a JSON text there is ASCII only, so these stand within one.
+    # Outside its strings a JSON text is ASCII, so these characters stand within strings.
     return re.sub(r"[^\n -~]", escaped, text) + "\n"
 
 
 class _Page(io.StringIO):
-    """Takes what the console prints, and is in the console's eyes standard output."""
+    """Takes what the console prints; the console takes it for standard output."""
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
@@ -227,7 +227,18 @@ class _Page(io.StringIO):
 
 
 def text_of(reply: Reply) -> str:
-    """Return what a reply shows to people, laid out for standard output as it is now."""
+    """Return what a reply shows to people, laid out for standard output as it is now.
+
+    Parameters
+    ----------
+    reply : Reply
+        What a command answered.
+
+    Returns
+    -------
+    str
+        The page, with colours if standard output is a terminal.
+    """
     from tablut.cli.people import PeopleConsole
 
     page = _Page()
@@ -306,7 +317,7 @@ def _peak_rss() -> int | None:
 def interruptible(work: Callable[[], Answer]) -> Answer:
     """Run work that compiled code may keep busy for hours, so that an interrupt is still heard at once.
 
-    A kernel does not look at signals. It runs in a thread of its own here, which is
+    A kernel does not handle signals. It runs in a thread of its own here, which is
     abandoned when the main thread is interrupted; the process then ends without it.
 
     Parameters
@@ -317,12 +328,13 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
     Returns
     -------
     object
-        What the work returns; what it raises is raised.
+        What the work returns; its exceptions pass through.
     """
     results: list[Answer] = []
     failures: list[BaseException] = []
 
     def run() -> None:
+        """Do the work and keep what it returns or raises."""
         try:
             results.append(work())
         except BaseException as error:
@@ -355,7 +367,7 @@ def progress(description: str) -> Progress:
 
     from tablut.cli.people import PeopleConsole
 
-    # The stream of now: what runs within may direct its own elsewhere.
+    # The stream of this moment: the code that runs within may redirect its own.
     console = PeopleConsole(file=sys.stderr)
     return Progress(
         TextColumn(description + " {task.description}", markup=False),

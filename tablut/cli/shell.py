@@ -1,4 +1,4 @@
-"""The shell: lists the sub-commands, loads the one that is used, turns errors into lines and exit codes."""
+"""The shell: it lists the sub-commands, loads the one that is used, and turns errors into lines and exit codes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,13 @@ _SETTINGS: dict[str, Any] = {
 
 
 def command_specs() -> dict[str, CommandSpec]:
-    """Return every command that an installed package contributes, by name, in the order of the list."""
+    """Return every command that an installed package contributes, by name, in the order of the list.
+
+    Returns
+    -------
+    dict of str to CommandSpec
+        By name.
+    """
     found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
     return {spec.name: spec for spec in sorted(found, key=lambda spec: spec.order)}
 
@@ -163,7 +169,7 @@ def run(args: Sequence[str]) -> int:
     Returns
     -------
     int
-        As the interface promises; errors have been printed as one line each.
+        The exit code; errors have been printed as one line each.
     """
     try:
         with get_command(app).make_context("tablut", list(args), obj=list(args)) as context:
@@ -186,7 +192,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _told(error: Exception, args: Sequence[str]) -> tuple[str, int]:
-    """Return the line that tells of an error, and the exit code."""
+    """Return the line that reports an error, and the exit code."""
     match error:
         case TablutError():
             return str(error), error.exit_code
@@ -199,7 +205,7 @@ def _told(error: Exception, args: Sequence[str]) -> tuple[str, int]:
             about = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, (str, bytes)) else ""
             return f"{about}{error.strerror}", MachineError.exit_code
         case OSError() if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
-            # Asked whether such a file exists, the system answers with an error.
+            # The system answers with an error when it is asked whether such a file exists.
             return f"file {excerpt(os.fsdecode(error.filename or ''))}: {error.strerror}", EXIT_BAD_INPUT
     where, trace = "", error.__traceback__
     while trace is not None:
@@ -214,7 +220,7 @@ _MACHINE = frozenset(
     | {errno.ENFILE, errno.ENOMEM, errno.EBADF, errno.ENODEV, errno.ESTALE, errno.EBUSY, errno.ETIMEDOUT}
     | {errno.ECONNREFUSED, errno.ECONNRESET, errno.EADDRINUSE, errno.EHOSTUNREACH, errno.ENETUNREACH}
 )
-"""Errors of the system that are the machine's."""
+"""System errors that are failures of the machine."""
 
 
 def _usage(error: typer.TyperException, args: Sequence[str]) -> str:
@@ -241,7 +247,7 @@ def main() -> NoReturn:
         try:
             finish_output()
         except MachineError as error:
-            if code != error.exit_code:  # else it is said already
+            if code != error.exit_code:  # else it was reported already
                 complain(str(error))
             code = error.exit_code
     except KeyboardInterrupt:

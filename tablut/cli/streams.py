@@ -1,8 +1,8 @@
-"""Standard input, output and error of the command: whatever they are, nothing crashes and nothing is written askew.
+"""Standard input, output and error of the command, made safe whatever they are.
 
-What is redirected is UTF-8; a terminal of another encoding gets ASCII signs for those
-that it lacks. A closed or full standard output is the machine's failure (exit code 74),
-a reader that went away is none.
+Redirected output is UTF-8; a terminal with another encoding gets ASCII signs for those
+that it lacks. A closed or full standard output is a failure of the machine (exit code
+74); a reader that went away is not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["complain", "finish_output", "is_utf8", "prepare_streams", "write_out
 
 
 class _Closed(io.TextIOBase):
-    """Stands for a standard stream that whoever started the program has closed."""
+    """Stands for a standard stream that was closed before the program started."""
 
     name = "closed"
     encoding = "utf-8"
@@ -37,12 +37,12 @@ class _Closed(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Make the three standard streams usable; called once, before anything is opened."""
+    """Make the three standard streams usable; called once, before any file is opened."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Else the next file that is opened would take its place, and get what is meant for the terminal.
+            # Else the next opened file would take its place, and get the text for the terminal.
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
         sys.stdin = _Closed()
@@ -57,17 +57,38 @@ def prepare_streams() -> None:
 
 
 def is_utf8(stream: IO[str] | None) -> bool:
-    """Return whether a stream shows every character."""
+    """Return whether a stream shows every character.
+
+    Parameters
+    ----------
+    stream : text stream or None
+        None counts as UTF-8.
+
+    Returns
+    -------
+    bool
+        Whether its encoding is UTF-8 or another UTF.
+
+    Examples
+    --------
+    >>> is_utf8(io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    False
+    """
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def write_output(text: str) -> None:
-    """Write to standard output and have it there.
+    """Write to standard output and flush it.
+
+    Parameters
+    ----------
+    text : str
+        Written as it is.
 
     Raises
     ------
     MachineError
-        If it is full or closed. Nobody reading any more is no error.
+        If it is full or closed. A reader that went away is not an error.
     """
     try:
         sys.stdout.write(text)
@@ -87,12 +108,18 @@ def finish_output() -> None:
 
 
 def complain(message: str) -> None:
-    """Write one safe line to standard error, where there is one."""
+    """Write one safe line to standard error, where there is one.
+
+    Parameters
+    ----------
+    message : str
+        Any text; see `tablut.printable.one_line`.
+    """
     try:
         sys.stderr.write(f"tablut: {one_line(message)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
-        # Nobody can be told; the exit code still says it.
+        # There is no place for the message; the exit code still reports it.
         _abandon(sys.stderr)
 
 
@@ -101,7 +128,7 @@ def _abandon_output() -> None:
 
 
 def _abandon(stream: Any) -> None:
-    """Let what remains in a buffer go nowhere: the interpreter would try again at its end, and complain."""
+    """Discard what remains in a buffer: the interpreter would try to write it at exit, and complain."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
 """Tables that show every number and label whole, at any width.
 
-In columns where they fit; else with the text of each row below it; else one field a line.
+The columns stand side by side where they fit; else the text of each row stands below it; else each field has a line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Column(NamedTuple):
     name : str
         Its header.
     field : str
-        What the field is called where each has a line of its own; the header, unless that says too little alone.
+        Its name where each field has a line of its own; the header by default.
     kind : str
         ``number`` (right-aligned), ``label``, or ``prose``, which alone may be broken between words.
     style : str
@@ -46,17 +46,64 @@ class Column(NamedTuple):
 
 
 def number(name: str, field: str = "", style: str = "") -> Column:
-    """Return a column of numbers, right-aligned and never broken."""
+    """Return a column of numbers, right-aligned and never broken.
+
+    Parameters
+    ----------
+    name : str
+        Its header.
+    field : str
+        Its name where each field has its own line; the header by default.
+    style : str
+        Of its cells.
+
+    Returns
+    -------
+    Column
+        For a `Table`.
+    """
     return Column(name, field or name, "number", style)
 
 
 def label(name: str = "", field: str = "", style: str = "") -> Column:
-    """Return a column of words that are never broken."""
+    """Return a column of words that are never broken.
+
+    Parameters
+    ----------
+    name : str
+        Its header.
+    field : str
+        Its name where each field has its own line; the header by default.
+    style : str
+        Of its cells.
+
+    Returns
+    -------
+    Column
+        For a `Table`.
+    """
     return Column(name, field or name, "label", style)
 
 
 def prose(name: str = "", field: str = "", style: str = "", least: int = 24) -> Column:
-    """Return a column of text that may be broken between words, so long as it gets so many columns."""
+    """Return a column of text that may be broken between words.
+
+    Parameters
+    ----------
+    name : str
+        Its header.
+    field : str
+        Its name where each field has its own line; the header by default.
+    style : str
+        Of its cells.
+    least : int
+        Columns of the terminal that it needs at least.
+
+    Returns
+    -------
+    Column
+        For a `Table`.
+    """
     return Column(name, field or name, "prose", style, least)
 
 
@@ -108,7 +155,18 @@ class Table:
             yield line
 
     def lines(self, width: int) -> list[Text]:
-        """Return the lines of the table in the layout that fits a width."""
+        """Return the lines of the table in the layout that fits a width.
+
+        Parameters
+        ----------
+        width : int
+            Columns of the terminal.
+
+        Returns
+        -------
+        list of Text
+            In columns if they fit; see the module.
+        """
         whole = len(self.columns)
         # The columns at the end that say what the row is about can stand below it.
         beside = max(

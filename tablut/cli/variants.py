@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
-__all__ = ["variants"]
+__all__ = ["variants_command"]
 
 
 class _Listed(Result):
@@ -51,7 +51,7 @@ class _Described(Result):
 
 
 @command
-def variants(
+def variants_command(
     name: Annotated[
         str | None,
         typer.Argument(
@@ -130,7 +130,7 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: _Describe
 
 
 def _shown(value: Any) -> str:
-    """Write a field's value as a variant file would, with "none" for nothing."""
+    """Return a field's value as a variant file writes it, "none" for an empty one."""
     match value:
         case bool():
             return str(value).lower()

@@ -1,7 +1,7 @@
 """The compiled engine: one implementation of the rules for boards, counting, solving and search.
 
-Importing this package imports numba, so what does without it (the command line's help,
-variants, formulas) must import it where it is used and not at the top.
+Importing this package imports numba. Code that can run without numba (the command line's
+help, variants, formulas) must therefore import it where it uses it, not at the top.
 """
 
 from tablut.engine.engine import Children, Engine, LeafStatistics, engine_for

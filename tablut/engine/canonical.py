@@ -92,7 +92,7 @@ def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
 
 
 @inlined
-def add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint64) -> None:
+def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint64) -> None:
     """Set bits of a position, clear so far, from bit ``start`` on; what is beyond the last word must be zero."""
     word, shift = start >> 6, start & 63
     words[word] |= value << U64(shift)
@@ -102,7 +102,28 @@ def add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint6
 
 @inlined
 def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
-    """Write the table entries of the rows that are not empty and return their number."""
+    """Write the table entries of the rows of a board that are not empty, and return their number.
+
+    Parameters
+    ----------
+    low : uint64
+        The first 64 bits of the board.
+    high : uint64
+        Its other bits.
+    size : int
+        N.
+    entries : pointer to int64
+        Receives the entries, ``rank << N | content``; room for N.
+
+    Returns
+    -------
+    int
+        0 to N.
+
+    Notes
+    -----
+    O(N).
+    """
     count = 0
     bottom = U64((1 << size) - 1)
     for rank in range(size):
@@ -114,7 +135,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
 
 
 @inlined
-def one_image(
+def _one_image(
     rows: NDArray[np.uint64], entries: NDArray[np.int64], count: int, number: int, out: NDArray[np.uint64]
 ) -> None:
     """Unite table entries into one of the eight images."""
@@ -146,6 +167,10 @@ def canonicalise(
         The positions and where their canonical forms go; they may be the same array.
     elements : ndarray of uint8, shape (n,)
         Receives the number of the first element of the group that gives the canonical form.
+
+    Notes
+    -----
+    O(N) a position: one image where the king's cell leaves one element, else eight at once.
     """
     t = flat(tables)
     size, cells, length = t.size, t.cells, t.words
@@ -166,24 +191,24 @@ def canonicalise(
         blacks = table_entries(low, high, size, black_entries)
         if left & (left - 1) == 0:
             number = trailing_zeros(left)
-            one_image(rows, entries, whites, number, white)
-            one_image(rows, black_entries, blacks, number, black)
+            _one_image(rows, entries, whites, number, white)
+            _one_image(rows, black_entries, blacks, number, black)
         else:
             left = least_images(rows, entries, whites, left, white)
             if left & (left - 1) == 0:
                 number = trailing_zeros(left)
-                one_image(rows, black_entries, blacks, number, black)
+                _one_image(rows, black_entries, blacks, number, black)
             else:
                 number = trailing_zeros(least_images(rows, black_entries, blacks, left, black))
         elements[index] = np.uint8(number)
         for place in range(length):
             out[place] = U64(0)
         out[0] = black[number]
-        add_wide(out, length, cells, white[number])
+        _add_wide(out, length, cells, white[number])
         if cells > 64:
-            add_wide(out, length, 64, black[8 + number])
-            add_wide(out, length, cells + 64, white[8 + number])
-        add_wide(out, length, 2 * cells, U64(kings[king * 8 + number]))
-        add_wide(out, length, 2 * cells + width, U64(side))
+            _add_wide(out, length, 64, black[8 + number])
+            _add_wide(out, length, cells + 64, white[8 + number])
+        _add_wide(out, length, 2 * cells, U64(kings[king * 8 + number]))
+        _add_wide(out, length, 2 * cells + width, U64(side))
     keep(scratch_entries)
     keep(scratch_images)

@@ -1,7 +1,7 @@
 """`Engine`: the kernels of one variant behind functions that allocate, validate and explain.
 
 Bulk work goes from arrays of words to arrays of words. For one position there is a
-*board array*, ``uint32[2N + 4]`` (see `tablut.engine.kernels`), on which moves are
+*board array*, ``uint32[2N + 4]`` (see `tablut.engine.layout`), on which moves are
 made and taken back.
 """
 
@@ -152,7 +152,20 @@ class Engine:
         return board
 
     def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
-        """Return the letters and the side to move of a board array; the inverse of `board`."""
+        """Return the letters and the side to move of a board array; the inverse of `board`.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            A board array.
+
+        Returns
+        -------
+        cells : str
+            One letter a cell in the order of cell indices.
+        side : {'w', 'b'}
+            The side to move.
+        """
         size = self.variant.size
         rows = [
             [".bw"[(int(board[rank]) >> file & 1) | (int(board[rank]) >> (file + 15) & 2)] for file in range(size)]
@@ -167,12 +180,36 @@ class Engine:
         return self.board(diagram_cells(self.variant.start), self.variant.rules.first[0])
 
     def legal_moves(self, board: NDArray[np.uint32]) -> NDArray[np.int32]:
-        """Return the legal moves of the side to move, ``from | to << 7``, shape (m,), in a fixed order."""
+        """Return the legal moves of the side to move, in a fixed order.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            Not changed; the moves of a decided position are listed like any others.
+
+        Returns
+        -------
+        ndarray of int32, shape (m,)
+            ``start | target << 7``.
+        """
         moves = np.empty(4 * self.tables.cells, dtype=np.int32)
         return moves[: entry.legal_moves(self.tables, board, moves)]
 
     def count_moves(self, board: NDArray[np.uint32], side: int) -> int:
-        """Return the number of legal moves of a side (0 white, 1 black), whoever is to move."""
+        """Return the number of legal moves of a side, whoever is to move.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            Not changed.
+        side : int
+            0 white, 1 black.
+
+        Returns
+        -------
+        int
+            Without generating a move.
+        """
         return int(entry.mobility(self.tables, board, side))
 
     def make(self, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
@@ -196,21 +233,64 @@ class Engine:
         return int(undo), int(outcome)
 
     def unmake(self, board: NDArray[np.uint32], undo: int) -> None:
-        """Take back the last move made on a board array, in place."""
+        """Take back the last move made on a board array, in place.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            After the move; changed.
+        undo : int
+            As `make` returned it.
+        """
         entry.unmake_move(self.tables, board, undo)
 
     def captured(self, undo: int) -> tuple[int, ...]:
-        """Return the cells of the soldiers that a move captured, by its undo record."""
+        """Return the cells of the soldiers that a move captured, by its undo record.
+
+        Parameters
+        ----------
+        undo : int
+            As `make` returned it.
+
+        Returns
+        -------
+        tuple of int
+            In ascending order.
+        """
         (_, target, directions), size = read_undo(undo), self.variant.size
         steps = {1: -1, 2: -size, 4: 1, 8: size}
         return tuple(sorted(target + step for direction, step in steps.items() if directions & direction))
 
     def key(self, board: NDArray[np.uint32]) -> int:
-        """Return the Zobrist key of a board array."""
+        """Return the Zobrist key of a board array.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            A board array.
+
+        Returns
+        -------
+        int
+            64 bits, computed from scratch.
+        """
         return int(entry.position_key(self.tables, board))
 
     def key_change(self, board: NDArray[np.uint32], undo: int) -> int:
-        """Return what the last move, made on the board array with this undo record, changed in the key (by xor)."""
+        """Return what the last move changed in the Zobrist key.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            After the move.
+        undo : int
+            As `make` returned it.
+
+        Returns
+        -------
+        int
+            To be combined with the key by exclusive or.
+        """
         return int(entry.last_key_change(self.tables, board, undo))
 
     # -- many positions ----------------------------------------------------------------
@@ -233,7 +313,7 @@ class Engine:
         Raises
         ------
         InputError
-            If it is none of these, or a board of another game.
+            If they are none of these, or a board is of another game.
 
         Examples
         --------
@@ -255,7 +335,23 @@ class Engine:
         return words
 
     def boards(self, words: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Unpack words, shape (n, W), into board arrays, shape (n, 2N + 4); the inverse of `words`."""
+        """Unpack words into board arrays; the inverse of `words`.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            Packed positions.
+
+        Returns
+        -------
+        ndarray of uint32, shape (n, 2N + 4)
+            A board array each.
+
+        Raises
+        ------
+        InputError
+            If dtype or shape are wrong.
+        """
         words = self._checked(words)
         boards = np.empty((len(words), 2 * self.variant.size + 4), dtype=np.uint32)
         unpack_all(self.tables, words, boards)
@@ -273,6 +369,15 @@ class Engine:
         -------
         Children
             Words, parents, moves and outcomes.
+
+        Raises
+        ------
+        InputError
+            If dtype or shape are wrong.
+
+        Notes
+        -----
+        O(number of children); the memory for them is allocated at once.
 
         Examples
         --------
@@ -314,6 +419,11 @@ class Engine:
             The least image of each position, compared as one big integer.
         elements : ndarray of uint8, shape (n,)
             The number in ``group`` of the first element that leads there.
+
+        Raises
+        ------
+        InputError
+            If dtype or shape are wrong.
 
         Examples
         --------
@@ -371,6 +481,11 @@ class Engine:
             Memory in which positions that recur are remembered; none by default. The
             number is the same; only one thread uses it.
 
+        Returns
+        -------
+        int
+            Exact; 1 for depth 0.
+
         Raises
         ------
         InputError
@@ -386,7 +501,26 @@ class Engine:
         return sum(self.divide(board, depth, threads=threads).values())
 
     def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
-        """Return the same number as `perft`, every last move made, with what these moves did.
+        """Return what `perft` counts, with every last move made, and what these moves did.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            Undecided; not changed.
+        depth : int
+            Number of plies, at least 1.
+        threads : int
+            Number of threads, among which the first moves are divided.
+
+        Returns
+        -------
+        LeafStatistics
+            The number of sequences with the captures, keys and outcomes of their last plies.
+
+        Raises
+        ------
+        InputError
+            If the depth is below 1.
 
         Examples
         --------
@@ -401,12 +535,12 @@ class Engine:
         if threads > 1 and depth > 1:
             roots, depth = [child for child, outcome in self._children(board) if not outcome], depth - 1
 
-        def task(root: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint64]]:
+        def _task(root: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint64]]:
             counters = np.zeros(_ROW, dtype=np.uint64)[:LEAF_COUNTERS]
             return int(perft_applied(self.tables, root, depth, counters)), counters
 
         with ThreadPoolExecutor(max_workers=threads) as pool:
-            results = list(pool.map(task, roots))
+            results = list(pool.map(_task, roots))
         counters = np.zeros(LEAF_COUNTERS, dtype=np.uint64)
         for _, share in results:
             counters += share
@@ -414,17 +548,32 @@ class Engine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return the share of each first move in `perft`, by move, ``depth`` >= 1."""
+        """Return the share of each first move in `perft`.
+
+        Parameters
+        ----------
+        board : ndarray of uint32, shape (2N + 4,)
+            Undecided; not changed.
+        depth : int
+            Number of plies, at least 1.
+        threads : int
+            Number of threads, among which the first moves are divided.
+
+        Returns
+        -------
+        dict of int to int
+            The number of sequences by first move, ``start | target << 7``.
+        """
         moves = self.legal_moves(board)
         children = self._children(board)
 
-        def task(child: tuple[NDArray[np.uint32], int]) -> int:
+        def _task(child: tuple[NDArray[np.uint32], int]) -> int:
             if depth == 1:
                 return 1
             return 0 if child[1] else int(perft_counted(self.tables, child[0], depth - 1))
 
         with ThreadPoolExecutor(max_workers=threads) as pool:
-            return {int(move): nodes for move, nodes in zip(moves, pool.map(task, children), strict=True)}
+            return {int(move): nodes for move, nodes in zip(moves, pool.map(_task, children), strict=True)}
 
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
         moves = self.legal_moves(board)
@@ -441,7 +590,18 @@ class Engine:
 
 @lru_cache(maxsize=64)
 def engine_for(variant: Variant) -> Engine:
-    """Return the engine of a variant, the same object for equal variants."""
+    """Return the engine of a variant, the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    Engine
+        Up to 64 are kept.
+    """
     return Engine(variant)
 
 

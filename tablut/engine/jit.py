@@ -63,7 +63,7 @@ _intrinsic: Any = intrinsic
 
 
 class _Watch(event.Listener):
-    """Has the time that compiling takes counted, and announced if it lasts; of our functions, not of others'."""
+    """Counts the time spent on compiling our functions, and announces it if it lasts; those of others do not count."""
 
     def on_start(self, event: Any) -> None:
         if _is_ours(event.data["dispatcher"]):
@@ -85,6 +85,16 @@ event.register("numba:compile", _Watch())
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls: cached on disk, without the GIL.
 
+    Parameters
+    ----------
+    function : callable
+        Compiled at its first call with each kind of arguments.
+
+    Returns
+    -------
+    callable
+        numba's dispatcher.
+
     Examples
     --------
     >>> @kernel
@@ -102,12 +112,34 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function that kernels call, into each of them: LLVM must inline it."""
+    """Compile a function that kernels call, into each of them: LLVM must inline it.
+
+    Parameters
+    ----------
+    function : callable
+        Called from kernels only.
+
+    Returns
+    -------
+    callable
+        numba's dispatcher.
+    """
     return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True, forceinline=True))
 
 
 def called(function: Function) -> Function:
-    """Compile a function that kernels call, as a function of its own: for what is too large to repeat."""
+    """Compile a function that kernels call, as a function of its own: for what is too large to repeat.
+
+    Parameters
+    ----------
+    function : callable
+        Called from kernels only.
+
+    Returns
+    -------
+    callable
+        numba's dispatcher.
+    """
     return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True))
 
 
@@ -119,92 +151,217 @@ def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def popcount(_typing_context: Any, value: Any) -> Any:
-    """Return the number of set bits of an integer, by LLVM's ``ctpop``; int64."""
+    """Return the number of set bits of an integer, by LLVM's ``ctpop``.
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    value : integer
+        Of any width.
+
+    Returns
+    -------
+    int64
+        0 to the width.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.ctpop(args[0]), value, types.int64)
 
-    return types.int64(value), code
+    return types.int64(value), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def trailing_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the index of the lowest set bit of a non-zero integer, by LLVM's ``cttz``; int64."""
+    """Return the index of the lowest set bit of an integer, by LLVM's ``cttz``.
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    value : integer
+        Not zero.
+
+    Returns
+    -------
+    int64
+        0 to the width less 1.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.cttz(args[0], cgutils.true_bit), value, types.int64)
 
-    return types.int64(value), code
+    return types.int64(value), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def pointer(_typing_context: Any, array: Any) -> Any:
-    """Return the address of an array's first item; indexing it knows neither bounds nor shapes."""
+    """Return the address of an array's first item; indexing it knows neither bounds nor shapes.
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    array : ndarray
+        Contiguous, and kept alive by the caller; see `keep`.
+
+    Returns
+    -------
+    pointer to the array's dtype
+        Its first item.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.make_array(array)(context, builder, args[0]).data
 
-    return types.CPointer(array.dtype)(array), code
+    return types.CPointer(array.dtype)(array), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def scalar(_typing_context: Any, _value: Any) -> Any:
-    """Return an int64 as it is; LLVM does not turn the loop around it into vectors, where gathers cost more."""
+    """Return an int64 as it is; LLVM does not turn the loop around it into vectors, where gathers cost more.
 
-    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    _value : int64
+        Any number.
+
+    Returns
+    -------
+    int64
+        The same number.
+    """
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         word = ir.IntType(64)
         return builder.asm(ir.FunctionType(word, [word]), "", "=r,0", [args[0]], False)
 
-    return types.int64(types.int64), code
+    return types.int64(types.int64), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
-    """Return a pointer moved on by a number of items."""
+    """Return a pointer moved on by a number of items.
 
-    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    address : pointer
+        To items of any type.
+    _items : int64
+        How many items further.
+
+    Returns
+    -------
+    pointer
+        Of the same type.
+    """
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.gep(args[0], [args[1]])
 
-    return address(address, types.int64), code
+    return address(address, types.int64), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def keep(_typing_context: Any, array: Any) -> Any:
-    """Do nothing, late enough: an array is not freed before its last use."""
+    """Do nothing, late enough: an array is not freed before its last use.
 
-    def code(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    array : ndarray
+        Whose pointer was used until here.
+
+    Returns
+    -------
+    int64
+        0.
+    """
+
+    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
         return context.get_constant(types.int64, 0)
 
-    return types.int64(array), code
+    return types.int64(array), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
-    """Return an address, an int64, as a pointer of the type of another; what lies there must be kept alive."""
+    """Return an address as a pointer of the type of another; what lies there must be kept alive.
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    _address : int64
+        The address.
+    like : pointer
+        Gives the type.
+
+    Returns
+    -------
+    pointer
+        Of the type of ``like``.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(like))
 
-    return like(types.int64, like), code
+    return like(types.int64, like), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
-    """Return an address, an int64, as a pointer to items of a numpy type; what lies there must be kept alive."""
+    """Return an address as a pointer to items of a numpy type; what lies there must be kept alive.
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    _address : int64
+        The address.
+    dtype : numpy scalar type
+        Of the items.
+
+    Returns
+    -------
+    pointer to dtype
+        The first item.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(dtype.dtype)(types.int64, dtype), code
+    return types.CPointer(dtype.dtype)(types.int64, dtype), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
-    """Subtract from what a pointer shows, as one indivisible step, and return what was there; int64."""
+    """Subtract from the item at a pointer, as one indivisible step, and return what was there.
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    address : pointer to integer
+        The item.
+    _value : int64
+        What is subtracted.
+
+    Returns
+    -------
+    int64
+        The item before.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         item = context.get_value_type(address.dtype)
         old = builder.atomic_rmw("sub", args[0], builder.trunc(args[1], item), "monotonic")
         return builder.zext(old, context.get_value_type(types.int64))
 
-    return types.int64(address, types.int64), code
+    return types.int64(address, types.int64), codegen

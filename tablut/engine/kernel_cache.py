@@ -1,16 +1,16 @@
-"""Compiled kernels on disk: a sealed file for each, checked before it is used, and rebuilt if it is not sound.
+"""Compiled kernels on disk: a sealed file for each, checked before use, and rebuilt if it is damaged or stale.
 
 numba's own cache unpickles whatever it finds: a file cut short is an UnpicklingError,
 one with a flipped bit can crash the process, and either stays until someone deletes it.
 Here a file begins with a magic line, the digest of what it was made from, the length of
-the rest and the digest of all of it. A file that does not fit is as good as none: the
-kernel is compiled again, and its file replaced. A file is written under a temporary
-name and renamed, so that processes that write at once, or are killed, leave whole files.
+the rest and the digest of all of it. A file that does not match is ignored: the kernel is
+compiled again and the file replaced. A file is written under a temporary name and
+renamed, so that processes that write at once, or are killed, leave whole files.
 
 The digest finds damage, not malice: a compiled kernel is code, and whoever can write to
-the folder can have it run. It lies where numba puts it: in ``NUMBA_CACHE_DIR`` if that is set,
-else in ``__pycache__`` beside the source, else, where one may not write there, in the
-user's cache folder. Where nothing can be written, everything works without a cache.
+the folder can make it run other code. The folder is numba's: ``NUMBA_CACHE_DIR`` if that
+is set, else ``__pycache__`` beside the source, else, if that cannot be written, the user's
+cache folder. Where nothing can be written, everything works without a cache.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DIGEST: Final = 32
 _LENGTH: Final = 8
 _HEAD: Final = len(_MAGIC) + _DIGEST + _LENGTH + _DIGEST
 _MOST: Final = 1 << 28
-"""Most bytes of a file that is read: a hundred times the largest kernel."""
+"""Most bytes of a file: a hundred times the largest kernel."""
 _ABANDONED: Final = 3600
 """Seconds after which a temporary file is one that a killed process left."""
 
@@ -59,6 +59,11 @@ def seal(key: bytes, payload: bytes) -> bytes:
     payload : bytes
         What is kept.
 
+    Returns
+    -------
+    bytes
+        Magic line, key, length, digest and payload.
+
     Examples
     --------
     >>> key = hashlib.sha256(b"sources, types, machine").digest()
@@ -70,13 +75,39 @@ def seal(key: bytes, payload: bytes) -> bytes:
 
 
 def unseal(key: bytes, content: bytes) -> bytes | None:
-    """Return the payload of a cache file; None if it was made from something else, or is damaged."""
+    """Return the payload of a cache file.
+
+    Parameters
+    ----------
+    key : bytes
+        The digest of what the payload should have been made from.
+    content : bytes
+        All of a file.
+
+    Returns
+    -------
+    bytes or None
+        None if the file was made from something else, or is damaged.
+    """
     payload = content[_HEAD:]
     return payload if content == seal(key, payload) else None
 
 
 def described(function: Callable[..., Any], sig: Any) -> str:
-    """Return a function and its argument types, by names that say all there is to them."""
+    """Return the name of a function with its argument types, complete enough to tell any two apart.
+
+    Parameters
+    ----------
+    function : callable
+        A Python function.
+    sig : tuple or numba.core.typing.Signature
+        The argument types.
+
+    Returns
+    -------
+    str
+        Module, name and types.
+    """
     return f"{function.__module__}.{function.__qualname__}({', '.join(_types(sig))})"
 
 
@@ -89,6 +120,16 @@ def source_digest(folder: Path) -> str:
     """Return the digest of the sources that kernels of a folder are made of.
 
     These are the engine's, the outcome codes, the compiled indices, and the folder's own.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the kernel's module.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
     """
     here = Path(__file__).parent
     digest = hashlib.sha256()
@@ -99,14 +140,33 @@ def source_digest(folder: Path) -> str:
 
 
 class KernelCache(FunctionCache):
-    """numba's cache of one function, with sealed files in place of its own, and all sources in the key."""
+    """numba's cache of one function, with sealed files in place of its own, and all sources in the key.
+
+    Parameters
+    ----------
+    function : callable
+        The Python function.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._folder = Path(function.__code__.co_filename).parent
 
     def path(self, sig: Any, codegen: Any) -> Path:
-        """Return the file of one version of the function: for argument types, a machine and a compiler."""
+        """Return the file of one version of the function: for argument types, a machine and a compiler.
+
+        Parameters
+        ----------
+        sig : tuple or numba.core.typing.Signature
+            The argument types.
+        codegen : numba.core.codegen.Codegen
+            numba's code generator, which names the machine.
+
+        Returns
+        -------
+        Path
+            It need not exist.
+        """
         versions = (numba.__version__, llvmlite.__version__)
         settings = (str(_config.OPT), _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
         text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
@@ -116,13 +176,39 @@ class KernelCache(FunctionCache):
         )
 
     def key(self, sig: Any, codegen: Any) -> bytes:
-        """Return the digest of everything that a compiled version depends on."""
+        """Return the digest of everything that a compiled version depends on.
+
+        Parameters
+        ----------
+        sig : tuple or numba.core.typing.Signature
+            The argument types.
+        codegen : numba.core.codegen.Codegen
+            numba's code generator, which names the machine.
+
+        Returns
+        -------
+        bytes
+            32 bytes.
+        """
         _, machine, code = self._index_key(sig, codegen)
         text = (self.path(sig, codegen).name, machine, code, source_digest(self._folder))
         return hashlib.sha256(repr(text).encode()).digest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled version for argument types, None if there is no sound one."""
+        """Return the compiled version for argument types.
+
+        Parameters
+        ----------
+        sig : tuple or numba.core.typing.Signature
+            The argument types.
+        target_context : numba.core.base.BaseContext
+            numba's.
+
+        Returns
+        -------
+        CompileResult or None
+            None if there is no sound file.
+        """
         compilation.begin(loads=True)
         found = None
         try:
@@ -132,7 +218,15 @@ class KernelCache(FunctionCache):
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled version; if it cannot be kept, say so once."""
+        """Keep a compiled version; if it cannot be kept, print a warning once.
+
+        Parameters
+        ----------
+        sig : tuple or numba.core.typing.Signature
+            The argument types.
+        data : CompileResult
+            What numba compiled.
+        """
         compilation.begin(loads=True)
         try:
             super().save_overload(sig, data)
@@ -145,7 +239,7 @@ class KernelCache(FunctionCache):
         try:
             content = read_bytes(path, "compiled kernel", _MOST)
         except TablutError:
-            return None  # there is none, or none that can be read
+            return None  # missing or unreadable
         payload = unseal(self.key(sig, codegen), content)
         return None if payload is None else self._impl.rebuild(target_context, pickle.loads(payload))
 
@@ -162,7 +256,15 @@ class KernelCache(FunctionCache):
 
 
 def attach_cache(dispatcher: Any, function: Callable[..., Any]) -> None:
-    """Give a kernel its cache, or say that there is no folder for one."""
+    """Give a kernel its cache; print a warning once if there is no folder for one.
+
+    Parameters
+    ----------
+    dispatcher : numba.core.dispatcher.Dispatcher
+        The kernel.
+    function : callable
+        Its Python function.
+    """
     try:
         dispatcher._cache = KernelCache(function)
     except (RuntimeError, OSError) as error:
@@ -172,7 +274,7 @@ def attach_cache(dispatcher: Any, function: Callable[..., Any]) -> None:
 
 @cache
 def _sweep(folder: Path) -> None:
-    """Remove, once a process, what killed ones left under temporary names."""
+    """Remove, once in a process, the temporary files of killed processes."""
     for path in folder.glob(".*.kernel.*.tmp"):
         try:
             if time.time() - path.stat().st_mtime > _ABANDONED:
@@ -185,7 +287,7 @@ _said: list[str] = []
 
 
 def _say_uncached(reason: str) -> None:
-    """Say once that what is compiled is not kept, and what to do."""
+    """Print once that compiled kernels are not kept, and what to do."""
     if not _said:
         _said.append(reason)
         print(  # noqa: T201

@@ -64,13 +64,45 @@ __all__ = [
 
 @inlined
 def line_content(t: Tables, line: int) -> int:
-    """Return the content of a line as a number in base 3: digit 1 an attacker, 2 a white piece."""
+    """Return the content of a line as a number in base 3: digit 1 an attacker, 2 a white piece.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    line : int
+        As `tablut.engine.layout.line_of` returns it.
+
+    Returns
+    -------
+    int
+        0 to 3**N - 1.
+    """
     return I64(t.ternary[line & 0xFFFF]) + 2 * I64(t.ternary[line >> 16])
 
 
 @inlined
 def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
-    """Return the number of legal moves of a side, 2N table look-ups; nothing is generated."""
+    """Return the number of legal moves of a side, 2N table look-ups; nothing is generated.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    side : int
+        0 white, 1 black.
+
+    Returns
+    -------
+    int
+        Whoever is to move.
+
+    Notes
+    -----
+    O(N).
+    """
     total = 0
     lines = 2 * t.size
     if side == 1:
@@ -88,7 +120,26 @@ def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 
 @inlined
 def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
-    """Return whether a side has a legal move; stops at the first line that shows one."""
+    """Return whether a side has a legal move; stops at the first line that shows one.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    side : int
+        0 white, 1 black.
+
+    Returns
+    -------
+    bool
+        Whoever is to move.
+
+    Notes
+    -----
+    O(N) at most.
+    """
     lines = 2 * t.size
     if side == 1:
         for line in range(lines):
@@ -113,6 +164,24 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
     The order is by rank and file of the moving piece, then its targets along the row,
     then along the column, each in ascending order. ``moves`` must hold 4C entries: an
     empty cell is the end of at most four slides.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    moves : pointer to int32
+        Receives the moves, ``start | target << 7``; room for 4C.
+
+    Returns
+    -------
+    int
+        How many were written.
+
+    Notes
+    -----
+    O(N + pieces + moves).
     """
     size = t.size
     side, king = side_of(t, board), king_of(t, board)
@@ -142,7 +211,19 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
 
 @inlined
 def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
-    """Add or remove a piece: ``shift`` is 0 for an attacker, 16 for a white piece."""
+    """Add or remove a piece on its row and its column.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    cell : int
+        0 to C - 1.
+    shift : int
+        0 for an attacker, 16 for a white piece.
+    """
     rank, file = I64(t.rank[cell]), I64(t.file[cell])
     board[rank] ^= np.uint32(1 << (file + shift))
     board[t.size + file] ^= np.uint32(1 << (rank + shift))
@@ -150,7 +231,21 @@ def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
 
 @inlined
 def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, directions: int, shift: int) -> None:
-    """Remove or restore the soldiers around a cell; ``shift`` as for `toggle`, of the victims."""
+    """Remove or restore the soldiers around a cell.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    target : int
+        The cell.
+    directions : int
+        Bits, seen from the cell.
+    shift : int
+        Of the soldiers: 0 for attackers, 16 for defenders.
+    """
     while directions:
         direction = directions & -directions
         directions ^= direction
@@ -159,7 +254,32 @@ def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, direction
 
 @inlined
 def judge(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, attackers: int) -> int:
-    """Return the outcome code after a ply of ``side`` to ``target``; the board shows the position after it."""
+    """Return the outcome code after a ply; the board shows the position after it.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    side : int
+        The mover: 0 white, 1 black.
+    target : int
+        The cell that it moved to.
+    king : int
+        The king's cell after the ply.
+    attackers : int
+        Number of attackers after the ply.
+
+    Returns
+    -------
+    int
+        A code of `tablut.rules.outcome`.
+
+    Notes
+    -----
+    O(1), or O(N) under ``either_after_ply``.
+    """
     outcome = UNDECIDED
     if side == 1:
         if king_falls_to(t, board, king, target):
@@ -179,7 +299,24 @@ def judge(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: in
 
 @inlined
 def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
-    """Make a legal move on the board; return the undo record and the outcome code."""
+    """Make a legal move on the board.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items; changed.
+    move : int
+        ``start | target << 7``.
+
+    Returns
+    -------
+    undo : int
+        The undo record.
+    outcome : int
+        A code of `tablut.rules.outcome`.
+    """
     start, target = start_of(move), target_of(move)
     side, king = side_of(t, board), king_of(t, board)
     shift = 16 - (side << 4)
@@ -199,7 +336,17 @@ def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
 
 @inlined
 def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
-    """Take a move back, by its undo record."""
+    """Take a move back, by its undo record.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items; changed.
+    undo : int
+        ``start | target << 7 | directions << 14``.
+    """
     start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
     side = side_of(t, board) ^ 1
     shift = 16 - (side << 4)
@@ -215,7 +362,24 @@ def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
 
 @inlined
 def captured_key(t: Tables, side: int, target: int, directions: int) -> np.uint64:
-    """Return the keys of the soldiers that a move of ``side`` to ``target`` captured, by xor."""
+    """Return the keys of the soldiers that a move captured, combined by exclusive or.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    side : int
+        The mover: 0 white, 1 black.
+    target : int
+        The cell that it moved to.
+    directions : int
+        Bits, seen from the target.
+
+    Returns
+    -------
+    uint64
+        0 if it captured nothing.
+    """
     change = U64(0)
     while directions:
         direction = directions & -directions
@@ -226,7 +390,24 @@ def captured_key(t: Tables, side: int, target: int, directions: int) -> np.uint6
 
 @inlined
 def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
-    """Return what a ply changes in the Zobrist key, by its undo record; ``side`` is the mover."""
+    """Return what a ply changes in the Zobrist key.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    side : int
+        The mover: 0 white, 1 black.
+    is_king : bool
+        Whether the king moved.
+    undo : int
+        ``start | target << 7 | directions << 14``.
+
+    Returns
+    -------
+    uint64
+        To be combined with the key by exclusive or.
+    """
     start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
     change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
@@ -235,7 +416,24 @@ def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
 
 @inlined
 def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
-    """Return the Zobrist key of a board, from scratch."""
+    """Return the Zobrist key of a board, from scratch.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+
+    Returns
+    -------
+    uint64
+        A hash, never an identity.
+
+    Notes
+    -----
+    O(C).
+    """
     size, king = t.size, king_of(t, board)
     key = t.keys[2 * t.cells + king]
     if side_of(t, board) != 0:

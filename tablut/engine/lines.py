@@ -68,6 +68,16 @@ class LineTables(NamedTuple):
 def board_lines(variant: Variant) -> list[str]:
     """Return the terrain letters of every line, in the order of the line numbers.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    list of str
+        2N texts of N letters: the rows, then the columns.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -95,6 +105,10 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
     -------
     ndarray of uint16, shape (N, 2**N)
         Mask of end places by place and occupancy; the mover's own bit does not matter.
+
+    Notes
+    -----
+    O(N² 2**N).
 
     Examples
     --------

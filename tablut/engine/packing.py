@@ -42,7 +42,22 @@ __all__ = ["board_bits", "count_children", "expand", "field", "flip", "king_widt
 
 @inlined
 def field(words: NDArray[np.uint64], start: int, length: int) -> int:
-    """Return ``length`` < 32 bits of a position from bit ``start`` on."""
+    """Return some bits of a position as a number.
+
+    Parameters
+    ----------
+    words : pointer to uint64
+        The packed position, W words.
+    start : int
+        The first bit.
+    length : int
+        How many bits, at most 31.
+
+    Returns
+    -------
+    int
+        0 to ``2**length - 1``.
+    """
     word, shift = start >> 6, start & 63
     value = words[word] >> U64(shift)
     if shift + length > 64:
@@ -52,7 +67,26 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return C bits of a position from bit ``start`` on, as the low and the high 64 of them."""
+    """Return C bits of a position, one a cell.
+
+    Parameters
+    ----------
+    words : pointer to uint64
+        The packed position, W words.
+    length : int
+        W.
+    start : int
+        The first bit.
+    cells : int
+        C.
+
+    Returns
+    -------
+    low : uint64
+        The first 64.
+    high : uint64
+        The others; 0 if C is at most 64.
+    """
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:
@@ -69,12 +103,29 @@ def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -
 
 @inlined
 def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.uint64]:
-    """Return a board of bits without its lowest row, which is moved out at the bottom."""
+    """Return a board of bits without its lowest row: the others move down by one.
+
+    Parameters
+    ----------
+    low : uint64
+        Its first 64 bits.
+    high : uint64
+        Its other bits.
+    size : int
+        N.
+
+    Returns
+    -------
+    low : uint64
+        The first 64 bits.
+    high : uint64
+        The other bits.
+    """
     return (low >> U64(size)) | (high << U64(64 - size)), high >> U64(size)
 
 
 @inlined
-def add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
+def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
     """Set ``length`` < 32 bits of a position, clear so far, from bit ``start`` on."""
     word, shift = start >> 6, start & 63
     words[word] |= U64(value) << U64(shift)
@@ -84,7 +135,18 @@ def add_field(words: NDArray[np.uint64], start: int, length: int, value: int) ->
 
 @inlined
 def king_width(t: Tables) -> int:
-    """Return the number of bits of the king's cell."""
+    """Return the number of bits of the king's cell.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+
+    Returns
+    -------
+    int
+        The least number that C cells fit into.
+    """
     width = 0
     while (1 << width) < t.cells:
         width += 1
@@ -93,7 +155,21 @@ def king_width(t: Tables) -> int:
 
 @inlined
 def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
-    """Write one position (W words) to a board."""
+    """Write one packed position to a board.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    words : pointer to uint64
+        The packed position, W words.
+    board : pointer to uint32
+        Receives the board, 2N + 4 items.
+
+    Notes
+    -----
+    O(N).
+    """
     size, cells = t.size, t.cells
     width = king_width(t)
     king = field(words, 2 * cells, width)
@@ -120,7 +196,21 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
 
 @inlined
 def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
-    """Write a board to one position (W words)."""
+    """Write a board to one packed position.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    words : pointer to uint64
+        Receives the position, W words.
+
+    Notes
+    -----
+    O(N).
+    """
     size, cells = t.size, t.cells
     king = king_of(t, board)
     for word in range(t.words):
@@ -130,22 +220,44 @@ def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> Non
         white = row >> 16
         if rank == I64(t.rank[king]):
             white &= ~(1 << I64(t.file[king]))
-        add_field(words, rank * size, size, row & 0xFFFF)
-        add_field(words, cells + rank * size, size, white)
+        _add_field(words, rank * size, size, row & 0xFFFF)
+        _add_field(words, cells + rank * size, size, white)
     width = king_width(t)
-    add_field(words, 2 * cells, width, king)
-    add_field(words, 2 * cells + width, 1, side_of(t, board))
+    _add_field(words, 2 * cells, width, king)
+    _add_field(words, 2 * cells + width, 1, side_of(t, board))
 
 
 @inlined
 def flip(words: NDArray[np.uint64], bit: int) -> None:
-    """Flip one bit of a position."""
+    """Flip one bit of a position.
+
+    Parameters
+    ----------
+    words : pointer to uint64
+        The packed position, W words; changed.
+    bit : int
+        0 to 64W - 1.
+    """
     words[bit >> 6] ^= U64(1) << U64(bit & 63)
 
 
 @kernel
 def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
-    """Write positions, shape (n, W), to boards, shape (n, 2N + 4)."""
+    """Write packed positions to boards.
+
+    Parameters
+    ----------
+    tables : Tables
+        The compiled rules.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+    boards : ndarray of uint32, shape (n, 2N + 4)
+        Receives the boards.
+
+    Notes
+    -----
+    O(n N).
+    """
     t = flat(tables)
     for index in range(len(words)):
         unpack(t, advance(pointer(words), index * t.words), advance(pointer(boards), index * (2 * t.size + 4)))
@@ -153,7 +265,21 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
 
 @kernel
 def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
-    """Write boards, shape (n, 2N + 4), to positions, shape (n, W)."""
+    """Write boards to packed positions.
+
+    Parameters
+    ----------
+    tables : Tables
+        The compiled rules.
+    boards : ndarray of uint32, shape (n, 2N + 4)
+        The boards.
+    words : ndarray of uint64, shape (n, W)
+        Receives the positions.
+
+    Notes
+    -----
+    O(n N).
+    """
     t = flat(tables)
     for index in range(len(boards)):
         pack(t, advance(pointer(boards), index * (2 * t.size + 4)), advance(pointer(words), index * t.words))
@@ -161,7 +287,26 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 
 @kernel
 def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
-    """Write the number of legal moves of each position and return their sum."""
+    """Write the number of legal moves of each position and return their sum.
+
+    Parameters
+    ----------
+    tables : Tables
+        The compiled rules.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+    counts : ndarray of int64, shape (n,)
+        Receives the number for each position.
+
+    Returns
+    -------
+    int
+        The sum of ``counts``.
+
+    Notes
+    -----
+    O(n N): no move is generated.
+    """
     t = flat(tables)
     scratch = np.empty(2 * t.size + 4, dtype=np.uint32)
     board = pointer(scratch)
@@ -200,6 +345,15 @@ def expand(
         Receives the moves, ``from | to << 7``.
     outcomes : ndarray of uint8, shape (m,)
         Receives the outcome codes, 0 where the child is undecided.
+
+    Returns
+    -------
+    int
+        How many rows of ``children`` were written.
+
+    Notes
+    -----
+    O(n N + m).
     """
     t = flat(tables)
     size, cells, width = t.size, t.cells, t.words

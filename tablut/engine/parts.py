@@ -30,7 +30,7 @@ __all__ = ["KernelCompiler", "PartCompiler"]
 
 
 _UNUSED = {InlineClosureLikes, InlineInlinables, LiteralUnroll, MakeFunctionToJitFunction, WithLifting}
-"""Passes for what no kernel has: functions within functions, ``with``, functions inlined as Python, unrolled tuples."""
+"""Passes that no kernel needs: functions within functions, ``with``, functions inlined as Python, unrolled tuples."""
 
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
@@ -56,7 +56,7 @@ class _Flags(Flags):
 
 
 class _WithoutEnvironment:
-    """The code generator as a part shows it: there is no machine code yet, and no place for an environment in it."""
+    """The code generator of a part: it has no machine code yet, and no place for an environment."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -97,7 +97,7 @@ class _PartLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _ForLinking(LoweringPass):
-    """Has the code put into a library for linking."""
+    """Puts the code into a library for linking."""
 
     _name = "tablut_for_linking"
 

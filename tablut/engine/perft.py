@@ -54,6 +54,15 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
         An undecided position; as before on return.
     depth : int
         Number of plies.
+
+    Returns
+    -------
+    int
+        Exact.
+
+    Notes
+    -----
+    Every ply but the last is made and taken back; memory O(depth · C).
     """
     t, board = flat(tables), pointer(board_array)
     side = side_of(t, board)
@@ -91,10 +100,25 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
 
 @inlined
 def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
-    """Write, by line, the places on which an arriving piece of ``side`` may capture a soldier.
+    """Write, by line, the places on which an arriving piece of a side may capture a soldier.
 
-    No capture happens elsewhere; of these some may not happen, since the castle is taken
-    for hostile if it ever is in such a position, and an unarmed king for a soldier.
+    No capture happens elsewhere. Some of these places give none: the castle counts as
+    hostile if it ever is in such a position, and an unarmed king counts as a soldier.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules, flat.
+    board : pointer to uint32
+        The board, 2N + 4 items.
+    side : int
+        The mover: 0 white, 1 black.
+    threats : pointer to uint32
+        Receives a mask of places for each of the 2N lines.
+
+    Notes
+    -----
+    O(N).
     """
     shift = 16 - (side << 4)
     state = 0
@@ -109,7 +133,7 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
 
 
 @inlined
-def apply_every_move(
+def _apply_every_move(
     t: Tables,
     board: NDArray[np.uint32],
     key: np.uint64,
@@ -204,6 +228,15 @@ def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, c
     counters : ndarray of uint64, shape (LEAF_COUNTERS,)
         Is added to: soldiers captured by last plies, the sum modulo 2**64 of the
         Zobrist keys after them, and their number by outcome code.
+
+    Returns
+    -------
+    int
+        Exact.
+
+    Notes
+    -----
+    Every ply is made, judged and taken back; memory O(depth · C).
     """
     t, board, sums = flat(tables), pointer(board_array), pointer(counters)
     threats_array = np.empty(2 * t.size, dtype=np.uint32)
@@ -222,7 +255,7 @@ def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, c
         ends[0] = generate(t, board, moves)
     while True:
         if ply == depth - 1:
-            total += apply_every_move(t, board, keys[ply], threats, sums)
+            total += _apply_every_move(t, board, keys[ply], threats, sums)
         if nexts[ply] == ends[ply]:
             if ply == 0:
                 keep(moves_array)

@@ -67,7 +67,7 @@ class PerftCache:
 
 
 @inlined
-def slot_of(words: NDArray[np.uint64], count: int, remaining: int, slots: int) -> int:
+def _slot_of(words: NDArray[np.uint64], count: int, remaining: int, slots: int) -> int:
     """Return the slot of a packed position with a remaining depth."""
     # The finaliser of splitmix64, word by word: every bit of every word moves every bit of the hash.
     value = U64(remaining)
@@ -100,6 +100,11 @@ def perft_cached(
         Number of plies, 1 to 255.
     positions, depths, counts : ndarray
         Of a `PerftCache`.
+
+    Returns
+    -------
+    int
+        Exact.
     """
     t, board = flat(tables), pointer(board_array)
     if depth == 1:
@@ -121,7 +126,7 @@ def perft_cached(
             entering = False
             own = advance(words, ply * t.words)
             pack(t, board, own)
-            place = slot_of(own, t.words, depth - ply, slots)
+            place = _slot_of(own, t.words, depth - ply, slots)
             known = depths[place] == depth - ply
             for word in range(t.words):
                 known = known and positions[place, word] == own[word]

@@ -180,12 +180,27 @@ def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def flat(_typing_context: Any, record: Any) -> Any:
-    """Return a record with pointers for arrays, as all that kernels call takes it; indexing knows no bounds."""
+    """Return a record with pointers for arrays, as all functions below a kernel take it.
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Indexing a pointer checks no bounds.
+
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    record : NamedTuple
+        Of integers, arrays and further records; its arrays must be kept alive.
+
+    Returns
+    -------
+    NamedTuple
+        Of the same class, with pointers.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return _flattened(context, builder, record, args[0])
 
-    return _pointers(record)(record), code
+    return _pointers(record)(record), codegen
 
 
 def _declared(cls: type[tuple[Any, ...]]) -> Any:
@@ -217,18 +232,31 @@ def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> An
 def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
     """Return the record that a `directory` describes, with pointers for arrays.
 
-    ``items`` is a pointer to the directory's numbers, ``record`` the NamedTuple's class.
     What lies at the addresses must be kept alive.
+
+    Parameters
+    ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
+    items : pointer to int64
+        The numbers of the directory.
+    record : type
+        The NamedTuple's class.
+
+    Returns
+    -------
+    NamedTuple
+        Of that class, with pointers.
     """
     made = _declared(record.instance_class)
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        def places() -> Iterator[Any]:
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        def _places() -> Iterator[Any]:
             number = 0
             while True:
                 yield builder.gep(args[0], [context.get_constant(types.int64, number)])
                 number += 1
 
-        return _loaded(context, builder, made, places())
+        return _loaded(context, builder, made, _places())
 
-    return made(items, record), code
+    return made(items, record), codegen

@@ -1,9 +1,9 @@
-"""A Zobrist key that is equal all over an orbit, kept up move by move.
+"""A Zobrist key that is the same for a whole orbit, updated move by move.
 
-For each symmetry g of a group there is the ordinary key of g·p. The image of a position
-under a symmetry has the same keys in another order, so their minimum is the same for
-all positions of an orbit. Each of the keys changes by exclusive or with a move, as the
-ordinary one does: keep all of them, and take the minimum when a key is asked for.
+Each symmetry g of a group gives the ordinary key of g·p. The image of a position under a
+symmetry has the same keys in another order, so their minimum is the same for all
+positions of an orbit. A move changes each key by exclusive or, as it changes the ordinary
+one: keep all of them, and take the minimum when you need the key.
 
 Like every key it is a hash: positions of different orbits may share one.
 """
@@ -88,6 +88,11 @@ class SymmetricKeys:
             After the move.
         undo : int
             The move's undo record.
+
+        Returns
+        -------
+        ndarray of uint64, shape (G,)
+            In the order of the group.
         """
         start, target, _ = read_undo(undo)
         mover = "b" if head(board)[SIDE_AT] == 0 else "K" if head(board)[KING_AT] == target else "w"
@@ -98,5 +103,16 @@ class SymmetricKeys:
 
     @staticmethod
     def key(keys: NDArray[np.uint64]) -> int:
-        """Return the one key of the orbit."""
+        """Return the one key of the orbit.
+
+        Parameters
+        ----------
+        keys : ndarray of uint64, shape (G,)
+            As `of` returns them.
+
+        Returns
+        -------
+        int
+            The least of them.
+        """
         return int(keys.min())

@@ -2,8 +2,8 @@
 
 Kernels see neither names nor rule fields. A rule reaches them as the content of a
 table: who slides where (`tablut.engine.lines`), which cells are anvils against whom,
-from which side a soldier captures a king, where a king has won. What remains
-are two flags, ``king_armed`` and ``either_after_ply``.
+from which side a soldier captures a king, where a king has won. The only flags are
+``king_armed`` and ``either_after_ply``.
 
 Directions are bits: 1 west, 2 south, 4 east, 8 north; the neighbours of a cell that
 hold attackers form a number from 0 to 15 of the same bits.

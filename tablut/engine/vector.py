@@ -29,6 +29,8 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
 
     Parameters
     ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
     rows : pointer to uint64
         The table: at ``16 * entry`` eight low words, then eight high words.
     entries : pointer to int64
@@ -46,10 +48,10 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
         The candidates whose image is least.
     """
 
-    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         table, numbers, length, mask, result = args
 
-        def lanes(base: Any, offset: Any) -> Any:
+        def _lanes(base: Any, offset: Any) -> Any:
             address = builder.gep(base, [offset])
             return builder.bitcast(address, _LANES.as_pointer())
 
@@ -59,12 +61,12 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
             entry = builder.load(builder.gep(numbers, [loop.index]))
             offset = builder.shl(entry, _WORD(4))
             for number, half in enumerate(halves):
-                part = builder.load(lanes(table, builder.add(offset, _WORD(8 * number))), align=8)
+                part = builder.load(_lanes(table, builder.add(offset, _WORD(8 * number))), align=8)
                 builder.store(builder.or_(builder.load(half), part), half)
 
         low, high = (builder.load(half) for half in halves)
-        builder.store(low, lanes(result, _WORD(0)), align=8)
-        builder.store(high, lanes(result, _WORD(8)), align=8)
+        builder.store(low, _lanes(result, _WORD(0)), align=8)
+        builder.store(high, _lanes(result, _WORD(8)), align=8)
         flags = builder.bitcast(builder.trunc(mask, ir.IntType(8)), _FLAGS)
         least = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(_WORD, [_LANES]), "llvm.vector.reduce.umin.v8i64"
@@ -79,7 +81,7 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
 
     if count != types.int64 or candidates != types.int64:
         return None
-    return types.int64(rows, entries, count, candidates, out), code
+    return types.int64(rows, entries, count, candidates, out), codegen
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
@@ -88,6 +90,8 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
 
     Parameters
     ----------
+    _typing_context : numba.core.typing.BaseContext
+        Not used.
     rows : pointer to uint32
         The N rows: attackers in the low, white pieces in the high 16 bits, a bit a file.
     size : int64
@@ -101,7 +105,7 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
         Zero.
     """
 
-    def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         source, count, target = args
         half, zero = ir.IntType(16), ir.Constant(_LINES, [0] * 16)
         columns = cgutils.alloca_once_value(builder, zero)
@@ -126,4 +130,4 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
 
     if size != types.int64:
         return None
-    return types.int64(rows, size, out), code
+    return types.int64(rows, size, out), codegen

@@ -1,7 +1,7 @@
 """Zobrist keys: one random 64-bit number for each piece on each cell, and one for black to move.
 
 The numbers are the outputs of SplitMix64 [1]_ from a stored seed, so that keys
-written to a file mean the same for ever: attackers on the cells 0, 1, ..., then
+written to a file keep their meaning: attackers on the cells 0, 1, ..., then
 defenders, then the king, then the side. A key is a hash, never an identity.
 
 References
@@ -32,6 +32,16 @@ _MASK: Final = (1 << 64) - 1
 
 def split_mix(seed: int) -> Iterator[int]:
     """Yield the outputs of SplitMix64, 64-bit integers without end.
+
+    Parameters
+    ----------
+    seed : int
+        The state before the first output, 64 bits.
+
+    Yields
+    ------
+    int
+        0 to 2**64 - 1.
 
     Examples
     --------

@@ -27,6 +27,11 @@ def read_move(text: str, size: int = 9) -> Move:
     size : int
         Side of the board in cells.
 
+    Returns
+    -------
+    Move
+        Legal or not.
+
     Raises
     ------
     InputError
@@ -54,6 +59,16 @@ def read_move(text: str, size: int = 9) -> Move:
 
 def write_move(move: Move) -> str:
     """Return the short text of a move; the inverse of `read_move`.
+
+    Parameters
+    ----------
+    move : Move
+        Along one rank or one file.
+
+    Returns
+    -------
+    str
+        Such as ``d5-7``.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1,
 column 0 file a. The empty castle is written ``THRONE``. Once the game is over, ``turn``
-tells the result instead of the side to move.
+gives the result instead of the side to move.
 """
 
 from __future__ import annotations
@@ -88,13 +88,23 @@ class BolognaState:
         Parameters
         ----------
         side : {'w', 'b'}, optional
-            The side to move of a game that is over, which the state does not tell; a
-            state with a side to move needs none and heeds none.
+            The side to move of a game that is over, which the state does not say; ignored
+            where the state says it.
+
+        Returns
+        -------
+        Position
+            Possible or not.
 
         Raises
         ------
         InputError
             If the game is over and no side is given.
+
+        Examples
+        --------
+        >>> str(BolognaState("b.w.K....", "BLACK").position())
+        '3/1K1/b1w b'
         """
         to_move = self.side or side
         if to_move is None:
@@ -104,6 +114,16 @@ class BolognaState:
 
 def read_state(text: str) -> BolognaState:
     """Return the state of the server's JSON.
+
+    Parameters
+    ----------
+    text : str
+        JSON.
+
+    Returns
+    -------
+    BolognaState
+        The cells and the turn.
 
     Raises
     ------
@@ -150,6 +170,11 @@ def write_state(position: Position, turn: Turn | None = None) -> str:
         Its further fields are left out: the format has no place for them.
     turn : Turn, optional
         For a game that is over; without it the side to move.
+
+    Returns
+    -------
+    str
+        One line of JSON.
 
     Examples
     --------
@@ -220,6 +245,11 @@ def write_move(move: Move, side: Side) -> str:
         The move.
     side : {'w', 'b'}
         Whose move it is.
+
+    Returns
+    -------
+    str
+        One line of JSON.
 
     Examples
     --------

@@ -10,7 +10,7 @@ everywhere and hardly changed over the years, so that only they are read:
 - ``Pedina bianca rimossa in: d5``, a capture, in some years twice over;
 - ``Mossa …``, ``Giocatore …`` and the like: the move before it was refused.
 
-A move counts once the state after it is there. Boards of 7×7 come without line breaks.
+A move counts when the state after it follows. Boards of 7×7 have no line breaks.
 """
 
 from __future__ import annotations
@@ -62,6 +62,16 @@ _PACKAGE = "it.unibo.ai.didattica.competition.tablut.domain.Game"
 def looks_like_log(text: str) -> bool:
     r"""Return whether a text is a game log rather than another kind of record.
 
+    Parameters
+    ----------
+    text : str
+        Any text, its lines ended by line feeds.
+
+    Returns
+    -------
+    bool
+        True if a message of the server and a line with its source occur.
+
     Examples
     --------
     >>> looks_like_log("feb 15, 2019 3:10:55 PM Domain.GameAshtonTablut <init>\nBUONO: Inizio partita\n")
@@ -73,7 +83,7 @@ def looks_like_log(text: str) -> bool:
 
 
 def _source(line: str) -> tuple[str, str] | None:
-    """Return the date and the game of a line that tells where the next line's message comes from."""
+    """Return the date and the game of a line that names the source of the next line's message."""
     words = line.rsplit(None, 2)
     if len(words) != 3 or len(line) > 300 or _METHOD.fullmatch(words[2]) is None:
         return None
@@ -82,7 +92,7 @@ def _source(line: str) -> tuple[str, str] | None:
 
 
 class _Log:
-    """The text of a log, and what lies on which of its lines."""
+    """The text of a log, with its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -107,7 +117,7 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log; a note tells if there are more.
+    r"""Return the first game of a log; a note says if there are more.
 
     Parameters
     ----------
@@ -115,6 +125,11 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
         The log.
     variant : Variant, optional
         Rules to take instead of those of the server.
+
+    Returns
+    -------
+    GameRecord
+        The first game.
 
     Raises
     ------
@@ -145,7 +160,22 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
     """Return all games of a log: a server that stays up writes later games into earlier logs too.
 
-    Parameters and errors are those of `read_log`.
+    Parameters
+    ----------
+    text : str
+        The log.
+    variant : Variant, optional
+        Rules to take instead of those of the server.
+
+    Returns
+    -------
+    tuple of GameRecord
+        At least one.
+
+    Raises
+    ------
+    InputError
+        Naming the line, what it says and what was expected there; or if there is no game.
     """
     log = _Log(text)
     games = [_Game(log)]
@@ -260,7 +290,7 @@ class _Game:
         elif state.cells == self.last.cells and self.last.result is None and state.result is not None:
             self.notes.append(f"{self._line(found)}: decided without a move: by time, or by a player who left")
         elif state != self.last:
-            # The server repeats the last state when a game ends; anything else is no log of one game.
+            # The server repeats the last state when a game ends; anything else is not a log of one game.
             raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")
         self.last = state
 

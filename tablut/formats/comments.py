@@ -20,10 +20,19 @@ def without_comments(text: str, begin: str, end: str, what: str) -> str:
     what : str
         What error messages call the text.
 
+    Returns
+    -------
+    str
+        The text without comments.
+
     Raises
     ------
     InputError
         If a comment does not end.
+
+    Notes
+    -----
+    One pass over the text.
 
     Examples
     --------

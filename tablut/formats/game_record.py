@@ -1,7 +1,7 @@
 """What a game record says, whichever format it was written in.
 
-A record is a claim: nothing here knows the rules. Whether its moves are legal, its
-captures right and its positions those of the game is for whoever replays it.
+A record is a claim. This module does not know the rules: `tablut.replay` checks the
+moves, captures, positions and the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RESULTS: tuple[Result, ...] = ("white", "black", "draw")
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """A game as its record tells it; all readers of `tablut.formats` return one.
+    """A game as its record gives it; all readers of `tablut.formats` return one.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class GameRecord:
     moves : tuple of MoveText
         The moves with the captures that the record claims.
     result : {'white', 'black', 'draw'} or None
-        Who won, as claimed; None if the game has no result or the record does not tell.
+        Who won, as claimed; None if the record gives no result.
     positions : tuple of Position, or None
         The position after each move where the record has them all, else None.
     notes : tuple of str
         What the reader left out, one line each: variations, rejected moves, further games.
     warnings : tuple of str
-        Where the reader was told to do otherwise than the record says: to take other rules.
+        Where the reader took other rules than the record's, because the caller gave them.
 
     Examples
     --------
@@ -79,6 +79,11 @@ class GameRecord:
         ----------
         variant : Variant or str, optional
             Rules to take instead of the record's own.
+
+        Returns
+        -------
+        Board
+            With the whole history.
 
         Raises
         ------

@@ -74,6 +74,11 @@ def write_move(move: Move, side: Side) -> str:
     side : {'w', 'b'}
         The player.
 
+    Returns
+    -------
+    str
+        Such as ``3 0 3 2 0``.
+
     Examples
     --------
     >>> write_move(Move.parse("a6-c6", 9), "b")

@@ -53,6 +53,11 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
     variant : Variant, optional
         Rules to take instead of those that the record names.
 
+    Returns
+    -------
+    GameRecord
+        Its moves need not be legal.
+
     Raises
     ------
     InputError
@@ -93,9 +98,9 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
-    """Return the rules that a record names or spells out; None if it does not, or if others are given and need not be.
+    """Return the rules that a record names or spells out; None without any, or if unknown while others are given.
 
-    A name is one that ships and never a path: a record cannot have a file opened.
+    Only shipped names are read, never paths: a record cannot cause a file to be opened.
     """
     try:
         if name is not None:
@@ -146,7 +151,7 @@ def _own_start(own: Variant | None, chosen: Variant) -> Position | None:
 
 
 def _result(words: list[str], claimed: str | None) -> Result | None:
-    """Take the result off the end of the words; a tag may say it too."""
+    """Remove the result from the end of the words and return it; a tag may give it, too."""
     known: dict[str, Result | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
     if claimed is not None and claimed not in known:
         raise InputError(f"record: tag Result {excerpt(claimed)}: expected one of {' '.join(known)}")
@@ -179,6 +184,16 @@ def write_native(record: GameRecord) -> str:
     """Return the text of a record in our own format; the inverse of `read_native`.
 
     Positions after each move and notes have no place in it.
+
+    Parameters
+    ----------
+    record : GameRecord
+        The game.
+
+    Returns
+    -------
+    str
+        The text, a line feed at its end.
 
     Raises
     ------

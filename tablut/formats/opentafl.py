@@ -51,9 +51,14 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
     text : str
         Rows from rank 1 up, slashes around them.
     side : {'w', 'b'}
-        The side to move, which the string does not tell.
+        The side to move, which the string does not say.
     size : int, optional
         Side of the board in cells; without it as many as the string has rows.
+
+    Returns
+    -------
+    Position
+        Possible or not.
 
     Raises
     ------
@@ -98,6 +103,16 @@ def _expand(row: str, rank: int, size: int, shown: str) -> str:
 def write_position(position: Position) -> str:
     """Return the OpenTafl string of a position; side to move and further fields are left out.
 
+    Parameters
+    ----------
+    position : Position
+        Any position.
+
+    Returns
+    -------
+    str
+        Rows from rank 1 up, slashes around them.
+
     Examples
     --------
     >>> write_position(Position.parse("2w/K2/1b1 w", 3))
@@ -113,8 +128,7 @@ def write_position(position: Position) -> str:
 def read_move(text: str, size: int) -> MoveText:
     """Return the move of an OpenTafl record such as ``Kd4-d6xd7/c6+``.
 
-    The letter of the piece and the signs of threat and end after the move are read over:
-    the position tells the former, the rules the latter.
+    The letter of the piece and the signs of threat and end after the move are ignored.
 
     Parameters
     ----------
@@ -122,6 +136,11 @@ def read_move(text: str, size: int) -> MoveText:
         One move.
     size : int
         Side of the board in cells.
+
+    Returns
+    -------
+    MoveText
+        Legal or not.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """OpenTafl's game records, the ``.otg`` files, as game records of ours.
 
-Tags ``[name:value]`` on top, of which ``rules`` must be there; then a line a turn, two
-moves each, numbered from 1; after it a comment in brackets, the two moves' parts divided
-by ``|``. Variations are numbered like ``7a.1.2a.`` and are left out, which a note tells;
-comments are left out silently.
+Tags ``[name:value]`` come first; ``rules`` is required. Then each turn has a line with
+its number, from 1, and two moves; a comment in brackets may follow, its parts on the two
+moves divided by ``|``. Variations, numbered like ``7a.1.2a.``, are left out and named in
+a note; comments are left out silently.
 """
 
 from __future__ import annotations
@@ -36,6 +36,16 @@ _RESIGNS = "---"
 def looks_like_otg(text: str) -> bool:
     r"""Return whether a text is an OpenTafl record rather than another kind of record.
 
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    bool
+        True if it begins with a tag ``[name:value]``.
+
     Examples
     --------
     >>> looks_like_otg("[date:2015.05.04]\n[rules:dim:7 start:/…/]"), looks_like_otg('[Variant "ashton"]')
@@ -52,13 +62,18 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     text : str
         The record.
     variant : Variant, optional
-        Rules to take instead of those of the record, of which only the start is then
-        read: the way to a record with rules that no rule field can say.
+        Rules to take instead of the record's, of which only the start is then read. A
+        record with rules that no rule field can express needs them.
+
+    Returns
+    -------
+    GameRecord
+        Its moves need not be legal.
 
     Raises
     ------
     InputError
-        Naming the tag, turn or move that is wrong, or the rules that no rule field can say.
+        Naming the tag, turn or move that is wrong, or the rules that no rule field can express.
 
     Examples
     --------
@@ -100,7 +115,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
-    """Return the rules to take, and a line about it if they are not the record's."""
+    """Return the rules to take, and a warning if they are not the record's."""
     try:
         own = read_rules(rules)
     except InputError as error:

@@ -1,11 +1,11 @@
-"""OpenTafl's rules strings as variants, where our rule fields can say the same.
+"""OpenTafl's rules strings as variants, where our rule fields can express them.
 
 A string is ``dim:7 name:Brandub ks:w … start:/3t3/…/``, a key and a value each. What the
 keys mean and what holds where one is missing follows the notation specification and the
-sources of https://github.com/jslater89/OpenTafl (the last versions of both). Whatever no
-rule field can say is refused, all of it in one line.
+sources of https://github.com/jslater89/OpenTafl (the last versions of both). Rules that no
+rule field can express are refused, all of them in one line.
 
-Three points are not a matter of copying a value:
+Three points take more than copying a value:
 
 - OpenTafl decides a **third** occurrence of a position, our ``repetition`` a second. A draw
   by the third (``tfr:d``, the default) becomes ``none``: values are the same, and a game
@@ -61,7 +61,7 @@ _DEFAULTS = {
     "efe": "n",
     "ber": "n",
 }
-# Keys about pieces and cells that a variant of ours does not have: without those they say nothing.
+# Keys about pieces and cells that no variant of ours has; they have no effect.
 _IDLE = frozenset(["nj", "cj", "mj", "swf", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})
 
@@ -98,10 +98,20 @@ _UNSAYABLE = {
 def rules_start(text: str) -> Position:
     """Return the position from which a game under a rules string begins.
 
+    Parameters
+    ----------
+    text : str
+        The string, with or without the word ``rules`` before it.
+
+    Returns
+    -------
+    Position
+        With the side that moves first.
+
     Raises
     ------
     InputError
-        If the string has no board size or start, or a start that is no position.
+        If the string has no board size or start, or the start is not a position.
 
     Examples
     --------
@@ -128,7 +138,7 @@ def read_rules(text: str) -> Variant:
     Raises
     ------
     InputError
-        If the string is malformed, or has rules that no rule field can say; one line names them all.
+        If the string is malformed, or has rules that no rule field can express; one line names them all.
 
     Examples
     --------
@@ -172,7 +182,17 @@ def read_rules(text: str) -> Variant:
 
 
 def rules_source(text: str) -> str:
-    """Return what a variant from a rules string has as its ``source``.
+    """Return the ``source`` of a variant from a rules string.
+
+    Parameters
+    ----------
+    text : str
+        The string.
+
+    Returns
+    -------
+    str
+        The string with single spaces, after ``OpenTafl rules``.
 
     Examples
     --------
@@ -184,7 +204,7 @@ def rules_source(text: str) -> str:
 
 @dataclass
 class _Rules:
-    """A rules string taken apart, defaults filled in, and what of it no field can say."""
+    """The keys of a rules string with defaults filled in, and the rules that no field can express."""
 
     origin: str
     keys: dict[str, str]
@@ -234,7 +254,7 @@ def _parse(text: str) -> _Rules:
     words = text.split()
     if words[:1] == ["rules"]:
         del words[0]
-    # The start is long and seldom what is wrong; the beginning tells which string it is.
+    # The start is long and seldom wrong; the beginning shows which string it is.
     origin = f"rules {excerpt(' '.join(words[:3]) + (' ...' if len(words) > 3 else ''))}"
     keys: dict[str, str] = {}
     for word in words:

@@ -1,8 +1,8 @@
-"""One reader of positions and one of moves, whichever program's text it is.
+"""One reader of positions and one of moves, for the texts of all programs.
 
-The forms are told apart by their shape: a brace begins JSON, a slash an OpenTafl string,
-five numbers are McGill's. No text has the shape of two, so nothing is guessed; what has
-the shape of none, or says less than a position, is refused with what is missing.
+The shape of a text shows its form: a brace begins JSON, a slash an OpenTafl string, five
+numbers are McGill's. No text has two of these shapes, so nothing is guessed. A text of
+another shape, or without a necessary part, is refused with what is missing.
 """
 
 from __future__ import annotations
@@ -59,12 +59,17 @@ def read_position(text: str, size: int, side: Side | None = None) -> Position:
     size : int
         Side of the board in cells.
     side : {'w', 'b'}, optional
-        The side to move, for a text that does not tell it; one that does must agree.
+        The side to move, for a text that does not say it; one that does must agree.
+
+    Returns
+    -------
+    Position
+        Possible or not.
 
     Raises
     ------
     InputError
-        If the text is none of these, of another size, or does not tell the side to move.
+        If the text is none of these, of another size, or does not say the side to move.
 
     Examples
     --------
@@ -113,7 +118,17 @@ def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
 
 
 def looks_like_position(text: str) -> bool:
-    """Return whether a text is meant as a position rather than as the name of a file.
+    """Return whether a text has the form of a position rather than that of a file's name.
+
+    Parameters
+    ----------
+    text : str
+        What a user typed.
+
+    Returns
+    -------
+    bool
+        True for several lines, JSON, rows with slashes, and text with a side to move.
 
     Examples
     --------
@@ -140,6 +155,11 @@ def read_move(text: str, size: int) -> SaidMove:
         ``e4-7`` or ``5 4 2 4 1``.
     size : int
         Side of the board in cells.
+
+    Returns
+    -------
+    SaidMove
+        Legal or not.
 
     Raises
     ------
@@ -179,7 +199,7 @@ def read_move(text: str, size: int) -> SaidMove:
 
 
 def as_position(value: PositionLike, variant: Variant) -> Position:
-    """Return the position that a caller means: itself, that of a board, or a text's.
+    """Return the position that a value stands for: itself, that of a board, or that of a text.
 
     Every function of the toolkit that takes a position reads it so.
 
@@ -189,6 +209,11 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
         Text is read as `read_position` does.
     variant : Variant
         The rule set.
+
+    Returns
+    -------
+    Position
+        On a board of the variant's size; possible or not.
 
     Raises
     ------
@@ -222,7 +247,19 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
 
 
 def as_move(value: Move | str, size: int) -> SaidMove:
-    """Return the move that a caller means: itself, or a text's.
+    """Return the move that a value stands for: itself, or that of a text.
+
+    Parameters
+    ----------
+    value : Move or str
+        Text is read as `read_move` does.
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    SaidMove
+        Legal or not.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Game records of every kind behind one pair of functions."""
+"""One reader for game records of every kind, and one writer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["GameRecord", "read_record", "write_record"]
 
 
 def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRecord:
-    r"""Return the game of a record, whichever of the three kinds it is.
+    r"""Return the game of a record of any of the three kinds.
 
     Parameters
     ----------
@@ -27,13 +27,18 @@ def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRe
         A record of our own, one of OpenTafl, or a game log of Bologna's server. Bytes are
         read as UTF-8; a log that is not UTF-8 as Latin-1, which older servers wrote.
     variant : Variant, str or path-like, optional
-        Rules to take instead of those that the record names: ``warnings`` of the record
-        tells where they are others. A record with the digest of its rules is held to it.
+        Rules to take instead of those that the record names; where they differ, ``warnings``
+        of the record says so. If the record has the digest of its rules, they must match it.
+
+    Returns
+    -------
+    GameRecord
+        Its moves need not be legal; see `tablut.replay`.
 
     Raises
     ------
     InputError
-        If the text is none of these, or what is wrong with it.
+        If the text is none of these; or naming what is wrong with it.
 
     Examples
     --------
@@ -70,6 +75,16 @@ def _decoded(content: bytes) -> str:
 
 def write_record(record: GameRecord) -> str:
     """Return the text of a record in our own format.
+
+    Parameters
+    ----------
+    record : GameRecord
+        The game.
+
+    Returns
+    -------
+    str
+        The text, a line feed at its end.
 
     Raises
     ------

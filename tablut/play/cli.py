@@ -71,7 +71,7 @@ def bestmove_command(
     """Choose one move, and show the score and the line expected.
 
     The score is for the side to move, in centi-logits: 100 more mean that the odds of
-    winning are e times as high. A proven end is told in plies instead.
+    winning are e times as high. A proven end is shown in plies instead.
     """
     check_memory("--hash", hash_mib)
     rules = load_variant(variant)

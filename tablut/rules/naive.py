@@ -53,7 +53,24 @@ class NaivePosition(NamedTuple):
         return next(cell for cell, piece in self.pieces.items() if piece == "K")
 
     def piece(self, cell: Cell) -> str:
-        """Return the piece on a cell, ``''`` on an empty one or beyond the edge."""
+        """Return the piece on a cell, ``''`` on an empty one or beyond the edge.
+
+        Parameters
+        ----------
+        cell : tuple of int
+            File and rank.
+
+        Returns
+        -------
+        str
+            ``b``, ``w``, ``K`` or ``''``.
+
+        Examples
+        --------
+        >>> position = NaivePosition({(0, 0): "b", (2, 2): "K"}, "w")
+        >>> position.piece((0, 0)), position.piece((1, 0))
+        ('b', '')
+        """
         return self.pieces.get(cell, "")
 
 
@@ -113,10 +130,26 @@ class NaiveGame:
     def read(self, text: str) -> NaivePosition:
         """Return the position of a one-line text; the inverse of `write`.
 
+        Parameters
+        ----------
+        text : str
+            Rows from the top rank down, a space, ``w`` or ``b``.
+
+        Returns
+        -------
+        NaivePosition
+            Possible or not.
+
         Raises
         ------
         InputError
             If the rows do not fill the board or hold an unknown letter.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> game.read("2b2/5/b1K1b/5/2b2 w").king()
+        (2, 2)
         """
         placement, _, rest = text.strip().partition(" ")
         pieces = {}
@@ -140,7 +173,24 @@ class NaiveGame:
         return NaivePosition(pieces, rest[0])
 
     def write(self, position: NaivePosition) -> str:
-        """Return the one-line text of a position."""
+        """Return the one-line text of a position.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Any position.
+
+        Returns
+        -------
+        str
+            Rows from the top rank down, a space, ``w`` or ``b``.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> game.write(game.start())
+        '2b2/5/b1K1b/5/2b2 w'
+        """
         rows = [
             "".join(position.piece((file, rank)) or "." for file in range(self.size))
             for rank in reversed(range(self.size))
@@ -148,7 +198,18 @@ class NaiveGame:
         return position_text(rows, position.side)
 
     def move_name(self, move: NaiveMove) -> str:
-        """Return a move as text, ``e4-e7``."""
+        """Return a move as text, ``e4-e7``.
+
+        Parameters
+        ----------
+        move : tuple of two cells
+            Start and target.
+
+        Returns
+        -------
+        str
+            The names of both squares.
+        """
         (from_file, from_rank), (to_file, to_rank) = move
         return "-".join(
             square_name(rank * self.size + file, self.size)
@@ -156,7 +217,23 @@ class NaiveGame:
         )
 
     def parse_move(self, name: str) -> NaiveMove:
-        """Return the move of a text ``e4-e7``; it need not be legal."""
+        """Return the move of a text ``e4-e7``; it need not be legal.
+
+        Parameters
+        ----------
+        name : str
+            Two names of squares with a dash between them.
+
+        Returns
+        -------
+        tuple of two cells
+            Start and target.
+
+        Raises
+        ------
+        InputError
+            If one of them is no square of the board.
+        """
         start, _, end = name.partition("-")
         ends = [divmod(parse_square(square, self.size), self.size) for square in (start, end)]
         return (ends[0][1], ends[0][0]), (ends[1][1], ends[1][0])
@@ -164,7 +241,26 @@ class NaiveGame:
     # -- moves -------------------------------------------------------------------------
 
     def legal_moves(self, position: NaivePosition, side: str | None = None) -> list[NaiveMove]:
-        """Return the legal moves of a side, by default the side to move, in a fixed order."""
+        """Return the legal moves of a side, by default the side to move, in a fixed order.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Any position; one that is decided is treated like any other.
+        side : {'w', 'b'}, optional
+            The side that moves.
+
+        Returns
+        -------
+        list of tuple
+            Pairs of start and target, sorted.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> [game.move_name(move) for move in game.legal_moves(game.start())]
+        ['c3-b3', 'c3-c2', 'c3-c4', 'c3-d3']
+        """
         own = "b" if (side or position.side) == "b" else "wK"
         return sorted(
             (cell, target)
@@ -216,6 +312,13 @@ class NaiveGame:
         -------
         NaiveResult
             The position after the ply, the soldiers captured, the outcome.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> result = game.apply(game.start(), game.parse_move("c3-b3"))
+        >>> game.write(result.position), result.outcome
+        ('2b2/5/bK2b/5/2b2 b', None)
         """
         start, target = move
         pieces = dict(position.pieces)
@@ -323,7 +426,26 @@ class NaiveGame:
     # -- counting ----------------------------------------------------------------------
 
     def perft(self, position: NaivePosition, depth: int) -> int:
-        """Return the number of move sequences of exactly ``depth`` plies; decided positions have no children."""
+        """Return the number of move sequences of exactly ``depth`` plies; decided positions have no children.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+        depth : int
+            Number of plies, at least 0.
+
+        Returns
+        -------
+        int
+            By visiting every position before the last ply.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> [game.perft(game.start(), depth) for depth in range(4)]
+        [1, 4, 76, 296]
+        """
         if depth == 0:
             return 1
         moves = self.legal_moves(position)

@@ -66,7 +66,12 @@ def shipped_name(variant: Variant) -> str | None:
     Parameters
     ----------
     variant : Variant
-        Its own name plays no part: a user's file may be called after a shipped one, and say something else.
+        Its own name does not matter: a user's file may have the name of a shipped one and other rules.
+
+    Returns
+    -------
+    str or None
+        A name of `variant_names`.
 
     Examples
     --------
@@ -86,9 +91,19 @@ def _shipped(name: str) -> Variant:
 
 
 def shipped_variant(name: str) -> Variant:
-    """Return a variant that ships, by its name in any case; a path is none.
+    """Return a variant that ships, by its name in any case; paths are not read.
 
-    This is how a name is read that stands in a file: no file makes another one be opened.
+    Names that stand in files are read by this function, so that no file causes another one to be opened.
+
+    Parameters
+    ----------
+    name : str
+        Not a path.
+
+    Returns
+    -------
+    Variant
+        Validated and frozen.
 
     Raises
     ------
@@ -146,7 +161,7 @@ def load_variant(name: str) -> Variant:
 
 
 def as_variant(value: VariantLike) -> Variant:
-    """Return the variant that a caller means: itself, a shipped name, or the path of a file.
+    """Return the variant that a value stands for: itself, that of a shipped name, or that of a file.
 
     Every function of the toolkit that takes a rule set reads it so.
 
@@ -154,6 +169,11 @@ def as_variant(value: VariantLike) -> Variant:
     ----------
     value : Variant, str or path-like
         Text is read as `load_variant` does; an object of `pathlib` is always a file.
+
+    Returns
+    -------
+    Variant
+        Validated and frozen.
 
     Raises
     ------
@@ -183,7 +203,17 @@ def as_variant(value: VariantLike) -> Variant:
 
 
 def is_own_name(variant: Variant) -> bool:
-    """Return whether a variant's name tells which game it is: it is not that of another game that ships.
+    """Return whether a variant's name names its game: it is not the name of another game that ships.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    bool
+        False only for the name of a shipped variant on another game.
 
     Examples
     --------
@@ -214,7 +244,7 @@ def _from_file(path: Path) -> Variant:
 
 
 def _file_name(path: Path) -> str:
-    """Return what a file's variant is called if it does not say: never what a variant that ships is called."""
+    """Return the name of a variant whose file gives none; it is never that of a shipped variant."""
     stem = path.stem[:NAME_LENGTH]
     if not stem.isprintable() or not stem:
         return "unnamed"
@@ -222,11 +252,11 @@ def _file_name(path: Path) -> str:
 
 
 def _other_file(path: Path) -> str:
-    """Return what may have been meant by a file that is not there: one beside it, or a variant that ships."""
+    """Return a hint for a missing file: a similar file beside it, or a variant that ships."""
     try:
         beside = [entry.name for entry in islice(path.parent.iterdir(), 1000) if entry.suffix.lower() == ".toml"]
     except OSError:
-        # The folder is not there either, or cannot be read: then nothing beside the file can be named.
+        # The folder is missing too, or cannot be read: no other file can be named.
         beside = []
     if close := difflib.get_close_matches(path.name, beside, n=1):
         return f"; did you mean {excerpt(str(path.parent / close[0]))}?"

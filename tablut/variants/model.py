@@ -20,7 +20,7 @@ __all__ = ["Variant"]
 
 @dataclass(frozen=True)
 class Variant:
-    """A rule set: hashable, immutable, and equal to any other that says the same.
+    """A rule set: hashable, immutable, and equal to every other with the same content.
 
     Attributes
     ----------
@@ -77,11 +77,22 @@ class Variant:
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the square under which the rules look the same.
+        """The symmetries of the square that keep the rules.
 
         They keep every kind of cell, the partition of the camp cells into camps, the
         list of inert camp cells, and where each piece may ever stand; otherwise the
         start position plays no part.
+
+        Returns
+        -------
+        tuple of Symmetry
+            In the order of `symmetry.dihedral`, the identity first.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> len(load_variant("ashton").symmetries)
+        8
         """
         regions = self.regions
         inert = {parse_square(name, self.size) for name in self.rules.camps.inert}
@@ -99,7 +110,12 @@ class Variant:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the game in hexadecimal: of terrain, start and rules, equal where `same_game` holds.
+        """SHA-256 of the game (terrain, start and rules) in hexadecimal; it is equal where `same_game` holds.
+
+        Returns
+        -------
+        str
+            64 digits.
 
         Examples
         --------
@@ -117,6 +133,16 @@ class Variant:
 
     def same_game(self, other: Variant) -> bool:
         """Return whether two variants differ at most in name, title and source.
+
+        Parameters
+        ----------
+        other : Variant
+            Another rule set.
+
+        Returns
+        -------
+        bool
+            Whether terrain, start and rules are equal.
 
         Examples
         --------

@@ -28,6 +28,20 @@ DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
     """Return the neighbour of a cell in a direction, or None beyond the edge.
 
+    Parameters
+    ----------
+    cell : int
+        Index of the cell.
+    direction : (int, int)
+        A step in files and ranks.
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    int or None
+        Index of the neighbour.
+
     Examples
     --------
     >>> step(40, (0, 1), 9), step(0, (-1, 0), 9)
@@ -40,6 +54,20 @@ def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
 
 def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
     """Yield the cells from a cell (excluded) to the edge.
+
+    Parameters
+    ----------
+    cell : int
+        Index of the cell.
+    direction : (int, int)
+        A step in files and ranks.
+    size : int
+        Side of the board in cells.
+
+    Yields
+    ------
+    int
+        The nearest cell first.
 
     Examples
     --------
@@ -54,7 +82,17 @@ def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """A camp: its letter, its cells, and how many attackers start in it; there will never be more."""
+    """A camp: cells that a soldier may leave and never enter.
+
+    Attributes
+    ----------
+    letter : str
+        ``A`` to ``D``.
+    cells : frozenset of int
+        Its cells.
+    garrison : int
+        How many attackers start in it; there are never more.
+    """
 
     letter: str
     cells: frozenset[int]
@@ -112,7 +150,24 @@ class Regions:
         return {name: [square_name(cell, self.size) for cell in sorted(cells)] for name, cells in sets.items()}
 
     def neighbours(self, cell: int) -> tuple[int, ...]:
-        """Return the cells that share an edge with a cell, in the order north, east, south, west."""
+        """Return the cells that share an edge with a cell, in the order north, east, south, west.
+
+        Parameters
+        ----------
+        cell : int
+            Index of the cell.
+
+        Returns
+        -------
+        tuple of int
+            Two to four cells.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> load_variant("ashton").regions.neighbours(0)
+        (9, 1)
+        """
         found = (step(cell, direction, self.size) for direction in DIRECTIONS)
         return tuple(cell for cell in found if cell is not None)
 
@@ -134,6 +189,14 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
     -------
     Regions
         All regions, with the escape cells' approaches.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> rules = load_variant("ashton").rules
+    >>> regions = derive_regions(3, "*...T..A.", "....K..b.", rules)
+    >>> regions.castle, sorted(regions.escapes), sorted(regions.free_cells)
+    (4, [0], [0, 1, 2, 3, 5, 6, 8])
     """
     cells = range(size * size)
     castle = terrain.index("T")
@@ -150,7 +213,7 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
     royal_corners = frozenset(cell for cell in cells if terrain[cell] == "X")
     free_cells = frozenset(cell for cell in cells if terrain[cell] in ".*+")
 
-    def landings(cell: int, direction: tuple[int, int]) -> Iterator[int]:
+    def _landings(cell: int, direction: tuple[int, int]) -> Iterator[int]:
         """Yield the cells on which a king that slides over a board without soldiers may stop."""
         for target in ray(cell, direction, size):
             if terrain[target] in CAMP_LETTERS:
@@ -166,12 +229,12 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
     while pending:
         cell = pending.pop()
         for direction in DIRECTIONS:
-            for target in landings(cell, direction):
+            for target in _landings(cell, direction):
                 if target not in king_cells and target not in escapes:
                     king_cells.add(target)
                     pending.append(target)
 
-    def way_back(escape: int, direction: tuple[int, int]) -> frozenset[int] | None:
+    def _way_back(escape: int, direction: tuple[int, int]) -> frozenset[int] | None:
         """Return the soldier cells from an escape cell back to the nearest king cell, that one included."""
         way = set()
         for cell in ray(escape, direction, size):
@@ -185,7 +248,7 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
 
     approaches = {}
     for escape in sorted(escapes):
-        ways = [way for direction in DIRECTIONS if (way := way_back(escape, direction)) is not None]
+        ways = [way for direction in DIRECTIONS if (way := _way_back(escape, direction)) is not None]
         if ways:
             approaches[escape] = tuple(ways)
 

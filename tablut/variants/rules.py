@@ -58,7 +58,7 @@ class CampRules(_Fields):
     hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
     shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")
     inert: Annotated[tuple[str, ...], BeforeValidator(_small_letters)] = Field(
-        default=(), description="camp cells that are no anvil against black soldiers"
+        default=(), description="camp cells that are not anvils against black soldiers"
     )
 
 
@@ -112,7 +112,17 @@ class Rules(_Fields):
 
 
 class RuleField(NamedTuple):
-    """One rule field as a reader sees it."""
+    """One rule field as a reader sees it.
+
+    Attributes
+    ----------
+    name : str
+        With dots, such as ``castle.pass``.
+    value : bool, int, str, list or None
+        As a variant file has it; None where nothing is set.
+    meaning : str
+        One line.
+    """
 
     name: str
     value: Any
@@ -140,14 +150,14 @@ def rule_fields(rules: Rules) -> list[RuleField]:
     """
     fields = []
 
-    def collect(model: BaseModel, prefix: str) -> None:
+    def _collect(model: BaseModel, prefix: str) -> None:
         for attribute, info in type(model).model_fields.items():
             name, value = prefix + (info.alias or attribute), getattr(model, attribute)
             if isinstance(value, BaseModel):
-                collect(value, name + ".")
+                _collect(value, name + ".")
             else:
                 shown = list(value) if isinstance(value, tuple) else value
                 fields.append(RuleField(name, shown, info.description or ""))
 
-    collect(rules, "")
+    _collect(rules, "")
     return fields

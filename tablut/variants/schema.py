@@ -1,4 +1,4 @@
-"""From a variant file to a `Variant`: everything that can be wrong in it, said in one line.
+"""From a variant file to a `Variant`; whatever is wrong in the file is one line.
 
 The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
 `tablut.variants.rules`. `docs/variants.md` describes it for authors.
@@ -165,7 +165,7 @@ _WANTED = {
 
 
 def _first_error(error: ValidationError) -> str:
-    """Return the error to begin with: a field that does not exist, since it may be the one that is missing."""
+    """Return the first error to report: an unknown field comes first, because it may be a missing one misspelt."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     first = details[0]
     field = ".".join(str(part) for part in first["loc"])
@@ -196,7 +196,7 @@ def _first_error(error: ValidationError) -> str:
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
-    """Return which field an unknown one may be: one that is missing rather than another of its table."""
+    """Return the field that an unknown one may mean: a missing field first, then any other of its table."""
     *path, name = unknown["loc"]
     missing = [
         str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path
@@ -239,7 +239,7 @@ def _check_terrain(terrain: tuple[str, ...]) -> None:
     corners = {0, size - 1, size * (size - 1), size * size - 1}
     for cell, letter in enumerate(cells):
         if letter in "+X" and cell not in corners:
-            raise _FieldError("terrain", f"has {letter!r} on {square_name(cell, size)}, which is no corner")
+            raise _FieldError("terrain", f"has {letter!r} on {square_name(cell, size)}, which is not a corner")
 
 
 def _check_start(start: tuple[str, ...], terrain: tuple[str, ...]) -> None:
@@ -277,4 +277,4 @@ def _check_rules_fit(file: _VariantFile) -> None:
         except InputError as error:
             raise _FieldError("camps.inert", str(error)) from error
         if ground[square] not in CAMP_LETTERS:
-            raise _FieldError("camps.inert", f"{name} is no camp cell")
+            raise _FieldError("camps.inert", f"{name} is not a camp cell")

@@ -130,7 +130,7 @@ def test_status(capsys: Captured) -> None:
     assert result["status"] == ["NO_KING", "TOO_MANY_DEFENDERS", "SOLDIER_ON_CASTLE", "DEFENDER_IN_CAMP"]
     assert list(result["meanings"]) == result["status"]
     assert run(["status"]) == 0
-    assert "nothing speaks against it" in capsys.readouterr().out
+    assert "no objection found" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("to", ["tablut", "grid", "opentafl", "bologna"])

@@ -47,7 +47,7 @@ def server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
     ["", "nonsense", "ucx://1", "tcp://127.0.0.1", "tcp://127.0.0.1:0", "tcp://a:99999", "http://a:1", "a b:1"],
 )
 def test_a_malformed_address_is_bad_input(address: str) -> None:
-    with pytest.raises(InputError, match="is no address of a Dask scheduler"), open_scheduler(1, address):
+    with pytest.raises(InputError, match="is not an address of a Dask scheduler"), open_scheduler(1, address):
         pass
 
 
