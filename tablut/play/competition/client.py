@@ -77,6 +77,11 @@ class ClientSettings(NamedTuple):
     def checked(self) -> ClientSettings:
         """Return the settings, having checked them.
 
+        Returns
+        -------
+        ClientSettings
+            These.
+
         Raises
         ------
         InputError

@@ -80,6 +80,11 @@ class RefereeSettings(NamedTuple):
     def checked(self) -> RefereeSettings:
         """Return the settings, having checked them.
 
+        Returns
+        -------
+        RefereeSettings
+            These.
+
         Raises
         ------
         InputError

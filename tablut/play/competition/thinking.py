@@ -155,14 +155,14 @@ class Thinker:
         found: list[Choice] = []
         failed: list[Exception] = []
 
-        def think(asked: Board) -> None:
+        def _think(asked: Board) -> None:
             try:
                 found.append(self._player.choose(asked, limits))
             except Exception as error:
                 # Told below; a game is not lost because a player fails once.
                 failed.append(error)
 
-        self._thread = threading.Thread(target=think, args=(board.copy(),), daemon=True, name="player")
+        self._thread = threading.Thread(target=_think, args=(board.copy(),), daemon=True, name="player")
         self._thread.start()
         self._thread.join(max(until - time.monotonic(), 0.0))
         if failed:

@@ -67,13 +67,13 @@ class AlphaBetaPlayer:
         """
         size = self._searcher.variant.size
 
-        def told(thought: Thought) -> None:
+        def _told(thought: Thought) -> None:
             assert observer is not None
             line = tuple(Move.from_code(code, size) for code in thought.line)
             mate = mate_in(thought.score)
             observer(Choice(line[0], thought.score, mate, thought.depth, thought.nodes, line, thought.tbhits))
 
-        self._searcher.observer = None if observer is None else told
+        self._searcher.observer = None if observer is None else _told
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the best move found within limits."""
