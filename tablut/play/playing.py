@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -29,6 +30,7 @@ from tablut.play.options import (
     TableMemoryOption,
 )
 from tablut.play.players import PlayerOptions, make_player
+from tablut.play.ready import ready_player
 from tablut.play.recording import record_of
 from tablut.play.search.limits import SearchLimits
 from tablut.play.terminal import TerminalGame, TerminalSettings
@@ -131,7 +133,7 @@ def play_command(
         for option, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
             if value is not None:
                 raise InputError(f"{option}: is for a game on a server; name it with --server HOST, or leave this out")
-        return _in_terminal(rules, position, player, options, limits, side, save)
+        return _in_terminal(rules, variant or rules.name, position, player, options, limits, side, save)
     if position is not None:
         raise InputError("--position: a server says itself where the game begins; leave it out")
     if write_script is not None:
@@ -151,6 +153,7 @@ def play_command(
 
 def _in_terminal(
     rules: Variant,
+    variant: str,
     position: str | None,
     player: str,
     options: PlayerOptions,
@@ -165,8 +168,8 @@ def _in_terminal(
     if limits == SearchLimits():
         limits = SearchLimits(movetime=_MOVETIME)
     seats = {
-        "white": make_player(player, rules, options) if side in (Side.BLACK, Side.NONE) else None,
-        "black": make_player(player, rules, options._replace(seed=options.seed + 1))
+        "white": ready_player(player, rules, options) if side in (Side.BLACK, Side.NONE) else None,
+        "black": ready_player(player, rules, options._replace(seed=options.seed + 1))
         if side in (Side.WHITE, Side.NONE)
         else None,
     }
@@ -198,7 +201,8 @@ def _in_terminal(
     try:
         game.run()
     except KeyboardInterrupt as stop:
-        raise Interrupted(reply()) from stop
+        on = ["tablut", "play", "-v", variant, "--side", side, "-p", str(board.position)]
+        raise Interrupted(reply(), "" if game.ending.result else shlex.join(on)) from stop
     return reply()
 
 
@@ -216,9 +220,7 @@ def _on_server(
     rules: Variant, player: str, options: PlayerOptions, settings: ClientSettings, save: Path | None
 ) -> Reply:
     live = Live()
-    # Whatever a player loads or compiles is done before the clock can start.
-    chooser = make_player(player, rules, options)
-    chooser.choose(Board(rules), SearchLimits(nodes=1))
+    chooser = ready_player(player, rules, options)
     game = play_on_server(chooser, rules, settings, live.print)
     own, other = ("White", "Black") if settings.role == "w" else ("Black", "White")
     if save is not None:

@@ -18,7 +18,8 @@ from tablut.errors import InputError, TablutError
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.frames import PORTS
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereeSettings
-from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players import PlayerOptions
+from tablut.play.ready import ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.variants import load_variant
@@ -122,9 +123,9 @@ def referee_command(
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
     if white is not None:
-        ours["w"] = (white, make_player(white, rules, options))
+        ours["w"] = (white, ready_player(white, rules, options))
     if black is not None:
-        ours["b"] = (black, make_player(black, rules, options._replace(seed=seed + 1)))
+        ours["b"] = (black, ready_player(black, rules, options._replace(seed=seed + 1)))
     Board(rules).outcome()  # what the rules have to load or compile, before a clock runs
     played: list[PlayedGame] = []
     with Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:

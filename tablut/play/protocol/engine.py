@@ -17,8 +17,9 @@ from tablut.errors import InputError, TablutError
 from tablut.files import excerpt
 from tablut.formats.reading import read_position
 from tablut.machine import check_memory
-from tablut.play.players import PlayerOptions, make_player, player_names
+from tablut.play.players import PlayerOptions, player_names
 from tablut.play.protocol.session import Search, Wanted
+from tablut.play.ready import ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.printable import one_line
 from tablut.variants import load_variant, variant_names
@@ -264,7 +265,7 @@ class Engine:
     def _chooser(self) -> Player:
         if self._player is None:
             options = self._options
-            self._player = make_player(
+            self._player = ready_player(
                 options.player,
                 self._variant,
                 PlayerOptions(options.seed, options.hash, options.tables or None, options.table_memory),

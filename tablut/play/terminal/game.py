@@ -180,8 +180,8 @@ class TerminalGame:
         """
         people = None in self._settings.players.values()
         self._draw()
-        if people:
-            self._live.print("a move such as e4-f4, or: " + ", ".join(_WORDS), style="dim")
+        if people and (move := next(iter(self.board.legal_moves), None)) is not None:
+            self._live.print(f"a move such as {move}, or: " + ", ".join(_WORDS), style="dim")
         while not self._left:
             ending = self.ending
             if ending.result is not None:
