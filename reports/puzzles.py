@@ -13,9 +13,9 @@ from reports.rendering import Artefact, drawing, page
 from reports.stored import Provenance, check_line, read_stored
 from retrograde.cli.puzzle_solve import PuzzleFile
 from retrograde.puzzles.collection import collection_names, read_puzzles
-from retrograde.puzzles.strip import draw_sheet, draw_strip
 from tablut import svg
 from tablut.position import Move
+from tablut.strip import draw_sheet, draw_strip
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, figure, page
 from reports.stored import Provenance, check_line, read_stored_all
-from retrograde.puzzles.strip import draw_strip
 from retrograde.solver.report import SolveReport
 from retrograde.solver.tier_graph import generations, tier_graph
 from tablut.position import Move, Position
+from tablut.strip import draw_strip
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ WON_IN_ONE = "5/5/1K3/5/b3b w"
 
 # Arguments that make a command answer quickly; without --variant where HOLDS_VARIANT names the command.
 EXAMPLES: dict[str, list[str]] = {
+    "analyse": [str(DATA / "records" / "ashton.txt"), "--nodes", "100", "--proof-nodes", "0"],
     "apply": ["{move}"],
     "bench": [],
     "bestmove": ["--nodes", "200"],
@@ -43,6 +44,8 @@ EXAMPLES: dict[str, list[str]] = {
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
+    "match": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
+    "measure": ["random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "moves": [],
     "perft": ["-d", "2", "--divide"],
     "play": ["--side", "none", "--player", "random"],
@@ -64,12 +67,14 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase build": ["--men", "2", "--store", "{folder}/store"],
     "tablebase info": [STORE],
     "tablebase verify": [STORE, "--quick"],
+    "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "unrank": ["17"],
     "variants": [],
     "warmup": [],
 }
 # These have no --variant, or a store or a file that says it.
 SAYS_ITSELF = {
+    "analyse",
     "bench",
     "census verify",
     "probe",

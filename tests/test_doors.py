@@ -19,7 +19,6 @@ from counting.reachable import estimate
 from counting.spaces import spaces
 from retrograde.proofs import Solver, solve
 from retrograde.proofs.checker import check_strategy, wins_within
-from retrograde.puzzles.strip import draw_strip
 from retrograde.solver.plain import plain_solution
 from retrograde.solver.solution import memory_needed
 from retrograde.solver.tier_graph import tier_graph
@@ -34,6 +33,7 @@ from tablut.play.search import Searcher
 from tablut.prober import find_prober
 from tablut.rules import NaiveGame
 from tablut.status import check_playable, position_status
+from tablut.strip import draw_strip
 from tablut.variants import Variant, as_variant, load_variant
 
 if TYPE_CHECKING:

@@ -15,6 +15,8 @@ USER_CODE = ROOT / "tests" / "typing" / "user_code.py"
 LAZY = [
     "tablut",
     "tablut.automorphisms",
+    "tablut.play.analysis",
+    "tablut.play.arena",
     "tablut.play.search",
     "counting",
     "counting.census",

@@ -202,7 +202,7 @@ def solve_command(
         if solution is None:
             raise
     if svg is not None and not interrupted:
-        from retrograde.puzzles.strip import draw_strip
+        from tablut.strip import draw_strip
 
         write_text(svg, draw_strip(rules, asked, solution.line, title=_verdict(solution)))
     result = _Solved(

@@ -25,9 +25,9 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-__all__ = ["convert_command", "replay_command"]
+__all__ = ["RECORD_BYTES", "convert_command", "replay_command"]
 
-_RECORD_BYTES: Final = 8 << 20
+RECORD_BYTES: Final = 8 << 20
 """Most bytes of a record; a log of Bologna's server has about 100,000 for a game."""
 
 
@@ -142,7 +142,7 @@ def replay_command(
     1 means that the record is wrong: a move is not legal, or a capture, a position or a
     result is not what the rules give.
     """
-    record = read_record(read_bytes(file, "record", _RECORD_BYTES), variant)
+    record = read_record(read_bytes(file, "record", RECORD_BYTES), variant)
     for warning in record.warnings:
         warn(warning)
     if not record.moves and record.result is None and not record.notes:

@@ -242,13 +242,15 @@ def _on_server(
         0 if game.result is not None else EXIT_UNKNOWN,
         seed=options.seed,
     )
+    if game.interrupted:
+        raise Interrupted(reply)
     if game.problem is not None:
         raise Interrupted(reply, cause=MachineError(game.problem))
     return reply
 
 
 def _show_served(console: PeopleConsole, result: _Played, save: Path | None) -> None:
-    console.print(f"result  {result.result or 'unknown: the server ended the connection without one'}", style="bold")
+    console.print(f"result  {result.result or 'unknown: the connection ended without one'}", style="bold")
     console.print(f"played  {result.side}, {result.player}, {result.variant}, {len(result.moves)} plies")
     if save is not None:
         console.print(f"record  {save}")

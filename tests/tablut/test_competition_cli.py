@@ -98,7 +98,7 @@ def test_a_game_on_a_server(server: Any, capsys: Captured, tmp_path: Path) -> No
 def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any, capsys: Captured) -> None:
     assert play(server(lambda connection: (connection.sendall(state(START)), receive(connection)))) == 3
     captured = capsys.readouterr()
-    assert "result  unknown: the server ended the connection without one" in captured.out
+    assert "result  unknown: the connection ended without one" in captured.out
     assert captured.err == ""
     assert play(server(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection)))) == 74
     captured = capsys.readouterr()
@@ -107,6 +107,19 @@ def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any
     assert captured.err.count("\n") == 1
     assert play(server(lambda connection: None)) == 74
     assert "before the game began" in capsys.readouterr().err
+
+
+def test_an_interrupted_game_on_a_server_is_kept(
+    server: Any, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tablut.play.competition.client.Thinker.choose", stop)
+    port = server(lambda connection: (connection.sendall(state(START)), connection.recv(9)))
+    assert play(port, "--save", str(tmp_path / "game.txt")) == 130
+    assert "interrupted; above is what was done" in capsys.readouterr().err
+    assert read_record((tmp_path / "game.txt").read_text(encoding="utf-8")).result is None
 
 
 def test_nobody_there_is_exit_code_74(capsys: Captured) -> None:

@@ -112,11 +112,14 @@ class ServerGame(NamedTuple):
         What the server said; None if it ended the connection without a word.
     problem : str or None
         What broke the game off, where the network or the server failed.
+    interrupted : bool
+        Whether the user did.
     """
 
     board: Board
     result: Result | None
     problem: str | None
+    interrupted: bool = False
 
 
 class _ServerFailure(Exception):  # noqa: N818
@@ -218,16 +221,20 @@ def play_on_server(
     game = _Game(Thinker(player), variant, settings, tell)
     with _connected(settings, where) as connection:
         line = _Line(connection)
-        problem = None
+        problem, interrupted = None, False
         try:
             line.send(bologna.write_name(settings.name))
             tell(f"connected to {where}; waiting for the game to begin")
             game.play(line)
         except _ServerFailure as failure:
             problem = f"{where}: {failure}"
+        except KeyboardInterrupt:
+            if game.record is None:
+                raise
+            interrupted = True
     if game.record is None:
         raise MachineError(problem or f"{where}: closed the connection before the game began; is the seat taken?")
-    return ServerGame(game.record, game.result, problem)
+    return ServerGame(game.record, game.result, problem, interrupted)
 
 
 def _connected(settings: ClientSettings, where: str) -> socket.socket:

@@ -15,10 +15,10 @@ from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solver import Solver
 from retrograde.puzzles.making import Made
 from retrograde.puzzles.puzzle_file import parse_puzzles
-from retrograde.puzzles.strip import draw_strip
 from tablut.cli.shell import run
 from tablut.errors import IllegalMoveError
 from tablut.position import Move, Position
+from tablut.strip import draw_strip
 from tablut.variants import load_variant
 
 START = "2b2/5/b1K1b/5/2b2 w"

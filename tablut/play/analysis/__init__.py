@@ -1,0 +1,22 @@
+"""Games analysed: each ply searched, probed and proved; errors named; the record annotated and drawn."""
+
+from typing import TYPE_CHECKING
+
+from tablut.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from tablut.play.analysis.game import AnalysedPly, GameAnalysis, analyse
+    from tablut.play.analysis.insight import Analyst, Insight
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "AnalysedPly": "tablut.play.analysis.game",
+            "Analyst": "tablut.play.analysis.insight",
+            "GameAnalysis": "tablut.play.analysis.game",
+            "Insight": "tablut.play.analysis.insight",
+            "analyse": "tablut.play.analysis.game",
+        },
+    )
+
+__all__ = ["AnalysedPly", "Analyst", "GameAnalysis", "Insight", "analyse"]

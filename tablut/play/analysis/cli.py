@@ -1,0 +1,126 @@
+"""``tablut analyse``: a game record, every ply searched, probed and, where possible, proved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.cli.options import read_bytes, warn
+from tablut.cli.records import RECORD_BYTES
+from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.cli.tables import Table, label, number, prose
+from tablut.errors import InputError
+from tablut.files import write_text
+from tablut.formats import read_record
+from tablut.machine import check_memory
+from tablut.play.analysis.annotate import annotated, draw_errors, said_score
+from tablut.play.analysis.game import analyse
+from tablut.play.analysis.insight import Analyst
+from tablut.play.search.limits import SearchLimits
+from tablut.variants import as_variant, load_variant
+
+if TYPE_CHECKING:
+    from tablut.cli.people import PeopleConsole
+    from tablut.play.analysis.game import GameAnalysis, SideReport
+
+__all__ = ["analyse_command"]
+
+
+@command
+def analyse_command(
+    record: Annotated[str, typer.Argument(metavar="RECORD", help="A game record or a log; - for standard input.")],
+    variant: Annotated[
+        str | None,
+        typer.Option("--variant", "-v", metavar="NAME|FILE", help="The rule set. [default: the one the record names]"),
+    ] = None,
+    movetime: Annotated[
+        float | None,
+        typer.Option("--movetime", metavar="SECONDS", help="Time for each ply; 0.5 if nothing else limits it."),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", help="Moves to make in search for each ply; repeatable.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")] = None,
+    proof_nodes: Annotated[
+        int, typer.Option("--proof-nodes", min=0, help="Moves of the proof search for each ply; 0 for none.")
+    ] = 100_000,
+    tablebase: Annotated[
+        str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
+    ] = None,
+    hash_mib: Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")] = 64,
+    annotate: Annotated[
+        str | None, typer.Option("--annotate", metavar="FILE", help="Write the record with a comment after each move.")
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", help="Draw the positions in which a move was an error.")
+    ] = None,
+) -> Reply:
+    """Analyse a game: what each move cost, wins that were missed, the first decisive error, accuracy.
+
+    Scores are for the side to move, in centi-logits. Wins and losses are known where a tablebase, the proof
+    search or the search itself proves them. Accuracy is the mean share of expected points that moves kept.
+    """
+    check_memory("--hash", hash_mib)
+    game = read_record(read_bytes(record, "record", RECORD_BYTES), None if variant is None else load_variant(variant))
+    if game.variant is None:
+        raise InputError("record: names no rule set; give one with --variant")
+    rules = as_variant(game.variant)
+    if movetime is None and nodes is None and depth is None:
+        movetime = 0.5
+    analyst = Analyst(
+        rules,
+        SearchLimits(movetime, nodes, depth),
+        proof_nodes=proof_nodes,
+        tablebase=None if tablebase is None else Path(tablebase),
+        hash_mib=hash_mib,
+    )
+    with progress("analyse") as display:
+        task = display.add_task("plies", total=len(game.moves) + 1)
+        found = interruptible(lambda: analyse(game, analyst, lambda _number: display.update(task, advance=1)))
+    for problem in found.problems:
+        warn(f"record: {problem}")
+    if annotate is not None:
+        write_text(Path(annotate), annotated(game, found))
+    if picture is not None:
+        drawing = draw_errors(rules, found)
+        if drawing is None:
+            warn(f"--svg {picture}: no move was an error, so nothing was drawn")
+        else:
+            write_text(Path(picture), drawing)
+    return Reply(found, lambda console: _show(console, found))
+
+
+def _show(console: PeopleConsole, found: GameAnalysis) -> None:
+    names = " against ".join(f"{found.players[side] or 'somebody'} ({side})" for side in ("white", "black"))
+    console.print(f"{names}, {found.variant}", style="bold")
+    table = Table(
+        number("ply"), label("side"), label("move"), label("before it"), label("by"), number("lost"), prose("grade")
+    )
+    for ply in found.plies:
+        graded = "; ".join(filter(None, [ply.grade, "misses a win" if ply.missed_win else ""]))
+        better = f" (better {' or '.join(ply.best[:3])})" if graded and ply.best else ""
+        style = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}.get(ply.grade, "")
+        lost = f"{100 * ply.loss:.0f} %" if ply.loss >= 0.005 else ""
+        table.add(str(ply.ply), ply.side, ply.move, said_score(ply), ply.source, lost, graded + better, style=style)
+    console.print(table)
+    for side, report in (("white", found.white), ("black", found.black)):
+        console.print(f"{side}  {_told(report)}")
+    if (error := found.first_decisive_error) is not None:
+        sure = "before it the game was not lost" if error.certain else "before it a loss was not proved"
+        console.print(f"first decisive error: ply {error.ply}, {error.side} {error.move} ({sure})")
+    console.print(f"the game: {found.outcome or 'its moves do not end it'}")
+
+
+def _told(report: SideReport) -> str:
+    if report.accuracy is None:
+        return "no move"
+    errors = (
+        (report.blunders, "blunder", "blunders"),
+        (report.mistakes, "mistake", "mistakes"),
+        (report.inaccuracies, "inaccuracy", "inaccuracies"),
+        (report.missed_wins, "missed win", "missed wins"),
+    )
+    told = [f"{count} {one if count == 1 else many}" for count, one, many in errors if count]
+    return f"accuracy {report.accuracy:.1f} %; {', '.join(told) or 'no errors'}"

@@ -1,0 +1,165 @@
+"""One game between two players: its moves, its end, and who is to blame for it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from tablut.board import Board
+from tablut.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tablut.play.arena.contestants import Contestant
+    from tablut.play.players import Player
+    from tablut.position import Move, Position
+    from tablut.variants import Variant
+
+__all__ = ["BLAMED", "PlayedGame", "Seat", "play_game"]
+
+BLAMED: Final = ("crash", "illegal", "time")
+"""Terminations that the loser alone is to blame for."""
+
+Winner = Literal["white", "black", "draw"]
+
+
+class Seat(NamedTuple):
+    """A player at the board.
+
+    Attributes
+    ----------
+    contestant : Contestant
+        Who it is.
+    player : Player
+        Made for this game.
+    """
+
+    contestant: Contestant
+    player: Player
+
+
+class PlayedGame(NamedTuple):
+    """A game that came to an end.
+
+    Attributes
+    ----------
+    moves : tuple of Move
+        All of them, the opening's included.
+    winner : {'white', 'black', 'draw'}
+        Who won.
+    termination : str
+        How: as the rules name it, or ``crash``, ``illegal``, ``time`` (a player's fault), or ``ply_cap``.
+    fault : str or None
+        What a player did wrong, in one line.
+    seconds : tuple of (float, float)
+        Wall time that white's and black's moves took altogether.
+    nodes : tuple of (int, int)
+        Moves that they made in search.
+    longest : tuple of (float, float)
+        Of each, the slowest move.
+    """
+
+    moves: tuple[Move, ...]
+    winner: Winner
+    termination: str
+    fault: str | None
+    seconds: tuple[float, float]
+    nodes: tuple[int, int]
+    longest: tuple[float, float]
+
+
+def play_game(
+    variant: Variant,
+    white: Seat,
+    black: Seat,
+    opening: Sequence[Move] = (),
+    *,
+    start: Position | None = None,
+    most_plies: int | None = None,
+    grace: float = 0.1,
+) -> PlayedGame:
+    """Play a game.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set; its repetition rule and move limit hold.
+    white, black : Seat
+        Players that were made for this game.
+    opening : sequence of Move
+        Moves that are made for both.
+    start : Position, optional
+        Where the game begins; by default at the start of the variant.
+    most_plies : int, optional
+        Plies after which a game without an end counts as drawn, ``ply_cap``; by default none.
+    grace : float
+        Seconds by which a move may exceed its time before it loses.
+
+    Returns
+    -------
+    PlayedGame
+        The game. A player that raises, moves illegally or takes too long has lost.
+
+    Examples
+    --------
+    >>> from tablut.play.arena.contestants import contestant
+    >>> from tablut.play.search.limits import SearchLimits
+    >>> from tablut.variants import load_variant
+    >>> rules, random = load_variant("brandubh"), contestant("random", SearchLimits(nodes=1))
+    >>> seats = [Seat(random, random.make(rules, seed)) for seed in (1, 2)]
+    >>> game = play_game(rules, *seats)
+    >>> game.winner, len(game.moves), game.termination
+    ('black', 119, 'king_captured')
+    """
+    board = Board(variant, start)
+    for move in opening:
+        board.push(move)
+    seats = {"white": white, "black": black}
+    seconds, nodes, longest = {"white": 0.0, "black": 0.0}, {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
+    winner: Winner
+    termination, fault = "", None
+    while True:
+        outcome = board.outcome()
+        if outcome is not None:
+            winner, termination = outcome.winner or "draw", outcome.termination
+            break
+        if most_plies is not None and board.ply >= most_plies:
+            winner, termination = "draw", "ply_cap"
+            break
+        side = board.turn
+        seat = seats[side]
+        began = time.perf_counter()
+        try:
+            choice = seat.player.choose(board.copy(), seat.contestant.limits)
+        except Exception as error:
+            # Whatever a player does wrong ends its game, not the match.
+            choice, fault = None, f"{seat.contestant.text}: {type(error).__name__}: {error}"
+        taken = round(time.perf_counter() - began, 6)
+        seconds[side] += taken
+        longest[side] = max(longest[side], taken)
+        lost_to: Winner = "black" if side == "white" else "white"
+        if choice is None:
+            winner, termination = lost_to, "crash"
+            break
+        nodes[side] += choice.nodes
+        movetime = seat.contestant.limits.movetime
+        if movetime is not None and taken > movetime + grace:
+            fault = f"{seat.contestant.text}: {taken:.3f} s for a move of {movetime:g} s"
+            winner, termination = lost_to, "time"
+            break
+        try:
+            board.push(choice.move)
+        except InputError as error:
+            fault = f"{seat.contestant.text}: {error}"
+            winner, termination = lost_to, "illegal"
+            break
+    return PlayedGame(
+        tuple(board.move_stack),
+        winner,
+        termination,
+        None if fault is None else " ".join(fault.split()),
+        (round(seconds["white"], 6), round(seconds["black"], 6)),
+        (nodes["white"], nodes["black"]),
+        (longest["white"], longest["black"]),
+    )

@@ -1,0 +1,356 @@
+"""A match: its games played in parallel, kept as they end, and summed up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from tablut.errors import InputError
+from tablut.files import lock_folder, remove_temporaries
+from tablut.play.arena.game import PlayedGame, Seat, play_game
+from tablut.play.arena.records import read_game, save_game
+from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
+from tablut.results import Result
+from tablut.scheduling import LocalScheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tablut.play.arena.plan import MatchPlan
+
+__all__ = ["MatchReport", "MatchSummary", "Played", "SprtSummary", "play_match"]
+
+
+class Played(NamedTuple):
+    """A game of a match and the points that its first player made.
+
+    Attributes
+    ----------
+    number : int
+        Of the game.
+    first_is_white : bool
+        The first player's colour.
+    game : PlayedGame
+        The game.
+    """
+
+    number: int
+    first_is_white: bool
+    game: PlayedGame
+
+    @property
+    def points(self) -> float:
+        """The first player's: 1, ½ or 0."""
+        if self.game.winner == "draw":
+            return 0.5
+        return float((self.game.winner == "white") == self.first_is_white)
+
+
+class SprtSummary(Result):
+    """Where a sequential test stands."""
+
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    ratio: float
+    lower: float
+    upper: float
+    state: str
+
+
+class MatchSummary(Result):
+    """What a match says.
+
+    Attributes
+    ----------
+    variant : str
+        The rule set.
+    a, b : str
+        The players.
+    games, a_wins, b_wins, draws : int
+        Games, and how they ended.
+    score, score_interval, score_wilson : float, list of float
+        Points of the first player by game, with the interval that pairs show and with Wilson's, both of 95 %.
+    elo, elo_interval : float or None, list of float or None
+        The score as a difference in Elo; None where it is infinite.
+    superiority : float
+        The likelihood that the first player is the better one.
+    by_colour : dict
+        ``a_white`` and ``a_black``: the first player's wins, draws and losses.
+    pairs : list of int
+        See `Tally.pairs`.
+    termination : dict of str to int
+        How the games ended.
+    plies : float
+        Mean length of a game.
+    faults : list of str
+        Crashes, illegal moves and overrun clocks, the first ones in full.
+    slowest : list of float
+        Seconds of the slowest move of each player.
+    nodes_a_second : list of float or None
+        Of each player, where it counts nodes.
+    sprt : SprtSummary or None
+        The sequential test, if there is one.
+    """
+
+    variant: str
+    a: str
+    b: str
+    games: int
+    a_wins: int
+    b_wins: int
+    draws: int
+    score: float
+    score_interval: list[float]
+    score_wilson: list[float]
+    elo: float | None
+    elo_interval: list[float | None]
+    superiority: float
+    by_colour: dict[str, dict[str, int]]
+    pairs: list[int]
+    termination: dict[str, int]
+    plies: float
+    faults: list[str]
+    slowest: list[float]
+    nodes_a_second: list[float | None]
+    sprt: SprtSummary | None
+
+
+class MatchReport(NamedTuple):
+    """A match that was played.
+
+    Attributes
+    ----------
+    played : tuple of Played
+        Its games in order, up to where the sequential test ended.
+    tally : Tally
+        Their results.
+    summary : MatchSummary
+        What they say.
+    """
+
+    played: tuple[Played, ...]
+    tally: Tally
+    summary: MatchSummary
+
+
+class Watcher(Protocol):
+    """Somebody who is told of each game that has ended."""
+
+    def __call__(self, played: Played) -> None:
+        """Take notice of a game.
+
+        Parameters
+        ----------
+        played : Played
+            In any order.
+        """
+
+
+def play_match(
+    plan: MatchPlan,
+    *,
+    threads: int = 1,
+    folder: Path | None = None,
+    sprt: Sprt | None = None,
+    watch: Callable[[Played], None] | None = None,
+    on_interrupt: Callable[[MatchReport], BaseException] | None = None,
+) -> MatchReport:
+    """Play a match, or the games of it that a folder does not have yet.
+
+    Parameters
+    ----------
+    plan : MatchPlan
+        Who, how often and from where.
+    threads : int
+        Games at once. Under budgets of nodes the games do not depend on it.
+    folder : Path, optional
+        Where each game is kept as soon as it has ended, and found again.
+    sprt : Sprt, optional
+        A test that ends the match early. It looks at pairs in their order, so where it ends
+        does not depend on the threads either.
+    watch : callable, optional
+        Told of each game.
+    on_interrupt : callable, optional
+        Makes of the games so far what is raised instead of `KeyboardInterrupt`.
+
+    Returns
+    -------
+    MatchReport
+        The games and what they say.
+
+    Raises
+    ------
+    InputError
+        If a kept game does not hold, or no such player exists.
+    OutputError
+        If a game cannot be kept.
+
+    Examples
+    --------
+    >>> from tablut.play.arena import MatchPlan, contestant
+    >>> from tablut.play.search.limits import SearchLimits
+    >>> from tablut.variants import load_variant
+    >>> one = contestant("random", SearchLimits(nodes=1))
+    >>> summary = play_match(MatchPlan(load_variant("brandubh-5-4v0"), one, one, games=10)).summary
+    >>> summary.games, summary.a_wins + summary.b_wins + summary.draws
+    (10, 10)
+    """
+    if plan.games < 1:
+        raise InputError(f"games {plan.games}: expected at least 1")
+    played: dict[int, Played] = {}
+    scheduler = LocalScheduler(threads)
+
+    def _so_far() -> MatchReport:
+        return _report(plan, played, sprt)
+
+    with ExitStack() as stack:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(lock_folder(folder, "match"))
+            remove_temporaries(folder)
+
+        def play(number: int) -> dict[str, Any]:
+            return {"played": _one_game(plan, number, folder)}
+
+        def done(answer: dict[str, Any]) -> None:
+            one: Played = answer["played"]
+            played[one.number] = one
+            if watch is not None:
+                watch(one)
+
+        pairs = [range(first, min(first + 2, plan.games)) for first in range(0, plan.games, 2)]
+        # A test is looked at between rounds; without one there is a single round.
+        step = len(pairs) if sprt is None else max(1, threads)
+        try:
+            for first in range(0, len(pairs), step):
+                numbers = [number for pair in pairs[first : first + step] for number in pair]
+                scheduler.run(play, numbers, done)
+                if sprt is not None and _end_of_test(played, sprt) is not None:
+                    break
+        except KeyboardInterrupt:
+            if on_interrupt is None or not played:
+                raise
+            raise on_interrupt(_so_far()) from None
+    return _so_far()
+
+
+def _one_game(plan: MatchPlan, number: int, folder: Path | None) -> Played:
+    """Return a game of a match, from the folder or played and kept."""
+    pairing = plan.pairing(number)
+    opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
+    game = None if folder is None else read_game(folder, plan, number, opening)
+    if game is None:
+        seats = [
+            Seat(one, one.make(plan.variant, seed))
+            for one, seed in zip((plan.first, plan.second), pairing.seeds, strict=True)
+        ]
+        white, black = seats if pairing.first_is_white else seats[::-1]
+        game = play_game(
+            plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
+        )
+        if folder is not None:
+            save_game(folder, plan, number, game)
+    return Played(number, pairing.first_is_white, game)
+
+
+def _complete_pairs(played: dict[int, Played]) -> list[tuple[float, float]]:
+    """Return the points of the complete pairs from the first on, up to the first that is not."""
+    pairs, number = [], 0
+    while number in played and number + 1 in played:
+        pairs.append((played[number].points, played[number + 1].points))
+        number += 2
+    return pairs
+
+
+def _end_of_test(played: dict[int, Played], sprt: Sprt) -> int | None:
+    """Return after how many pairs, in their order, a test has ended; None while it runs."""
+    pairs = _complete_pairs(played)
+    for count in range(1, len(pairs) + 1):
+        if sprt.state(Tally.of([], pairs[:count]).pairs) != "running":
+            return count
+    return None
+
+
+def _report(plan: MatchPlan, played: dict[int, Played], sprt: Sprt | None) -> MatchReport:
+    ended = None if sprt is None else _end_of_test(played, sprt)
+    counted = sorted(played) if ended is None else list(range(2 * ended))
+    games = tuple(played[number] for number in counted)
+    partners = [
+        (played[number].points, played[number + 1].points)
+        for number in counted
+        if number % 2 == 0 and number + 1 in played
+    ]
+    tally = Tally.of([one.points for one in games], partners)
+    return MatchReport(games, tally, _summary(plan, games, tally, sprt))
+
+
+def _summary(plan: MatchPlan, games: Sequence[Played], tally: Tally, sprt: Sprt | None) -> MatchSummary:
+    low, high = interval_of_share(tally)
+    by_colour = {}
+    for name, white in (("a_white", True), ("a_black", False)):
+        found = Tally.of([one.points for one in games if one.first_is_white == white])
+        by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
+    elos = [elo_of(share) for share in (tally.share, low, high)]
+    return MatchSummary(
+        variant=plan.variant.name,
+        a=plan.first.text,
+        b=plan.second.text,
+        games=tally.games,
+        a_wins=tally.wins,
+        b_wins=tally.losses,
+        draws=tally.draws,
+        score=round(tally.share, 6),
+        score_interval=[round(low, 6), round(high, 6)],
+        score_wilson=[round(end, 6) for end in wilson(tally.wins + tally.draws / 2, tally.games)],
+        elo=_rounded(elos[0]),
+        elo_interval=[_rounded(elos[1]), _rounded(elos[2])],
+        superiority=round(superiority(tally), 6),
+        by_colour=by_colour,
+        pairs=list(tally.pairs),
+        termination=dict(Counter(one.game.termination for one in games).most_common()),
+        plies=round(sum(len(one.game.moves) for one in games) / len(games), 2),
+        faults=[one.game.fault for one in games if one.game.fault is not None][:20],
+        slowest=[round(max(_of_player(one, place).longest for one in games), 3) for place in (0, 1)],
+        nodes_a_second=[_speed(games, place) for place in (0, 1)],
+        sprt=None if sprt is None else _sprt_summary(sprt, tally),
+    )
+
+
+class _OfPlayer(NamedTuple):
+    seconds: float
+    nodes: int
+    longest: float
+
+
+def _of_player(one: Played, place: int) -> _OfPlayer:
+    """Return what one player used in a game: the first for 0, the second for 1."""
+    colour = 0 if one.first_is_white == (place == 0) else 1
+    return _OfPlayer(one.game.seconds[colour], one.game.nodes[colour], one.game.longest[colour])
+
+
+def _speed(games: Sequence[Played], place: int) -> float | None:
+    used = [_of_player(one, place) for one in games]
+    seconds, nodes = sum(one.seconds for one in used), sum(one.nodes for one in used)
+    return round(nodes / seconds) if nodes and seconds else None
+
+
+def _rounded(elo: float | None) -> float | None:
+    return None if elo is None else round(elo, 1)
+
+
+def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
+    lower, upper = sprt.bounds
+    return SprtSummary(
+        elo0=sprt.elo0,
+        elo1=sprt.elo1,
+        alpha=sprt.alpha,
+        beta=sprt.beta,
+        ratio=round(sprt.ratio(tally.pairs), 4),
+        lower=round(lower, 4),
+        upper=round(upper, 4),
+        state=sprt.state(tally.pairs),
+    )

@@ -1,0 +1,313 @@
+"""Matches: fair, repeatable, resumed without loss, and not misled by players or files."""
+
+import json
+import math
+import re
+import shutil
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+
+from tablut import Board
+from tablut.cli.shell import run
+from tablut.errors import InputError
+from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match, play_tournament
+from tablut.play.arena import contestants as contestants_module
+from tablut.play.players import Choice, make_player
+from tablut.play.search.limits import SearchLimits
+from tablut.position import Move
+from tablut.rules.naive import NaiveGame
+from tablut.variants import load_variant
+
+RULES = load_variant("brandubh")
+ONE = SearchLimits(nodes=1)
+RANDOM = contestant("random", ONE)
+
+
+def plan(games: int = 6, **changes: Any) -> MatchPlan:
+    searching = contestant("alphabeta@nodes=150,hash=1", ONE)
+    return MatchPlan(RULES, searching, RANDOM, games, openings=Openings(4, 1, 1))._replace(**changes)
+
+
+def moves(report) -> list[list[str]]:
+    return [[str(move) for move in one.game.moves] for one in report.played]
+
+
+def test_the_same_seed_gives_the_same_games_on_any_number_of_threads() -> None:
+    alone, together = play_match(plan(8)), play_match(plan(8), threads=3)
+    assert moves(alone) == moves(together)
+    assert alone.tally == together.tally
+    assert moves(play_match(plan(8, seed=2, openings=Openings(4, 1, 2)))) != moves(alone)
+
+
+def test_pairs_share_their_opening_and_change_colours() -> None:
+    report = play_match(plan(10))
+    openings = [tuple(line[:4]) for line in moves(report)]
+    assert openings[0::2] == openings[1::2]
+    assert len(set(openings)) > 3
+    assert [one.first_is_white for one in report.played] == [True, False] * 5
+    assert sum(report.tally.pairs) == 5
+
+
+def test_openings_are_the_most_balanced_of_those_drawn() -> None:
+    drawn = [Openings(6, 1, 1).of_pair(RULES, number) for number in range(6)]
+    for number in range(6):
+        chosen = Openings(6, 6, 1).of_pair(RULES, number)
+        board = Board(RULES)
+        for move in chosen:
+            board.push(move)
+        assert board.outcome() is None
+        # One stream a pair: the first of the candidates is the one that is drawn alone.
+        assert abs(value(chosen)) <= abs(value(drawn[number]))
+
+
+def value(line: tuple[Move, ...]) -> int:
+    board = Board(RULES)
+    for move in line:
+        board.push(move)
+    score = make_player("alphabeta", RULES).choose(board, SearchLimits(nodes=2000)).score
+    assert score is not None
+    return score
+
+
+def test_an_opening_that_no_game_has_is_refused() -> None:
+    # White takes the last attacker, whatever it does next.
+    with pytest.raises(InputError, match="ends the game"):
+        Openings(60, 1, 1).of_pair(load_variant("ashton-5-4v0"), 0)
+
+
+# -- players that misbehave ------------------------------------------------------------------
+
+
+class Crashing:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        raise RuntimeError("out of ideas\nand of lines")
+
+
+class Cheating:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        board.push(next(iter(board.legal_moves)))
+        return Choice(Move.parse("a1-a2", 7), None, None, 0, 0, ())
+
+
+class Dreaming:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        time.sleep(0.15)
+        return Choice(next(iter(board.legal_moves)), None, None, 0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("player", "termination", "fault"),
+    [
+        (Crashing(), "crash", "RuntimeError: out of ideas and of lines"),
+        (Cheating(), "illegal", "a1-a2"),
+        (Dreaming(), "time", "s for a move of 0.01 s"),
+    ],
+)
+def test_a_player_at_fault_loses_its_game_and_not_the_match(
+    player: Any, termination: str, fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = contestants_module.make_player
+    monkeypatch.setattr(
+        contestants_module, "make_player", lambda name, *rest: player if name == "bad" else real(name, *rest)
+    )
+    bad = contestant("bad@movetime=0.01", ONE)
+    whole = MatchPlan(RULES, RANDOM, bad, 2, openings=Openings(2, 1, 1), grace=0.05)
+    report = play_match(whole, folder=tmp_path)
+    assert report.summary.a_wins == 2
+    assert report.summary.termination == {termination: 2}
+    assert all(fault in line and "\n" not in line for line in report.summary.faults)
+    assert len(report.summary.faults) == 2
+    # A fault is read back as one.
+    assert play_match(whole, folder=tmp_path).played == report.played
+
+
+def test_a_game_without_end_is_drawn_at_the_cap() -> None:
+    report = play_match(MatchPlan(load_variant("ashton"), RANDOM, RANDOM, 2, most_plies=7))
+    assert report.summary.termination == {"ply_cap": 2}
+    assert report.summary.plies == 7
+    assert report.summary.draws == 2
+
+
+# -- what is kept ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    folder = tmp_path_factory.mktemp("match")
+    return folder, play_match(plan(6), folder=folder)
+
+
+def copy_of(kept: tuple[Path, Any], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(kept[0], tmp_path / "match"))
+
+
+def test_a_match_goes_on_where_it_ended(
+    kept: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy_of(kept, tmp_path)
+    for number in (1, 4):
+        (folder / f"game-{number:06d}.txt").unlink()
+    (folder / ".game-000001.txt.x.tmp").write_text("half")
+    made: list[int] = []
+    real = contestants_module.make_player
+    monkeypatch.setattr(contestants_module, "make_player", lambda *rest: made.append(1) or real(*rest))
+    again = play_match(plan(6), folder=folder)
+    assert moves(again) == moves(kept[1])
+    assert again.tally == kept[1].tally
+    assert len(made) == 4, "two games are played again, the others are read"
+    assert not list(folder.glob(".*.tmp"))
+    longer = play_match(plan(8), folder=folder)
+    assert moves(longer)[:6] == moves(again)
+
+
+EDITS = {
+    "a tag": lambda text: text.replace('[Nodes "', '[Nodes "1'),
+    "the result": lambda text: re.sub(
+        r"(white|black)\n$", lambda found: {"white": "black\n"}.get(found[1], "white\n"), text
+    ),
+    "the termination": lambda text: re.sub(r'Termination "\w+"', 'Termination "time"', text),
+    "a game of another number": lambda text: text.replace('[Game "2"]', '[Game "4"]'),
+    "another match": lambda text: re.sub(r'Match "\w', 'Match "x', text),
+    "no moves": lambda text: text[: text.rindex("]") + 1] + "\n\nwhite\n",
+    "half of it": lambda text: text[: len(text) // 2],
+    "nothing": lambda text: "",
+    "no text": lambda text: "\x00\x01",
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_changed_record_is_named_and_not_counted(edit: str, kept: tuple[Path, Any], tmp_path: Path) -> None:
+    folder = copy_of(kept, tmp_path)
+    record = folder / "game-000002.txt"
+    before = record.read_text()
+    record.write_text(EDITS[edit](before))
+    assert record.read_text() != before
+    with pytest.raises(InputError, match=r"game-000002\.txt.*played again"):
+        play_match(plan(6), folder=folder)
+
+
+def test_a_record_of_another_game_is_not_taken(kept: tuple[Path, Any], tmp_path: Path) -> None:
+    folder = copy_of(kept, tmp_path)
+    shutil.copy(folder / "game-000000.txt", folder / "game-000002.txt")
+    with pytest.raises(InputError, match="says that it is game 0"):
+        play_match(plan(6), folder=folder)
+    with pytest.raises(InputError, match="another match"):
+        play_match(plan(6, seed=9), folder=folder)
+
+
+def test_records_are_ordinary_ones(kept: tuple[Path, Any]) -> None:
+    assert run(["replay", str(kept[0] / "game-000003.txt")]) == 0
+
+
+# -- the sequential test ----------------------------------------------------------------------
+
+
+def test_the_sequential_test_ends_at_the_same_pair_on_any_number_of_threads() -> None:
+    alone = play_match(plan(60), sprt=Sprt(0, 300))
+    together = play_match(plan(60), sprt=Sprt(0, 300), threads=4)
+    assert alone.summary.sprt is not None
+    assert alone.summary.sprt.state == "accepted"
+    assert alone.tally.games < 60
+    assert moves(alone) == moves(together)
+
+
+def test_an_interrupt_keeps_what_was_played(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def stop(played: Any) -> None:
+        seen.append(played)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    class StoppedError(Exception):
+        pass
+
+    found: list[Any] = []
+
+    def ended(report: Any) -> BaseException:
+        found.append(report)
+        return StoppedError()
+
+    with pytest.raises(StoppedError):
+        play_match(plan(6), folder=tmp_path, watch=stop, on_interrupt=ended)
+    assert found[0].tally.games == 3
+    again = {one.number: one.game.moves for one in play_match(plan(6), folder=tmp_path).played}
+    assert all(again[one.number] == one.game.moves for one in found[0].played)
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+
+def test_match_answers_as_the_interface_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "games.parquet"
+    line = ["match", "alphabeta@nodes=100,hash=1", "random", "-v", "brandubh", "-n", "4", "--nodes", "1", "--json"]
+    assert run([*line, "--parquet", str(table)]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {"games", "a_wins", "b_wins", "draws", "elo", "elo_interval", "by_colour", "termination"} <= set(said)
+    assert said["games"] == said["a_wins"] + said["b_wins"] + said["draws"] == 4
+    rows = parquet.read_table(table).to_pylist()
+    assert sum(row["a_points"] for row in rows) == said["games"] * said["score"]
+    assert all(len(row["moves"].split()) == row["plies"] for row in rows)
+
+
+def test_tournament_rates_every_player(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    line = ["tournament", "random", "alphabeta@nodes=100,hash=1", "random", "-v", "brandubh", "-n", "4", "--nodes", "1"]
+    assert run([*line, "--json", "--store", str(tmp_path / "t")]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["table"][0]["player"].startswith("alphabeta")
+    assert {row["player"] for row in said["table"]} >= {"random", "random (2)"}
+    assert sum(row["wins"] for row in said["table"]) == sum(row["losses"] for row in said["table"])
+    assert [row["games"] for row in said["table"]] == [8, 8, 8]
+    assert run([*line, "--json", "--store", str(tmp_path / "t")]) == 0
+    assert json.loads(capsys.readouterr().out)["table"] == said["table"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["match", "nobody", "random"], "nobody"),
+        (["match", "alphabeta@speed=1", "random"], "speed=1"),
+        (["match", "alphabeta@nodes=many", "random"], "many"),
+        (["match", "alphabeta@nodes=0", "random"], "nodes 0"),
+        (["match", "random", "random", "--sprt", "10", "0"], "--sprt"),
+        (["tournament", "random"], "two players"),
+        (["match", "random", "random", "--store", __file__], "is no folder"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert error.count("\n") == 1
+
+
+def test_a_tournament_of_players_of_one_name_keeps_them_apart() -> None:
+    report = play_tournament([RANDOM, RANDOM], plan(2))
+    assert [row.player for row in report.summary.table] in (["random", "random (2)"], ["random (2)", "random"])
+
+
+def test_measures_are_those_of_the_games() -> None:
+    """Branching factors and lengths against the plain rules, on games replayed move by move."""
+    rules = load_variant("brandubh-5-4v0")
+    report = play_match(MatchPlan(rules, RANDOM, RANDOM, 8, openings=Openings(2, 1, 1), paired=False))
+    assert len({one.game.moves[:2] for one in report.played}) > 4
+    found = measure(rules, report)
+    logs, lengths = [], []
+    for one in report.played:
+        game, total = NaiveGame(rules), 0.0
+        position = game.start()
+        for move in one.game.moves:
+            total += math.log10(len(game.legal_moves(position)))
+            position = game.apply(position, game.parse_move(str(move))).position
+        logs.append(total)
+        lengths.append(len(one.game.moves))
+    assert found.log10_tree.mean == pytest.approx(sum(logs) / 8, abs=1e-4)
+    assert found.plies.mean == pytest.approx(sum(lengths) / 8, abs=1e-4)
+    assert found.plies.high - found.plies.mean == pytest.approx(
+        1.96 * statistics.stdev(lengths) / math.sqrt(8), rel=1e-3
+    )

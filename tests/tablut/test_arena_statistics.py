@@ -1,0 +1,122 @@
+"""Scores, intervals, ratings and the sequential test against independent ways to the same numbers."""
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.stats import binomtest
+
+from tablut.errors import InputError
+from tablut.play.arena.ratings import ratings
+from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, score_of, superiority, wilson
+
+FIVE = st.lists(st.integers(0, 60), min_size=5, max_size=5).filter(lambda counts: sum(counts) > 3)
+
+
+@given(st.floats(-800, 800))
+def test_elo_and_score_are_inverse(elo: float) -> None:
+    found = elo_of(score_of(elo))
+    assert found is not None
+    assert found == pytest.approx(elo, abs=1e-6)
+    assert score_of(elo) + score_of(-elo) == pytest.approx(1)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_is_scipys(counts: tuple[int, int]) -> None:
+    wins, games = counts
+    expected = binomtest(wins, games).proportion_ci(0.95, "wilson")
+    assert wilson(wins, games) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_the_interval_covers_as_often_as_it_says() -> None:
+    """4,000 made matches of 150 pairs: the true share lies in 95 % of the intervals, within four standard errors."""
+    random = np.random.default_rng(3)
+    chances, points = np.array([0.1, 0.15, 0.35, 0.25, 0.15]), np.arange(5) / 4
+    truth, covered, matches = float(chances @ points), 0, 4000
+    for counts in random.multinomial(150, chances, size=matches):
+        made = round(float(counts @ points) * 2 * 2)
+        # Any wins and draws with these points give the same share.
+        tally = Tally(made // 2, made % 2, 300 - made // 2 - made % 2, tuple(int(count) for count in counts))
+        low, high = interval_of_share(tally)
+        covered += low <= truth <= high
+    assert abs(covered / matches - 0.95) < 4 * math.sqrt(0.95 * 0.05 / matches)
+
+
+@given(FIVE, st.sampled_from([(0.0, 5.0), (-10.0, 0.0), (0.0, 100.0)]))
+def test_the_ratio_is_that_of_the_likeliest_chances(counts: list[int], elos: tuple[float, float]) -> None:
+    """By duality the greatest likelihood of a mean m is that of the counts less max_x sum n log(1 + x (a - m))."""
+    seen, points = np.maximum(np.array(counts, dtype=float), 1e-3), np.arange(5) / 4
+
+    def loss(mean: float) -> float:
+        ends = (-1 / (1 - mean) + 1e-9, 1 / mean - 1e-9)
+        found = minimize_scalar(
+            lambda x: -float((seen * np.log1p(x * (points - mean))).sum()), bounds=ends, options={"xatol": 1e-10}
+        )
+        return -float(found.fun)
+
+    expected = loss(score_of(elos[0])) - loss(score_of(elos[1]))
+    assert Sprt(*elos).ratio(counts) == pytest.approx(expected, abs=1e-4 * (1 + sum(counts)))
+
+
+def test_the_test_errs_as_seldom_as_it_says() -> None:
+    """600 matches without a difference: at most 5 % are accepted at 10 Elo, within four standard errors."""
+    random, sprt, accepted, ended = Random(5), Sprt(0, 40), 0, 0
+    for _ in range(600):
+        counts = [0] * 5
+        for _ in range(3000):
+            counts[random.choices(range(5), [10, 20, 40, 20, 10])[0]] += 1
+            if sum(counts) % 5 == 0 and (state := sprt.state(counts)) != "running":
+                accepted += state == "accepted"
+                ended += 1
+                break
+    assert ended > 590
+    assert accepted / 600 < 0.05 + 4 * math.sqrt(0.05 * 0.95 / 600)
+
+
+@given(FIVE)
+def test_sides_are_symmetrical(counts: list[int]) -> None:
+    pairs = tuple(counts)
+    assert Sprt(-20, 20).ratio(pairs) == pytest.approx(-Sprt(-20, 20).ratio(pairs[::-1]), abs=1e-6)
+    doubled = sum(count * place for place, count in enumerate(pairs))
+    games = 2 * sum(pairs)
+    one = Tally(doubled // 2, doubled % 2, games - doubled // 2 - doubled % 2, pairs)
+    other = Tally(one.losses, one.draws, one.wins, pairs[::-1])
+    assert superiority(one) + superiority(other) == pytest.approx(1, abs=1e-9)
+
+
+def test_ratings_of_two_are_the_difference_of_their_score() -> None:
+    found = ratings(2, {(0, 1): (7500.0, 10_000)})
+    expected = elo_of(0.75)
+    assert expected is not None
+    assert found[0].elo - found[1].elo == pytest.approx(expected, abs=0.2)
+    # Twice the standard error of one proportion, on either side of the mean of both.
+    error = 400 / math.log(10) / math.sqrt(10_000 * 0.75 * 0.25)
+    assert found[0].interval[1] - found[0].elo == pytest.approx(1.96 * error / 2, rel=0.01)
+
+
+def test_ratings_find_the_strengths_that_made_the_games() -> None:
+    random, truth = np.random.default_rng(1), [-150.0, -20.0, 30.0, 140.0]
+    points = {
+        (i, j): (float(random.binomial(5000, score_of(truth[i] - truth[j]))), 5000)
+        for i in range(4)
+        for j in range(i + 1, 4)
+    }
+    for rating, elo in zip(ratings(4, points), truth, strict=True):
+        assert rating.elo == pytest.approx(elo, abs=12)
+        assert rating.interval[0] < rating.elo < rating.interval[1]
+
+
+def test_one_who_wins_all_has_a_rating() -> None:
+    strong, weak = ratings(2, {(0, 1): (200.0, 200)})
+    assert 500 < strong.elo - weak.elo < 2500
+    assert wilson(200, 200)[1] == 1.0
+
+
+@pytest.mark.parametrize("wrong", [Sprt(10, 0), Sprt(0, 0), Sprt(0, 10, 0.0), Sprt(0, 10, 0.05, 0.7)])
+def test_a_test_that_makes_no_sense_is_refused(wrong: Sprt) -> None:
+    with pytest.raises(InputError, match="--sprt"):
+        wrong.checked()
