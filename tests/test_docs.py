@@ -1,100 +1,200 @@
-"""What README and docs claim is what the program gives."""
+"""What README and docs show runs, and gives what they show.
+
+Blocks are found in the Markdown (`tests.support.pages` says how a page marks what is slow or not run), so a new one is
+tried without being listed anywhere. A page's blocks run in order in one empty folder, in this process.
+"""
 
 import doctest
 import re
-import shlex
-import textwrap
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 
-from counting import bounds
-from reports.reachable import results
-from tablut import Board
+import pytest
+
 from tablut.cli.shell import run
 from tablut.formats import read_record
 from tablut.replay import replay
-from tablut.variants import load_variant, variant_names
+from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant
+from tests.support.pages import PAGES, ROOT, Block, Command, blocks_of, read
 
-ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+# What nothing here runs: page and first line. Each says why in its mark.
+NOT_RUN = {
+    ("README.md", "python -m pip install -e . && tablut bounds"),
+    ("testing.md", "python -m tests.faults"),
+    ("competition.md", "tablut play            # you are white against alphabeta, two seconds a move"),
+    ("competition.md", "tablut referee --timeout 10 --logs logs           # white on port 5800, black on 5801"),
+}
+# Pictures, formulas and layouts: neither commands nor files.
+SHOWN = {
+    ("README.md", "9  · ☆ ☆ ● ● ● ☆ ☆ ·      ● attacker   16, they capture the king"),
+    ("architecture.md", "reports/      renders what the others computed"),
+    ("bounds.md", "C(m, d) · C(n + m − d, a)"),
+    ("engine-protocol.md", "info depth 9 score cp 233 nodes 153668 nps 1260862 time 121 tbhits 0 pv a4-e4 d5-d4 d1-d3"),
+    ("formats.md", '[Variant "mine"]'),
+}
+SECONDS = 900
+"""A command that takes longer than that is a defect of the page: it waits for something."""
 
-
-def test_the_readmes_python_example_runs() -> None:
-    blocks = re.findall(r"```pycon\n(.*?)```", README, re.DOTALL)
-    assert blocks
-    for block in blocks:
-        test = doctest.DocTestParser().get_doctest(block, {}, "README", "README.md", 0)
-        assert doctest.DocTestRunner().run(test).failed == 0
-
-
-def test_the_readmes_numbers_are_those_of_bounds() -> None:
-    report = bounds(load_variant("ashton"))
-    for number in (report.corrected.distinct, report.classes_tightened.distinct):
-        assert f"{number:,}".replace(",", " ") in " ".join(README.split())
-
-
-def test_the_readmes_share_is_the_stored_one() -> None:
-    low, high = (f"{100 * end:.2f} %" for end in results()["ashton"]["interval99"])
-    assert f"between {low} and {high} can be reached" in " ".join(README.split())
-
-
-def test_the_readmes_board_is_the_drawn_one(capsys) -> None:  # type: ignore[no-untyped-def]
-    run(["variants", "ashton"])
-    drawn = [line[27:46] for line in capsys.readouterr().out.splitlines() if re.match(r"│ \d|│    a", line)]
-    assert len(drawn) == 10
-    for line in drawn:
-        assert line.strip() in README
+IDS = [page.name for page in PAGES]
+CHECKER = doctest.OutputChecker()
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def test_the_tours_commands_are_understood(capsys) -> None:  # type: ignore[no-untyped-def]
-    commands = [shlex.split(text) for text in re.findall(r"^\| `tablut ([^`]*)` \|", README, re.MULTILINE)]
-    assert len(commands) >= 6
-    for arguments in commands:
-        if arguments[0] not in ("report", "bench"):  # one writes, one takes long; they have tests of their own
-            assert run(arguments) == 0, arguments
+def head(text: str) -> str:
+    return text.splitlines()[0].strip()
+
+
+@contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """End what runs with `TimeoutError` after a while, where the system can."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"no end within {seconds} s")
+
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def try_command(command: Command, where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a command of a page; what the page shows below it is what is printed, `…` standing for anything."""
     capsys.readouterr()
+    with at_most(SECONDS):
+        code = run(command.arguments)
+    captured = capsys.readouterr()
+    assert code == int(command.marks.get("exit code", 0)), f"{where}: {command.text}: {captured.err}"
+    assert "Traceback" not in captured.err
+    if command.shown is not None:
+        wanted = command.shown.replace("…", "...") + "\n"
+        assert CHECKER.check_output(wanted, captured.out, FLAGS), f"{where}: {command.text} gives\n{captured.out}"
 
 
-def indented_blocks(text: str) -> list[str]:
-    """Return the indented blocks of a page or a docstring, blank lines within them kept."""
-    found = re.findall(r"(?:(?:^    .*\n)(?:^[ \t]*\n(?=    ))*)+", text, re.MULTILINE)
-    return [textwrap.dedent(block).strip() for block in found]
+def try_python(block: Block, where: str) -> None:
+    """Run a session and compare what it shows, or run a script; each block stands for itself."""
+    if ">>>" not in block.text:
+        exec(compile(block.text, where, "exec"), {"__name__": "page"})
+        return
+    test = doctest.DocTestParser().get_doctest(block.text + "\n", {}, where, where, block.line)
+    told: list[str] = []
+    failed = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append).failed
+    assert not failed, "".join(told)
+
+
+def try_page(page: Path, folder: Path, capsys: pytest.CaptureFixture[str], *, slow: bool) -> int:
+    """Run the blocks of a page in order; return how many commands and Python blocks ran."""
+    ran = 0
+    for block in blocks_of(read(page)):
+        where = f"{page.name}:{block.line}"
+        if "file" in block.marks:
+            (folder / block.marks["file"]).write_text(block.text + "\n", encoding="utf-8")
+        if "not run" in block.marks or ("slow" in block.marks and not slow):
+            continue
+        if block.is_python:
+            try_python(block, where)
+            ran += 1
+        for command in block.commands:
+            if "not run" not in command.marks and (slow or "slow" not in command.marks):
+                try_command(command, f"{page.name}:{command.line}", capsys)
+                ran += 1
+    return ran
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_block_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try_page(page, tmp_path, capsys, slow=False)
+
+
+SLOW_PAGES = [page for page in PAGES if "<!-- slow:" in read(page)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SLOW_PAGES, ids=lambda page: page.name)
+def test_every_block_runs_the_slow_ones_too(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert try_page(page, tmp_path, capsys, slow=True) > 0
+
+
+def test_every_block_is_a_command_python_a_file_in_use_or_listed() -> None:
+    """So nothing that could run is passed over: a block that fits nowhere is an error that says what to do."""
+    left_out, shown, ran = set(), set(), 0
+    for page in PAGES:
+        blocks = blocks_of(read(page))
+        for i, block in enumerate(blocks):
+            where = f"{page.name}:{block.line}"
+            if "shown" in block.marks:
+                shown.add((page.name, head(block.text)))
+            elif "file" in block.marks:
+                users = "\n".join(later.text for later in blocks[i + 1 :])
+                assert block.marks["file"] in users, f"{where}: nothing below uses this file"
+            elif not (block.commands or block.is_python):
+                pytest.fail(f"{where}: say by a mark what this block is (tests/support/pages.py)")
+            if "not run" in block.marks:
+                left_out.add((page.name, head(block.text)))
+            elif block.is_python:
+                ran += 1
+            for command in block.commands:
+                if "not run" in command.marks:
+                    left_out.add((page.name, head(command.text if block.language == "table" else block.text)))
+                else:
+                    ran += len(command.arguments) > 0
+            for mark in ("slow", "not run", "shown", "instead"):
+                assert block.marks.get(mark, "why") != "", f"{where}: {mark}, but why?"
+            for pair in filter(None, block.marks.get("instead", "").split("; ")):
+                assert pair.partition(" => ")[0] in block.text, f"{where}: {pair} replaces nothing"
+    print(f"{ran} commands and Python blocks run, {len(left_out)} do not: {sorted(left_out)}")  # noqa: T201
+    assert left_out == NOT_RUN
+    assert shown == SHOWN
+    assert ran > 60
+
+
+# -- formats -------------------------------------------------------------------------------
 
 
 def test_every_record_of_docs_and_docstrings_is_replayed_without_a_problem() -> None:
-    pages = [(ROOT / "docs" / "formats.md").read_text(encoding="utf-8")]
-    pages += [import_module(f"tablut.formats.{module}").__doc__ or "" for module in ("native", "opentafl_records")]
-    records = [block for page in pages for block in indented_blocks(page) if re.match(r"\[\w+ \"", block)]
-    told = [block for block in records if "…" not in block]
+    records = [block.text for block in blocks_of(read(ROOT / "docs" / "formats.md")) if block.text.startswith("[")]
+    for module in ("native", "opentafl_records"):
+        text = import_module(f"tablut.formats.{module}").__doc__ or ""
+        records += [block.text for block in blocks_of(text) if re.match(r'\[\w+ "', block.text)]
+    told = [record for record in records if "…" not in record]
     assert len(told) >= 2
-    for block in told:
-        assert replay(read_record(block)).problems == (), block
+    for record in told:
+        assert replay(read_record(record)).problems == (), record
 
 
-def test_every_position_and_move_of_docs_formats_is_read() -> None:
-    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    texts = [block for block in indented_blocks(page) if not block.startswith("[")]
-    cells = [re.findall(r"`([^`]+)`", line) for line in page.splitlines() if line.startswith("| `")]
-    quoted = [text for row in cells for text in row if "…" not in text]
-    texts += [text for text in quoted if re.fullmatch(r"/?[\dbwKtT]+(/[\dbwKtT]+)+/? [wb]", text)]
-    assert len(texts) >= 4
-    for text in texts:
-        size = len(text.splitlines()) - 1 if "\n" in text else text.strip("/").split()[0].strip("/").count("/") + 1
-        Board({5: "ashton-5-4v0", 7: "brandubh", 9: "ashton"}[size], text).legal_moves.count()
-    start = page.index("| position | move |")
-    moves = re.findall(r"`([^`]+)`", "".join(re.findall(r"\|([^|]*)\|$", page[start : start + 600], re.MULTILINE)[2:6]))
-    assert len(moves) >= 6
-    assert {str(Board("brandubh").push_text(move)) for move in moves} == {"d2-e2"}
+def test_every_position_and_move_of_the_table_of_readers_is_read() -> None:
+    from tablut import Board
+
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", read(ROOT / "docs" / "formats.md"), re.MULTILINE)
+    start = next(i for i, row in enumerate(rows) if row[0] == "position")
+    moves = 0
+    for position, move in rows[start + 1 : start + 5]:
+        for text in re.findall(r"`([^`]+)`", position):
+            if "…" not in text:
+                assert Board("brandubh", text).legal_moves.count() > 0
+        for text in re.findall(r"`([^`]+)`", move):
+            assert str(Board("brandubh").push_text(text)) == "d2-e2"
+            moves += 1
+    assert moves >= 6
 
 
 def test_the_documented_variant_file_is_valid() -> None:
-    text = (ROOT / "docs" / "variants.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (example,) = [block.text for block in blocks_of(read(ROOT / "docs" / "variants.md")) if block.language == "toml"]
     variant = parse_variant(example, name="example", origin="docs/variants.md")
     assert variant.same_game(load_variant("ashton-5-4v2"))
-
-
-def test_the_number_of_rule_sets_in_the_tour() -> None:
-    assert len(variant_names()) == 13
-    assert "the thirteen rule sets that ship: six full games, seven reduced boards" in README

@@ -95,9 +95,7 @@ def analyse_command(
 def _show(console: PeopleConsole, found: GameAnalysis) -> None:
     names = " against ".join(f"{found.players[side] or 'somebody'} ({side})" for side in ("white", "black"))
     console.print(f"{names}, {found.variant}", style="bold")
-    table = Table(
-        number("ply"), label("side"), label("move"), label("before it"), label("by"), number("lost"), prose("grade")
-    )
+    table = Table(number("ply"), label("side"), label("move"), label("before it"), label("by"), number("lost"), prose())
     for ply in found.plies:
         graded = "; ".join(filter(None, [ply.grade, "misses a win" if ply.missed_win else ""]))
         better = f" (better {' or '.join(ply.best[:3])})" if graded and ply.best else ""

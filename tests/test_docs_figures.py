@@ -1,0 +1,338 @@
+"""The figures in README and docs are those that the project stores or computes, found in the Markdown itself.
+
+Every integer from 10,000 up that stands in the prose or in a table is looked for among the stored results. What is not
+there is computed here, is a limit in the code, or was measured; then a list has it with the command that measures it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from counting import bounds
+from counting.spaces import fixed_material, spaces
+from reports.census import results as censuses
+from reports.reachable import results as estimates
+from reports.solutions import results as solutions
+from reports.stored import DATA
+from retrograde.proofs.certificate import MOST_POSITIONS
+from tablut.cli import interrupts, runtime, shell
+from tablut.cli.shell import run
+from tablut.engine import engine_for
+from tablut.errors import MachineError
+from tablut.indexing.tiers import tier_index
+from tablut.play.search.scores import EVALUATION_LIMIT, REPETITION, TABLEBASE
+from tablut.variants import load_variant, variant_names
+from tablut.variants.rules import MOST_PLIES, Rules
+from tests.support.pages import PAGES, ROOT, read, sections, without_blocks
+
+STORED = [
+    *sorted(DATA.rglob("*.json")),
+    ROOT / "reports" / "rendered" / "data" / "bounds.json",
+    ROOT / "counting" / "census" / "published.json",
+    ROOT / "retrograde" / "tablebase" / "published.json",
+    ROOT / "tests" / "data" / "faults.json",
+]
+# Limits and scores that pages state.
+LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE}
+# Counts that only a long run gives again, each with that run.
+MEASURED = {
+    "pytest benchmarks/test_puzzles.py": {555_788, 852_856, 836_485, 277_613, 81_162_829},
+    "pytest benchmarks/test_tree_probe.py": {1_911_851, 862_808, 2_109_408, 1_256_812},
+    "pytest -m slow tests/counting/reachable": {14_139, 47_086, 10_720},
+    "pytest -m slow tests/test_docs_figures.py": {177_617_150, 365_170_994, 4_903_551_084},
+    "tablut tablebase build --men 5": {1_737_174},
+    "tablut tablebase build --men 5 -v mcgill": {3_251_331},
+    "tablut tablebase build --men 6": {58_285_314},
+    "Zstandard at other levels, once": {2_888_163, 1_970_119, 2_388_975, 1_720_304, 1_616_213, 1_506_038, 1_295_529},
+    # Round numbers that a sentence chooses: nodes of a search, samples of a test.
+    "chosen": {100_000},
+}
+NUMBER = re.compile(r"(?<![\w.·-])\d{1,3}(?:[, ]\d{3})+(?!\d)|(?<![\w.·/-])\d{5,}(?![\w.])")
+
+
+def integers(value: Any) -> Iterator[int]:
+    """Yield the integers of a JSON value, those in strings and keys too."""
+    if isinstance(value, dict):
+        yield from integers([*value, *value.values()])
+    elif isinstance(value, list):
+        for part in value:
+            yield from integers(part)
+    elif isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 60):
+        yield int(value)
+
+
+@cache
+def classes_of_men(name: str, men: int) -> tuple[int, int]:
+    """Return the counted positions of at most so many men, and their classes, from the formulas."""
+    space, variant = spaces(load_variant(name))["no_end"], load_variant(name)
+    pairs = [(a, d) for a in range(1, men) for d in range(men - a)]
+    whole = sum(space.material().rows[a][d] for a, d in pairs)
+    fixed = [fixed_material(space, symmetry) for symmetry in variant.symmetries]
+    return 2 * whole, 2 * sum(sum(material.rows[a][d] for material in fixed) // len(fixed) for a, d in pairs)
+
+
+@cache
+def perft_of_the_tour() -> int:
+    """Return the number that the tour shows beside ``tablut perft -d 5``."""
+    engine = engine_for(load_variant("ashton"))
+    return engine.perft(engine.start(), 5)
+
+
+@cache
+def known() -> set[int]:
+    found = {number for path in STORED for number in integers(json.loads(path.read_text(encoding="utf-8")))}
+    for path in sorted((ROOT / "tests" / "data" / "perft").glob("*.txt")):
+        found |= {int(number) for number in re.findall(r"=(\d+)", path.read_text(encoding="utf-8"))}
+    children = 0
+    for ply in censuses()["ashton"]["plies"]:
+        children += ply["children"]
+        found.add(children)
+    for men in (5, 6):
+        found |= set(classes_of_men("ashton", men))
+    report = bounds("ashton")
+    found |= {report.corrected.distinct, report.classes_tightened.distinct}
+    return found | LIMITS | {perft_of_the_tour()} | set().union(*MEASURED.values())
+
+
+def numbers_of(text: str) -> list[int]:
+    prose = re.sub(r"`[^`]*`", "`…`", without_blocks(text))
+    return [int(re.sub(r"\D", "", found)) for found in NUMBER.findall(" ".join(prose.split(" ")))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_large_number_is_stored_computed_or_measured(page: Path) -> None:
+    unknown = [number for number in numbers_of(read(page)) if number >= 10_000 and number not in known()]
+    assert unknown == [], f"{page.name}: store it, compute it here, or say by what command it is measured"
+
+
+def test_every_measured_number_is_still_shown() -> None:
+    shown = {number for page in PAGES for number in numbers_of(read(page))}
+    assert LIMITS | set().union(*MEASURED.values()) <= shown
+    assert len([number for number in shown if number >= 10_000]) > 60
+
+
+def rows_of(page: str, first: str) -> Iterator[list[str]]:
+    """Yield the rows of the table of a page whose header begins with these cells."""
+    text = without_blocks(read(ROOT / page))
+    table = text[text.index(f"| {first} |") :].split("\n\n", 1)[0].splitlines()[2:]
+    for row in table:
+        yield [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def test_the_table_of_censuses() -> None:
+    tried = 0
+    for name, positions, classes, children, *_ in rows_of("docs/census.md", "census | positions | classes"):
+        if not positions:
+            continue
+        stored = censuses()[name.split()[0].rstrip(",")]
+        if plies := re.search(r"to ply (\d+)", name):
+            last = stored["plies"][int(plies[1])]
+            whole = sum(ply["children"] for ply in stored["plies"][: int(plies[1]) + 1])
+        else:
+            assert stored["complete"]
+            last, whole = stored, stored["children"]
+        assert (number(positions), number(classes)) == (last["total"], last["total_classes"]), name
+        assert number(children) == whole, name
+        tried += 1
+    assert tried == 5
+
+
+def test_the_text_on_the_census_of_ashton() -> None:
+    page = " ".join(read(ROOT / "docs" / "census.md").split())
+    stored = censuses()["ashton"]
+    ply = stored["plies"][6]
+    for text in (
+        f"Ply 6 alone has {ply['new']:,} new positions in {ply['new_classes']:,} classes",
+        f"{ply['decided']:,} in {ply['decided_classes']:,} classes",
+        f"| 7 | {stored['next_ply']['children']:,} (exact) |",
+    ):
+        assert text in page
+    shares = [result["ratio"] for result in censuses().values() if result["complete"]]
+    assert f"have reached {100 * min(shares):.0f} to {100 * max(shares):.0f} % of it" in page
+    share = {ply["ply"]: ply["new_classes"] / ply["children"] for ply in stored["plies"][1:]}
+    odd = f"from {share[3]:.2f} (ply 3) to {share[5]:.2f} (ply 5)"
+    even = f"from {share[4]:.2f} (ply 4) to {share[6]:.2f} (ply 6)"
+    assert f"{odd} and {even}" in page
+
+
+def test_the_table_of_decided_boards() -> None:
+    rows = list(rows_of("docs/reachable.md", "board (computed)"))
+    assert len(rows) == 2
+    for name, counted, reached, locked, stuck, tree in rows:
+        assert number(counted) == int(estimates()[name]["counted"]) == int(censuses()[name]["bound"])
+        assert number(reached) == censuses()[name]["total"]
+        assert number(counted) - number(reached) == number(locked) + number(stuck) + number(tree)
+
+
+def test_the_text_on_solving_and_tablebases() -> None:
+    solving = " ".join(read(ROOT / "docs" / "solving.md").split())
+    positions, classes = classes_of_men("ashton", 6)
+    assert f"Six men have {classes:,} classes ({positions:,} positions)" in solving
+    five = classes_of_men("ashton", 5)[1]
+    assert f"{100 * five / 177_617_150:.0f} % of the 177,617,150 entries are classes" in solving
+    tables = read(ROOT / "docs" / "tablebases.md")
+    assert f"{five:,} values" in tables
+    for page in (solving, tables):
+        for size, share in re.findall(r"([\d,]+) bytes, (0\.\d{4}) a position", page):
+            entries = {1_737_174: 177_617_150, 3_251_331: 365_170_994, 58_285_314: 4_903_551_084}[number(size)]
+            # A position is an entry that is not an alias, or all entries: both round to the same or the next digit.
+            assert abs(number(size) / entries - float(share)) < 0.0003, size
+    rows = list(rows_of("docs/tablebases.md", "how | bytes | a position"))
+    assert len(rows) == 7
+    for how, size, share, _ in rows:
+        assert f"{number(size) / 177_617_150:.4f}" == share, how
+    boards = solutions()
+    assert len(boards) == 7
+    longest = max(boards.values(), key=lambda board: board["positions"])
+    assert f"{longest['positions']:,}".replace(",", " ") in " ".join(read(ROOT / "README.md").split())
+
+
+def test_what_is_published() -> None:
+    games = json.loads((ROOT / "retrograde" / "tablebase" / "published.json").read_text(encoding="utf-8"))["games"]
+    most = {
+        game["variant"]: max(sum(int(n) for n in tier.split("v")) + 1 for tier in game["tiers"])
+        for game in games.values()
+    }
+    full = {name for name in variant_names() if "-" not in name}
+    assert {name: men for name, men in most.items() if name in full} == dict.fromkeys(full, 3) | {
+        "ashton": 5,
+        "mcgill": 4,
+    }
+    assert len(most.keys() - full) == 3
+    tables = " ".join(read(ROOT / "docs" / "tablebases.md").split())
+    assert "up to three men, ashton up to five, mcgill up to four, and the solutions of three reduced boards" in tables
+    censuses_ = json.loads((ROOT / "counting" / "census" / "published.json").read_text(encoding="utf-8"))["censuses"]
+    assert sum(census["complete"] for census in censuses_) == 3
+    assert {census["variant"] for census in censuses_ if not census["complete"]} == full
+    assert "three complete boards and of the first plies of the six full games" in " ".join(
+        read(ROOT / "docs" / "census.md").split()
+    )
+
+
+@pytest.mark.slow
+def test_the_numbers_of_entries() -> None:
+    for name, men, entries in (("ashton", 5, 177_617_150), ("mcgill", 5, 365_170_994), ("ashton", 6, 4_903_551_084)):
+        variant = load_variant(name)
+        sizes = [tier_index(variant, a, d).size for a in range(1, men) for d in range(men - a)]
+        assert 2 * sum(sizes) == entries
+
+
+@pytest.mark.slow
+def test_the_build_of_five_men(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tablebase", "build", "--men", "5", "--store", str(tmp_path / "ashton-5"), "--json"]) == 0
+    tiers = {f"{tier['attackers']}v{tier['defenders']}": tier for tier in json.loads(capsys.readouterr().out)["tiers"]}
+    assert len(tiers) == 10
+    assert sum(tier["classes"] for tier in tiers.values()) == classes_of_men("ashton", 5)[1]
+    assert sum(tier["positions"] for tier in tiers.values()) == classes_of_men("ashton", 5)[0]
+    assert max(tier["max_dtm"] for tier in tiers.values()) == tiers["3v1"]["max_dtm"] == 45
+    # Other versions of Zarr and Zstandard pack a little differently.
+    assert sum(tier["bytes"] for tier in tiers.values()) == pytest.approx(1_737_174, rel=0.02)
+
+
+def test_the_numbers_of_puzzles() -> None:
+    stored = json.loads((DATA / "puzzles" / "collection.json").read_text(encoding="utf-8"))
+    assert stored["checked"] == stored["holds"]
+    assert f"{stored['checked']} puzzles proved by one command" in read(ROOT / "README.md")
+    (row,) = [row for row in rows_of("docs/puzzles.md", "what | nodes | measured") if "collection" in row[0]]
+    assert row[0].endswith(f"{stored['checked']} puzzles")
+    assert number(row[1]) == stored["nodes"]
+    log = " ".join(read(ROOT / "CHANGELOG.md").split())
+    plies = [puzzle["solution"]["dtm"] for puzzle in stored["puzzles"] if puzzle["solution"]["dtm"] is not None]
+    assert f"a collection of {stored['checked']} puzzles, {min(plies)} to {max(plies)} plies deep" in log
+
+
+def test_the_table_of_patterns() -> None:
+    """What is confirmed is won by white in as many plies; what is refuted is won by black."""
+    stored = json.loads((DATA / "puzzles" / "collection.json").read_text(encoding="utf-8"))
+    found = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
+    tried = set()
+    for _, result in rows_of("docs/puzzles.md", "pattern | result"):
+        for name in re.findall(r"`([a-z-]+)`", result):
+            tried.add(name)
+            assert found[name]["winner"] == ("black" if "refuted" in result else "white")
+        if confirmed := re.match(r"confirmed, (\d) plies \(`([a-z-]+)`", result):
+            assert found[confirmed[2]]["dtm"] == int(confirmed[1])
+    assert len(tried) == 7
+    # Black moves first there, so white's line is a ply longer.
+    assert found["corner-capture-two-men"]["dtm"] + 1 == found["corner-capture"]["dtm"] + 4
+
+
+def test_the_readmes_numbers() -> None:
+    readme = " ".join(read(ROOT / "README.md").split())
+    report = bounds("ashton")
+    for found in (report.corrected.distinct, report.classes_tightened.distinct):
+        assert f"{found:,}".replace(",", " ") in readme
+    low, high = (f"{100 * end:.2f} %" for end in estimates()["ashton"]["interval99"])
+    assert f"between {low} and {high} can be reached" in readme
+    new = f"{censuses()['ashton']['plies'][6]['new']:,}".replace(",", " ")
+    assert f"{new} new positions at ply 6" in readme
+    reduced = [name for name in variant_names() if "-" in name]
+    assert (len(variant_names()), len(reduced), len(solutions())) == (13, 7, 7)
+    assert "the thirteen rule sets that ship: six full games, seven reduced boards" in readme
+
+
+def test_the_readmes_board_is_the_drawn_one(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["variants", "ashton"])
+    drawn = [line[27:46] for line in capsys.readouterr().out.splitlines() if re.match(r"│ \d|│    a", line)]
+    assert len(drawn) == 10
+    for line in drawn:
+        assert line.strip() in read(ROOT / "README.md")
+
+
+def rule_values(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, tuple[Any, ...], Any]]:
+    """Yield the name, the values and the default of each rule field, in the order of the model."""
+    for name, info in model.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from rule_values(info.annotation, f"{info.alias or name}.")
+        else:
+            values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+            yield f"{prefix}{info.alias or name}", values, info.get_default()
+
+
+def test_the_table_of_rule_fields() -> None:
+    fields = {name: (values, default) for name, values, default in rule_values(Rules)}
+    rows = {name.strip("`"): said for name, said, _ in rows_of("docs/variants.md", "field | values | meaning")}
+    assert set(rows) == set(fields)
+    compared = 0
+    for name, (values, default) in fields.items():
+        if values:
+            said = {value.removesuffix(" (default)") for value in rows[name].split(", ")}
+            assert said == set(values), name
+            defaults = [value for value in rows[name].split(", ") if value.endswith(" (default)")]
+            assert defaults == ([] if default in (None, PydanticUndefined) else [f"{default} (default)"]), name
+            compared += 1
+    assert compared > 8
+
+
+def test_the_table_of_exit_codes() -> None:
+    modules = (interrupts, runtime, shell)
+    codes = {value for module in modules for name, value in vars(module).items() if name.startswith("EXIT_")}
+    rows = {int(code) for code, _ in rows_of("docs/command-line.md", "code | meaning")}
+    assert rows == codes | {0, MachineError.exit_code}
+
+
+PROCESSOR = re.compile(r"AMD EPYC|Intel Xeon")
+UNITS = re.compile(r"\d (?:s|ms|µs|ns|min|h)(?= |$)|M/s|M (?:nodes|children)/s|\d (?:GB|MiB)\b|million a second")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_measured_figures_name_their_machine_and_command(page: Path) -> None:
+    """A page with times or speeds in a table says on what processor and by what command they were measured."""
+    text = read(page)
+    cells = [cell.strip() for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
+    if page.name in ("README.md", "testing.md", "variants.md") or not any(UNITS.search(cell) for cell in cells):
+        return
+    assert re.search(r"`[^`]*\b(?:pytest benchmarks/|tablut )[^`]*`", text), f"{page.name}: by what command?"
+    parts = [" ".join(part.split()) for part in sections(text).values()]
+    assert any(PROCESSOR.search(part) and UNITS.search(part) for part in parts), f"{page.name}: on what machine?"
