@@ -79,7 +79,7 @@ def test_a_search_tells_lines_and_one_best_move(limit: str) -> None:
         assert [line.split()[2] for line in info] == ["1", "2", "3"]
 
 
-def test_scores_count_plies_where_they_are_proven() -> None:
+def test_scores_count_plies_where_they_are_proved() -> None:
     said = Talk(variant="ashton-5-4v0")("go nodes 5000")
     assert " score mate 3 " in said[-2]
     talk = Talk(variant="ashton")
