@@ -1,7 +1,7 @@
 """The naive twin of the formulas: every placement of a small board, one by one.
 
-It shares nothing with `counting.spaces`: it reads the diagrams itself, finds the
-king's cells itself and asks of every single placement the questions of the rules.
+It uses nothing of `counting.spaces`: it reads the diagrams, finds the king's cells and
+applies the rules to every single placement.
 About 10^5 placements a second; meant for 5 x 5 boards.
 
 Cells are (file, rank) pairs, a placement is (king, attackers, defenders).
@@ -89,7 +89,18 @@ class BruteForce:
                             yield king, frozenset(black), frozenset(white)
 
     def labels(self, placement: Placement) -> Iterator[str]:
-        """Yield the ids of the spaces that a placement belongs to."""
+        """Yield the ids of the spaces that a placement belongs to.
+
+        Parameters
+        ----------
+        placement : tuple
+            King, attackers and defenders, as `placements` yields them.
+
+        Yields
+        ------
+        str
+            Ids as in `counting.spaces.spaces`; none if the placement belongs nowhere.
+        """
         king, black, white = placement
         if king in self.king_cells:
             if not black:
@@ -98,22 +109,22 @@ class BruteForce:
                     yield "excluded_all_captured"
                 return
             yield "no_end"
-            if self.captured(king, black):
+            if self._captured(king, black):
                 yield "king_captured"
-                if self._never_moved(king) and not self.captured(king, self._starting("b")):
+                if self._never_moved(king) and not self._captured(king, self._starting("b")):
                     yield "excluded_no_end"
             return
-        arrivals = self.arrivals(king, black | white)
+        arrivals = self._arrivals(king, black | white)
         if not arrivals:
             return
         armed = self.variant.rules.king.armed
         if black:
             yield "escaped"
-            if armed and any(self.takes(king, step, black, white) for step in _STEPS):
+            if armed and any(self._takes(king, step, black, white) for step in _STEPS):
                 yield "excluded_escaped"
         elif armed:
             yield "escaped_last"
-            if not any(self.took(king, step, arrival, white) for arrival in arrivals for step in _STEPS):
+            if not any(self._took(king, step, arrival, white) for arrival in arrivals for step in _STEPS):
                 yield "excluded_escaped_last"
 
     def _starting(self, kind: str) -> Cells:
@@ -122,7 +133,7 @@ class BruteForce:
     def _never_moved(self, king: Cell) -> bool:
         return king == self.castle and self.variant.rules.castle.stop == "nobody"
 
-    def captured(self, king: Cell, black: Cells) -> bool:
+    def _captured(self, king: Cell, black: Cells) -> bool:
         """Return whether the attackers hold the king, any of those beside it having just arrived."""
         sides = [_add(king, step) for step in _STEPS]
         rules = self.variant.rules
@@ -148,7 +159,7 @@ class BruteForce:
             side in black and _add(king, _back(step)) in hostile for side, step in zip(sides, _STEPS, strict=True)
         )
 
-    def arrivals(self, escape: Cell, soldiers: Cells) -> list[Cell]:
+    def _arrivals(self, escape: Cell, soldiers: Cells) -> list[Cell]:
         """Return the steps (from the escape cell) along which the king can have come."""
         found = []
         for step in _STEPS:
@@ -179,12 +190,12 @@ class BruteForce:
     def _exposed(self, cell: Cell) -> bool:
         return not (self.ground.get(cell, "A") in "ABCD" and self.variant.rules.camps.shelter)
 
-    def takes(self, king: Cell, step: Cell, black: Cells, white: Cells) -> bool:
+    def _takes(self, king: Cell, step: Cell, black: Cells, white: Cells) -> bool:
         """Return whether an arriving king captures the attacker beside it in a direction."""
         near = _add(king, step)
         return near in black and self._exposed(near) and self._anvil(_add(near, step), white)
 
-    def took(self, king: Cell, step: Cell, arrival: Cell, white: Cells) -> bool:
+    def _took(self, king: Cell, step: Cell, arrival: Cell, white: Cells) -> bool:
         """Return whether a king that came along ``arrival`` can have captured an attacker in a direction."""
         near = _add(king, step)
         if step == arrival or near in white or near not in self.camp_cells + self.open_cells:

@@ -2,7 +2,7 @@
 
 A soldier may step within its camp and leave it for good, and a sheltered one is
 never captured; so the fillings form a small state space of their own, exhausted
-here as a networkx digraph. The rest of the board is taken to be out of the way.
+here as a networkx digraph. The rest of the board is taken to be empty.
 """
 
 from __future__ import annotations
@@ -82,6 +82,18 @@ def _moves(variant: Variant, camp: Camp, filling: Filling) -> list[tuple[str, Fi
 
 def shortest_line(graph: nx.DiGraph[Filling], start: Filling, goal: Filling) -> list[str]:
     """Return the moves of a shortest way from one filling to another.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        What `camp_fillings` returns.
+    start, goal : frozenset of int
+        Occupied cells.
+
+    Returns
+    -------
+    list of str
+        The attribute ``move`` of each edge of the way.
 
     Raises
     ------

@@ -55,6 +55,11 @@ class ComparedGame(Result):
 def published_games() -> tuple[ComparedGame, ...]:
     """Return the other games of Table 1, in its order.
 
+    Returns
+    -------
+    tuple of ComparedGame
+        Their figures are quoted, each with its source.
+
     Examples
     --------
     >>> [game.name for game in published_games()][:2]
@@ -73,6 +78,11 @@ def compare(published: str, corrected: int) -> list[ComparedGame]:
         The paper's figure for Tablut.
     corrected : int
         The bound that this project computes.
+
+    Returns
+    -------
+    list of ComparedGame
+        The smallest first.
 
     Examples
     --------

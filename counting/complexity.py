@@ -71,7 +71,7 @@ class SpaceCounts(Result):
     total : int
         ``no_end + end``: labelled states.
     distinct : int
-        Placements whatever their label; those of captured kings are also undecided ones.
+        Placements without their labels; those of captured kings are also undecided ones.
     """
 
     no_end: ExactInt
@@ -119,7 +119,7 @@ class BoundsReport(Result):
     geometry : list of Geometry
         The numbers that enter them.
     corrected : SpaceCounts
-        The paper's spaces counted right: every way in which a game ends, no placement twice for one way.
+        The paper's spaces counted correctly: every way in which a game ends, no placement twice for one way.
     tightened : SpaceCounts
         ``corrected`` less the placements that are proved out of reach.
     with_side_to_move : dict of str to int
@@ -148,7 +148,23 @@ class BoundsReport(Result):
     comparison: list[ComparedGame]
 
     def term(self, id_: str) -> Term:
-        """Return a term by its id."""
+        """Return a term by its id.
+
+        Parameters
+        ----------
+        id_ : str
+            ``eq1``, ``eq3`` … ``eq14``.
+
+        Returns
+        -------
+        Term
+            The equation of this number.
+
+        Raises
+        ------
+        StopIteration
+            If there is none.
+        """
         return next(term for term in self.terms if term.id == id_)
 
 

@@ -1,7 +1,7 @@
 """What is wrong, missing or out of date in the complexity paper, each with its evidence.
 
-Every finding is established by computing: the evidence is what the computation
-gave, and a test derives it anew by other means. `status` says how it stands:
+The evidence of a finding is what a computation gave; a test derives it again in
+another way. `status` says how certain it is:
 ``proved`` (an argument and its exact numbers), ``computed`` (exhausted or
 evaluated exactly) or ``quoted`` (rests on a cited source).
 """
@@ -98,7 +98,7 @@ def _final(values: Mapping[str, int]) -> int:
 
 
 def _single_changes(part: Subspace) -> dict[str, Subspace]:
-    """Return the subspaces that differ from a given one in one number of its formula, by what differs."""
+    """Return the subspaces that differ from a given one in one number of its formula, by that number."""
     changes = {}
     for last in range(part.attackers[-1] - 4, part.attackers[-1] + 5):
         changes[f"upper limit of b {last}"] = replace(part, attackers=range(last + 1))

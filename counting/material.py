@@ -50,7 +50,18 @@ class Material:
 
     @classmethod
     def zero(cls, attackers: int, defenders: int) -> Material:
-        """Return the zero polynomial for boards with at most so many soldiers."""
+        """Return the zero polynomial for boards with at most so many soldiers.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            Most soldiers of each side.
+
+        Returns
+        -------
+        Material
+            All counts are zero.
+        """
         return cls(((0,) * (defenders + 1),) * (attackers + 1))
 
     def total(self) -> int:
@@ -64,7 +75,18 @@ class Material:
                 yield attackers, defenders, count
 
     def within(self, attackers: range, defenders: range) -> Material:
-        """Return the part with so many attackers and defenders; the other counts become zero."""
+        """Return the part with so many attackers and defenders; the other counts become zero.
+
+        Parameters
+        ----------
+        attackers, defenders : range
+            What is kept.
+
+        Returns
+        -------
+        Material
+            Of the same shape.
+        """
         return Material(
             tuple(
                 tuple(count if a in attackers and d in defenders else 0 for d, count in enumerate(row))
@@ -73,7 +95,18 @@ class Material:
         )
 
     def shifted(self, attackers: int, defenders: int) -> Material:
-        """Return the product with x^attackers · y^defenders: so many more soldiers on fixed cells."""
+        """Return the product with x^attackers · y^defenders: so many more soldiers on fixed cells.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            How many more soldiers.
+
+        Returns
+        -------
+        Material
+            Of the same shape; what would go beyond it is cut.
+        """
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]

@@ -93,28 +93,26 @@ class PaperEquations:
     @cached_property
     def equations(self) -> dict[str, Equation]:
         """All equations by id, in the order of the paper."""
+        listed: list[tuple[str, str, str, Product | SubspaceSum | tuple[str, ...]]] = [
+            ("eq1", r"UB_{naive}", "naive, cell by cell", self._naive()),
+            ("eq3", r"UB_{no\_end}", "undecided, camps ignored", self._camps_ignored()),
+            ("eq4", r"UB_{no\_end}^{castle}", "undecided, king on castle", self._undecided(castle=True)),
+            ("eq5", r"UB_{no\_end}^{no\_castle}", "undecided, king elsewhere", self._undecided(castle=False)),
+            ("eq6", r"UB'_{no\_end}", "undecided", ("eq4", "eq5")),
+            ("eq7", r"UB_{\alpha}", "all attackers captured", self._no_attackers()),
+            ("eq8", r"UB_{\beta}", "king escaped", self._escaped()),
+            ("eq9", r"UB_{\gamma}", "king taken on the castle", self._captured("castle")),
+            ("eq10", r"UB_{\delta}", "king taken beside it", self._captured("beside_castle")),
+            ("eq11", r"UB_{\epsilon}", "king taken at a camp", self._captured("against_terrain")),
+            ("eq12", r"UB_{\zeta}", "king taken elsewhere", self._captured("elsewhere")),
+            ("eq13", r"UB_{end}", "all final placements", ("eq7", "eq8", "eq9", "eq10", "eq11", "eq12")),
+            ("eq14", r"UB", "all placements", ("eq6", "eq13")),
+        ]
         found: dict[str, Equation] = {}
-
-        def add(id_: str, symbol: str, description: str, body: Product | SubspaceSum | Total) -> None:
+        for id_, symbol, description, body in listed:
+            whole = Total(tuple(found[part] for part in body)) if isinstance(body, tuple) else body
             published = Published(PUBLISHED[id_]) if self.is_the_papers else None
-            found[id_] = Equation(id_, symbol, description, body, published)
-
-        def total(*ids: str) -> Total:
-            return Total(tuple(found[id_] for id_ in ids))
-
-        add("eq1", r"UB_{naive}", "naive, cell by cell", self._naive())
-        add("eq3", r"UB_{no\_end}", "undecided, camps ignored", self._camps_ignored())
-        add("eq4", r"UB_{no\_end}^{castle}", "undecided, king on castle", self._undecided(castle=True))
-        add("eq5", r"UB_{no\_end}^{no\_castle}", "undecided, king elsewhere", self._undecided(castle=False))
-        add("eq6", r"UB'_{no\_end}", "undecided", total("eq4", "eq5"))
-        add("eq7", r"UB_{\alpha}", "all attackers captured", self._no_attackers())
-        add("eq8", r"UB_{\beta}", "king escaped", self._escaped())
-        add("eq9", r"UB_{\gamma}", "king taken on the castle", self._captured("castle"))
-        add("eq10", r"UB_{\delta}", "king taken beside it", self._captured("beside_castle"))
-        add("eq11", r"UB_{\epsilon}", "king taken at a camp", self._captured("against_terrain"))
-        add("eq12", r"UB_{\zeta}", "king taken elsewhere", self._captured("elsewhere"))
-        add("eq13", r"UB_{end}", "all final placements", total("eq7", "eq8", "eq9", "eq10", "eq11", "eq12"))
-        add("eq14", r"UB", "all placements", total("eq6", "eq13"))
+            found[id_] = Equation(id_, symbol, description, whole, published)
         return found
 
     def _naive(self) -> Product:
@@ -165,6 +163,11 @@ class PaperEquations:
         A king next to a camp (or a hostile corner) is in the class ``against_terrain``
         with the patterns that use it. Its other patterns, two soldiers across, are in
         ``past_terrain``, which no equation of the paper counts.
+
+        Returns
+        -------
+        dict of str to list of (int, KingPattern)
+            By class, the king's cell with each of its patterns.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {
@@ -196,6 +199,11 @@ class PaperEquations:
         patterns : list of (int, KingPattern)
             King cells with one of their patterns; a placement is counted once for each
             that it satisfies.
+
+        Returns
+        -------
+        SubspaceSum
+            One part for each shape, with its multiplicity.
         """
         regions = self.variant.regions
         shapes = Counter(
@@ -223,7 +231,13 @@ class PaperEquations:
         )
 
     def geometry(self) -> list[GeometryFact]:
-        """Return the numbers about the board that enter the equations, beside those the paper states."""
+        """Return the numbers about the board that enter the equations.
+
+        Returns
+        -------
+        list of GeometryFact
+            Derived, beside those that the paper states where the rules are its own.
+        """
         regions = self.variant.regions
         cells = {name: Counter(king for king, _ in found) for name, found in self.patterns.items()}
         against = cells["against_terrain"]

@@ -1,4 +1,4 @@
-"""The spaces of placements, each exactly once, with or without a symmetry.
+"""The spaces of placements, each placement counted once, with or without a symmetry.
 
 A space is a set of king cells, each with a small neighbourhood whose contents
 decide membership (the way a king came, the soldiers that hold it), and ranges for
@@ -141,7 +141,18 @@ def fixed_material(space: Space, symmetry: Symmetry) -> Material:
 
 
 def classes(space: Space) -> int:
-    """Return the number of placements of a space up to the variant's symmetries, by Burnside's lemma."""
+    """Return the number of placements of a space up to the variant's symmetries, by Burnside's lemma.
+
+    Parameters
+    ----------
+    space : Space
+        Any of `spaces`.
+
+    Returns
+    -------
+    int
+        The number of orbits; exact.
+    """
     return count_orbits(space.variant.symmetries, lambda symmetry: fixed_material(space, symmetry).total())
 
 
@@ -174,39 +185,36 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
     defenders = range(variant.defenders + 1)
     undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
 
-    def space(id_: str, description: str, kings: tuple[KingPlacement, ...], attackers: range, white: range) -> Space:
-        return Space(id_, description, variant, kings, attackers, white)
-
     # An unarmed king captures nothing, so it cannot escape and take the last attacker at once.
     armed_escapes = _escaped(variant) if rules.king.armed else ()
-    found = [
-        space("no_end", "undecided", undecided, some, defenders),
-        space("all_captured", "all attackers captured", undecided, none, defenders),
-        space("escaped", "king escaped, attackers left", _escaped(variant), some, defenders),
-        space("escaped_last", "king escaped and took the last attacker", armed_escapes, none, defenders),
-        space("king_captured", "king captured, each placement once", _captured(variant), some, defenders),
-        space(
+    listed: list[tuple[str, str, tuple[KingPlacement, ...], range, range]] = [
+        ("no_end", "undecided", undecided, some, defenders),
+        ("all_captured", "all attackers captured", undecided, none, defenders),
+        ("escaped", "king escaped, attackers left", _escaped(variant), some, defenders),
+        ("escaped_last", "king escaped and took the last attacker", armed_escapes, none, defenders),
+        ("king_captured", "king captured, each placement once", _captured(variant), some, defenders),
+        (
             "excluded_no_end",
             "undecided, king besieged on the castle that it never left",
             _besieged_at_home(variant),
             some,
             defenders,
         ),
-        space(
+        (
             "excluded_all_captured",
             "all attackers captured, by a king that is alone and cannot have captured",
             _idle_kings(variant),
             none,
             none,
         ),
-        space(
+        (
             "excluded_escaped",
             "king escaped, beside an attacker that its arrival captures",
             _escaped_past_a_capture(variant),
             some,
             defenders,
         ),
-        space(
+        (
             "excluded_escaped_last",
             "king escaped, but no last attacker stood where its arrival captures",
             _escaped_without_capture(variant),
@@ -214,7 +222,10 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
             defenders,
         ),
     ]
-    return {space.id: space for space in found}
+    return {
+        id_: Space(id_, description, variant, kings, attackers, white)
+        for id_, description, kings, attackers, white in listed
+    }
 
 
 def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:

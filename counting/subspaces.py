@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from counting.material import Material, soldiers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Equation", "Product", "Published", "Subspace", "SubspaceSum", "Total", "permutations_with_repetition"]
 
@@ -88,6 +88,11 @@ class Subspace:
         ----------
         attackers, defenders : int
             Where the result is cut; at least the subspace's own maxima.
+
+        Returns
+        -------
+        Material
+            Of shape (attackers + 1, defenders + 1).
         """
         ways = soldiers(((1, self.camp_cells),), ((1, self.free_cells),), attackers, defenders)
         return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)
@@ -144,17 +149,20 @@ class Subspace:
         summand = sympy.lambdify(names, total.function, modules=[{"binomial": _binomial}, "math"])
         ends = [sympy.lambdify(names, limit[1:], modules="math") for limit in total.limits]
 
-        # sympy lists the innermost sum first; walk from the outermost.
-        def walk(depth: int, values: list[int]) -> Iterator[int]:
-            if depth < 0:
-                yield summand(*values)
-                return
-            low, high = ends[depth](*values)
-            for value in range(low, high + 1):
-                values[depth] = value
-                yield from walk(depth - 1, values)
+        return self.multiplicity * sum(_summands(summand, ends, len(names) - 1, [0] * len(names)))
 
-        return self.multiplicity * sum(walk(len(names) - 1, [0] * len(names)))
+
+def _summands(
+    summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
+) -> Iterator[int]:
+    """Yield the summands of a nested sum: sympy lists the innermost first; walk from the outermost."""
+    if depth < 0:
+        yield summand(*values)
+        return
+    low, high = ends[depth](*values)
+    for value in range(low, high + 1):
+        values[depth] = value
+        yield from _summands(summand, ends, depth - 1, values)
 
 
 def _binomial(n: int, k: int) -> int:
@@ -177,7 +185,18 @@ class Published:
     text: str
 
     def agrees(self, exact: int) -> bool:
-        """Return whether the exact value, rounded to the digits printed, is the printed value."""
+        """Return whether the exact value, rounded to the digits printed, is the printed value.
+
+        Parameters
+        ----------
+        exact : int
+            The computed value.
+
+        Returns
+        -------
+        bool
+            Halves are rounded up.
+        """
         printed = Decimal(self.text)
         digits = len(printed.as_tuple().digits)
         return Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(exact) == printed
@@ -217,6 +236,11 @@ class SubspaceSum:
 
     def check(self) -> int:
         """Return the sum by sympy, having compared it with the paper's triple sum.
+
+        Returns
+        -------
+        int
+            The value on which both agree.
 
         Raises
         ------
@@ -261,7 +285,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A numbered equation of the paper, for whatever variant it was built.
+    """A numbered equation of the paper, for one variant.
 
     Attributes
     ----------
@@ -290,6 +314,11 @@ class Equation:
 
     def verified_value(self) -> int:
         """Return the exact value after all evaluations have agreed.
+
+        Returns
+        -------
+        int
+            The value on which the generating function, the triple sum and sympy agree.
 
         Raises
         ------

@@ -31,8 +31,8 @@ def artefacts() -> list[Artefact]:
             latex={id_: equation.latex() for id_, equation in equations.items()},
         ),
         json_data("data/bounds.json", {"bounds": [_data(report) for report in every]}),
-        figure("figures/bounds-spaces.svg", draw_spaces, _spaces_data(paper)),
-        figure("figures/bounds-material.svg", draw_material, _material_data(paper)),
+        figure("figures/bounds-spaces.svg", _draw_spaces, _spaces_data(paper)),
+        figure("figures/bounds-material.svg", _draw_material, _material_data(paper)),
     ]
 
 
@@ -53,7 +53,7 @@ def _spaces_data(report: BoundsReport) -> list[list[Any]]:
     return rows
 
 
-def draw_spaces(rows: list[list[Any]]) -> Figure:
+def _draw_spaces(rows: list[list[Any]]) -> Figure:
     """Draw the sizes of the spaces on a logarithmic scale, exact beside published."""
     from matplotlib.figure import Figure
 
@@ -91,7 +91,7 @@ def _material_data(report: BoundsReport) -> list[list[str]]:
     return rows
 
 
-def draw_material(rows: list[list[str]]) -> Figure:
+def _draw_material(rows: list[list[str]]) -> Figure:
     """Draw the number of labelled states by material as a heat map, the shares above 0.1 % written in."""
     from matplotlib.figure import Figure
 

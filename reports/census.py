@@ -1,6 +1,6 @@
 """The page on the census: how many positions can be reached, and how that compares with the bounds.
 
-Small boards would take seconds to count anew and the full game takes minutes, so the
+Small boards take seconds to count and the full game takes minutes, so the
 page is rendered from results that `tablut census --json` gave, kept in
 ``reports/data/census`` with the command, time and memory of each. Tests count the
 small ones again.
@@ -12,29 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from counting.census.report import CensusReport
 from reports.rendering import Artefact, figure, page
-from reports.stored import Provenance, read_stored_all
+from reports.stored import REDUCED_BOARDS, Provenance, read_stored_all
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["artefacts", "results"]
 
-# The growth curves of the full games first, then the boards that are counted to the end.
 _GROWING = ("ashton", "brandubh")
-_COMPLETE = (
-    "ashton-5-4v0",
-    "ashton-5-4v2",
-    "ashton-5-4v4",
-    "brandubh-5-4v0",
-    "brandubh-5-4v4",
-    "ashton-7-4v1",
-    "brandubh-7-4v1",
-)
 
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored censuses by variant, in the order of the page; those that are there."""
-    return read_stored_all("census", (*_GROWING, *_COMPLETE), _Stored, _check)
+    return read_stored_all("census", (*_GROWING, *REDUCED_BOARDS), _Stored, _check)
 
 
 class _Stored(CensusReport):
@@ -55,7 +45,7 @@ def _check(stored: _Stored, name: str) -> None:
     ):
         if getattr(stored, total) != sum(getattr(ply, part) for ply in stored.plies):
             raise ValueError(f"{total}: is not the sum of its plies")
-    if stored.complete != (name in _COMPLETE):
+    if stored.complete != (name in REDUCED_BOARDS):
         raise ValueError(f"complete: {stored.complete} is wrong here")
     if stored.complete and stored.total != sum(pair.reached for pair in stored.material):
         raise ValueError("material: does not add up to the total")
@@ -69,13 +59,13 @@ def artefacts() -> list[Artefact]:
     """Return the files of the page on the census."""
     found = results()
     growing = [found[name] for name in _GROWING if name in found]
-    complete = [found[name] for name in _COMPLETE if name in found]
+    complete = [found[name] for name in REDUCED_BOARDS if name in found]
     return [
         page("census.md", "census.md.j2", growing=growing, complete=complete),
-        figure("figures/census-growth.svg", draw_growth, [_growth(result) for result in growing]),
-        figure("figures/census-bounds.svg", draw_bounds, [_share(result) for result in complete]),
-        figure("figures/census-plies.svg", draw_growth, [_growth(result) for result in complete]),
-        figure("figures/census-graph.svg", draw_graph, [_parts(result) for result in complete if result["graph"]]),
+        figure("figures/census-growth.svg", _draw_growth, [_growth(result) for result in growing]),
+        figure("figures/census-bounds.svg", _draw_bounds, [_share(result) for result in complete]),
+        figure("figures/census-plies.svg", _draw_growth, [_growth(result) for result in complete]),
+        figure("figures/census-graph.svg", _draw_graph, [_parts(result) for result in complete if result["graph"]]),
     ]
 
 
@@ -88,7 +78,7 @@ def _growth(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def draw_growth(curves: list[dict[str, Any]]) -> Figure:
+def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
     """Draw the new positions of each ply on a logarithmic scale, with symmetry (dashed) and without."""
     from matplotlib.figure import Figure
 
@@ -115,7 +105,7 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def draw_bounds(shares: list[dict[str, Any]]) -> Figure:
+def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
     """Draw the share of the bound that can be reached, board by board."""
     from matplotlib.figure import Figure
 
@@ -148,7 +138,7 @@ def _parts(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def draw_graph(boards: list[dict[str, Any]]) -> Figure:
+def _draw_graph(boards: list[dict[str, Any]]) -> Figure:
     """Draw the classes of each state graph by where play can go from them, as shares."""
     from matplotlib.figure import Figure
 

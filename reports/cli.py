@@ -48,7 +48,7 @@ def report_command(
     files = []
     with progress("rendering") as display:
         task = display.add_task("", total=len(GENERATORS))
-        # All of them are prepared, and what they are rendered from is read, before the first is written.
+        # All data are read, and all pages prepared, before the first file is written.
         prepared = {name: generate() for name, generate in GENERATORS.items()}
         for name, artefacts in prepared.items():
             for artefact in artefacts:

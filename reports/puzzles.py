@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, page
 from reports.stored import Provenance, check_line, read_stored
-from retrograde.cli.puzzle_solve import PuzzleFile
+from retrograde.cli.puzzle_results import PuzzleFile
 from retrograde.puzzles.collection import collection_names, read_puzzles
 from tablut import svg
 from tablut.position import Move

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from counting.reachable.estimation import ReachableEstimate
 from counting.reachable.intervals import Tally, share_interval
+from counting.reachable.report import ReachableEstimate
 from reports.census import results as census_results
 from reports.rendering import Artefact, drawing, figure, page
-from reports.stored import Provenance, read_stored_all
+from reports.stored import REDUCED_BOARDS, Provenance, read_stored_all
 from tablut import svg
 from tablut.notation import parse_square
 from tablut.position import Position
@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "Example", "artefacts", "results"]
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
-_REDUCED = (
-    "ashton-5-4v0",
-    "ashton-5-4v2",
-    "ashton-5-4v4",
-    "brandubh-5-4v0",
-    "brandubh-5-4v4",
-    "ashton-7-4v1",
-    "brandubh-7-4v1",
-)
 
 _CLOSE = 1e-9
 
@@ -76,7 +67,7 @@ _PIXELS = 260
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored estimates by variant, in the order of the page; those that are there."""
-    return read_stored_all("reachable", (*_FULL, *_REDUCED), _Stored, _check)
+    return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), _Stored, _check)
 
 
 class _Stored(ReachableEstimate):
@@ -106,10 +97,10 @@ def artefacts() -> list[Artefact]:
     """Return the files of the page on reachability."""
     found, counted = results(), census_results()
     full = [found[name] for name in _FULL if name in found]
-    checked = [(found[name], counted[name]) for name in _REDUCED if name in found and name in counted]
+    checked = [(found[name], counted[name]) for name in REDUCED_BOARDS if name in found and name in counted]
     return [
         page("reachable.md", "reachable.md.j2", full=full, checked=checked, examples=EXAMPLES),
-        figure("figures/reachable-shares.svg", draw_shares, [_share(result) for result in full]),
+        figure("figures/reachable-shares.svg", _draw_shares, [_share(result) for result in full]),
         *(drawing(f"figures/reachable-{example.name}.svg", _drawn(example)) for example in EXAMPLES),
     ]
 
@@ -133,7 +124,7 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def draw_shares(shares: list[dict[str, Any]]) -> Figure:
+def _draw_shares(shares: list[dict[str, Any]]) -> Figure:
     """Draw what share of each full game's counted positions can be reached."""
     from matplotlib.figure import Figure
 

@@ -2,15 +2,18 @@
 
 Pages and data are compared byte for byte. Figures are compared by the SHA-256 of
 the data and parameters they were drawn from, which each carries in its metadata:
-what a drawing library does to the bytes says nothing about the content.
+the bytes that a drawing library writes may differ for the same content.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import io
 import json
 import re
+import textwrap
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -50,7 +53,17 @@ class Artefact:
     fingerprint: str | None = None
 
     def differs(self, existing: bytes | None) -> bool:
-        """Return whether a file's bytes are not this artefact's; a missing file's are not.
+        """Return whether a file's bytes are not this artefact's.
+
+        Parameters
+        ----------
+        existing : bytes or None
+            The file; None if it is missing.
+
+        Returns
+        -------
+        bool
+            True for a missing file; a figure differs if its fingerprint does.
 
         Examples
         --------
@@ -93,6 +106,11 @@ def page(path: str, template: str, **values: Any) -> Artefact:
         Name of the template file.
     **values
         What the template may use; an undefined name is an error.
+
+    Returns
+    -------
+    Artefact
+        Compared byte for byte.
     """
     return Artefact(path, lambda: _templates().get_template(template).render(**values).encode())
 
@@ -101,6 +119,18 @@ def json_data(path: str, content: dict[str, Any]) -> Artefact:
     """Return a JSON file of the content and the lasting part of its provenance.
 
     Time, memory and commit are left out: they would make every check fail.
+
+    Parameters
+    ----------
+    path : str
+        Where the file goes.
+    content : dict
+        What JSON can hold.
+
+    Returns
+    -------
+    Artefact
+        Compared byte for byte.
     """
     provenance = {"version": __version__, "command": "tablut report"}
     text = json.dumps({"provenance": provenance, **content}, ensure_ascii=False, indent=1)
@@ -108,7 +138,20 @@ def json_data(path: str, content: dict[str, Any]) -> Artefact:
 
 
 def drawing(path: str, svg: str) -> Artefact:
-    """Return a drawing that is the same to the byte every time."""
+    """Return a drawing that is the same to the byte every time.
+
+    Parameters
+    ----------
+    path : str
+        Where the drawing goes.
+    svg : str
+        Its content.
+
+    Returns
+    -------
+    Artefact
+        Compared byte for byte.
+    """
     return Artefact(path, svg.encode)
 
 
@@ -120,28 +163,53 @@ def figure(path: str, draw: Callable[[Any], Figure], data: Any) -> Artefact:
     path : str
         Where the figure goes.
     draw : callable
-        From the data to a matplotlib figure; its source counts as a parameter, so
+        From the data to a matplotlib figure; its statements count as a parameter, so
         that a changed drawing is a changed figure.
     data : JSON-serialisable
         Everything that the figure shows.
+
+    Returns
+    -------
+    Artefact
+        With a fingerprint.
     """
-    import inspect
-
-    content = json.dumps([data, inspect.getsource(draw)], sort_keys=True)
+    content = json.dumps([data, _statements(draw)], sort_keys=True)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()
+    return Artefact(path, lambda: _rendered(draw, data, fingerprint), fingerprint)
 
-    def render() -> bytes:
-        import matplotlib as mpl
 
-        with mpl.rc_context({"svg.hashsalt": fingerprint, "svg.fonttype": "path", "font.size": 9}):
-            buffer = io.BytesIO()
-            metadata = {"Date": None, "Identifier": f"sha256:{fingerprint}"}
-            draw(data).savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight")
-        return buffer.getvalue()
+def _statements(function: Callable[..., Any]) -> str:
+    """Return the source of a function without its name and docstring: other words draw the same figure."""
+    source = textwrap.dedent(inspect.getsource(function))
+    definition = ast.parse(source).body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    first = definition.body[1 if ast.get_docstring(definition) is not None else 0]
+    return "\n".join(source.splitlines()[first.lineno - 1 :])
 
-    return Artefact(path, render, fingerprint)
+
+def _rendered(draw: Callable[[Any], Figure], data: Any, fingerprint: str) -> bytes:
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": fingerprint, "svg.fonttype": "path", "font.size": 9}):
+        buffer = io.BytesIO()
+        metadata = {"Date": None, "Identifier": f"sha256:{fingerprint}"}
+        draw(data).savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight")
+    return buffer.getvalue()
 
 
 def write(folder: Path, artefact: Artefact) -> None:
-    """Write an artefact into a folder, all of it or nothing."""
+    """Write an artefact into a folder, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the report.
+    artefact : Artefact
+        What is rendered and written.
+
+    Raises
+    ------
+    OutputError, MachineError
+        If it cannot be written.
+    """
     write_bytes(folder / artefact.path, artefact.render(), hint="; choose another folder with --out")

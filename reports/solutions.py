@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, figure, page
-from reports.stored import Provenance, check_line, read_stored_all
+from reports.stored import REDUCED_BOARDS, Provenance, check_line, read_stored_all
 from retrograde.solver.report import SolveReport
 from retrograde.solver.tier_graph import generations, tier_graph
 from tablut.position import Move, Position
@@ -21,20 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["artefacts", "results"]
 
-_BOARDS = (
-    "ashton-5-4v0",
-    "ashton-5-4v2",
-    "ashton-5-4v4",
-    "brandubh-5-4v0",
-    "brandubh-5-4v4",
-    "ashton-7-4v1",
-    "brandubh-7-4v1",
-)
-
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored solutions by variant, in the order of the pages; those that are there."""
-    return read_stored_all("solutions", _BOARDS, _Stored, _check)
+    return read_stored_all("solutions", REDUCED_BOARDS, _Stored, _check)
 
 
 class _Stored(SolveReport):
@@ -63,10 +53,10 @@ def artefacts() -> list[Artefact]:
     """Return the files of the pages on solved boards."""
     found = results()
     files = [page("solutions.md", "solutions.md.j2", boards=list(found.values()))]
-    files.append(figure("figures/tiers.svg", draw_tiers, _tiers("ashton", 5)))
+    files.append(figure("figures/tiers.svg", _draw_tiers, _tiers("ashton", 5)))
     for name, result in found.items():
         files.append(page(f"solutions/{name}.md", "solution.md.j2", board=result))
-        files.append(figure(f"figures/solution-{name}.svg", draw_distances, _distances(result)))
+        files.append(figure(f"figures/solution-{name}.svg", _draw_distances, _distances(result)))
         variant = load_variant(name)
         for which in ("start", "longest"):
             line = result[which]
@@ -93,7 +83,7 @@ def _distances(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
+def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
     """Draw how many classes are how far from the end, on a logarithmic scale."""
     from matplotlib.figure import Figure
 
@@ -119,7 +109,7 @@ def _tiers(name: str, men: int) -> dict[str, Any]:
     }
 
 
-def draw_tiers(data: dict[str, Any]) -> Figure:
+def _draw_tiers(data: dict[str, Any]) -> Figure:
     """Draw the tiers of few men, each with its number of positions, and what captures lead to."""
     from matplotlib.figure import Figure
 

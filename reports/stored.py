@@ -1,14 +1,14 @@
-"""The results that pages are rendered from: kept as files, and believed only after they were checked.
+"""The results that pages are rendered from: kept as files, and checked before they are used.
 
 Each is what a command printed with ``--json``. It is read with a bound on its size,
 through the model of the command's answer, and compared with itself (sums, names,
-lines of play), so that a damaged file is named instead of rendered.
+lines of play). A damaged file is named, never rendered.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -22,10 +22,21 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["DATA", "Provenance", "check_line", "check_numbers", "read_stored", "read_stored_all"]
+__all__ = ["DATA", "REDUCED_BOARDS", "Provenance", "check_line", "check_numbers", "read_stored", "read_stored_all"]
 
 DATA = Path(__file__).parent / "data"
 _MOST_BYTES = 16 << 20
+
+REDUCED_BOARDS: Final = (
+    "ashton-5-4v0",
+    "ashton-5-4v2",
+    "ashton-5-4v4",
+    "brandubh-5-4v0",
+    "brandubh-5-4v4",
+    "ashton-7-4v1",
+    "brandubh-7-4v1",
+)
+"""The boards that are counted, sampled and solved to the end, in the order of the pages."""
 
 Stored = TypeVar("Stored", bound=Result)
 
@@ -54,10 +65,17 @@ def read_stored(folder: str, name: str, model: type[Stored], check: Callable[[St
     check : callable
         Takes the result and its name; raises ValueError (or `InputError`) where it contradicts itself.
 
+    Returns
+    -------
+    dict
+        The result in plain types, as JSON has it.
+
     Raises
     ------
     InputError
         Naming the file and the way out.
+    MachineError
+        If the system cannot read it.
     """
     path = DATA / folder / f"{name}.json"
     where = f"report data {str(path)!r}"
@@ -88,6 +106,22 @@ def read_stored_all(
 
     One that is not there is left out: its page is shorter by it.
 
+    Parameters
+    ----------
+    folder : str
+        As for `read_stored`.
+    names : iterable of str
+        The names without ``.json``.
+    model : type of Result
+        As for `read_stored`.
+    check : callable
+        As for `read_stored`.
+
+    Returns
+    -------
+    dict of str to dict
+        The results in plain types.
+
     Raises
     ------
     InputError
@@ -99,7 +133,16 @@ def read_stored_all(
 
 
 def check_numbers(plain: Any, place: str = "") -> None:
-    """Refuse numbers below zero, and those that are none: no result has any, but for the word "none" as -1.
+    """Refuse numbers below zero, and those that are none.
+
+    The provenance is not looked into, nor ``no_win_within``, where -1 is the word for none.
+
+    Parameters
+    ----------
+    plain : object
+        A result in plain types, or a part of one.
+    place : str
+        Where the part is in the whole.
 
     Raises
     ------
@@ -114,11 +157,20 @@ def check_numbers(plain: Any, place: str = "") -> None:
         for number, value in enumerate(plain):
             check_numbers(value, f"{place}.{number}")
     elif isinstance(plain, (int, float)) and not 0 <= plain < float("inf"):
-        raise ValueError(f"{place}: {plain} is no count")
+        raise ValueError(f"{place}: {plain} is not a count")
 
 
 def check_line(variant: str, position: str, line: list[str]) -> None:
     """Refuse a line of play that the rules do not allow.
+
+    Parameters
+    ----------
+    variant : str
+        The rule set's name.
+    position : str
+        Where the line begins.
+    line : list of str
+        Moves.
 
     Raises
     ------

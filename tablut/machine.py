@@ -12,9 +12,11 @@ __all__ = ["check_memory", "physical_memory"]
 def physical_memory() -> int | None:
     """Return the bytes of memory that the machine has, or None where the system does not say."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
+    # POSIX: -1 where a limit is not known.
+    return page * pages if page > 0 and pages > 0 else None
 
 
 def check_memory(option: str, mib: int) -> None:

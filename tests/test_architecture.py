@@ -135,3 +135,9 @@ def test_layout_is_known_to_one_module() -> None:
         code = code_of(path)
         assert name in KNOWS_LAYOUT or not (found := LAYOUT.findall(code)), f"{name}: {found}; see tablut.engine.layout"
         assert name in KNOWS_SLIDES or not SLIDES.search(code), f"{name}: see tablut.engine.attacks"
+
+
+def test_one_module_asks_the_system_what_the_machine_has() -> None:
+    """`os.sysconf` is not everywhere, and may not know: only `tablut.machine` asks it, and guards the answer."""
+    asking = {name for name, path in NAMES.items() if "sysconf" in path.read_text(encoding="utf-8")}
+    assert asking == {"tablut.machine"}

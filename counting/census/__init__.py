@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from counting.census.report import CensusReport, census
+    from counting.census.report import CensusReport
+    from counting.census.run import census
 else:
     __getattr__, __dir__ = lazy_exports(
-        __name__, {"CensusReport": "counting.census.report", "census": "counting.census.report"}
+        __name__, {"CensusReport": "counting.census.report", "census": "counting.census.run"}
     )
 
 __all__ = ["CensusReport", "census"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import shlex
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.text import Text
 
-from tablut.cli.options import VariantOption
+from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.cli.streams import complain
 from tablut.cli.tables import Table, label, number
@@ -33,7 +33,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 class _Display:
-    """Shows the progress on a rich display, with a rate; see `counting.census.search.Observer`."""
+    """Shows the progress on a rich display, with a rate; see `counting.census.observer.Observer`."""
 
     def __init__(self, display: Progress) -> None:
         self.display = display
@@ -57,7 +57,7 @@ class _Display:
 
 
 def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
-    """Let a command of its own have sub-commands, before which it takes no options."""
+    """Let a command have sub-commands; no options stand before their names."""
 
     @wraps(function)
     def callback(ctx: typer.Context, **parameters: Any) -> None:
@@ -89,16 +89,13 @@ def census_command(
         str | None,
         typer.Option("--store", metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]"),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what the folder has.")] = False,
+    resume: ResumeOption = False,
     memory: Annotated[
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory, and most disk without --store, in MiB."),
     ] = 4096,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
-    ] = None,
+    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+    scheduler: SchedulerOption = None,
     against_bounds: Annotated[
         bool,
         typer.Option("--against-bounds", help="Show the bound by material; complete censuses always do."),
@@ -113,13 +110,13 @@ def census_command(
     A position is a placement with the side to move; classes are taken under the
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
-    from counting.census.report import census
-    from counting.census.search import TooLargeError
+    from counting.census.limits import TooLargeError
+    from counting.census.run import census
 
     if plies is not None and all_plies:
         raise InputError("--plies and --all: choose one of them")
     if graph is not None and not all_plies:
-        raise InputError("--graph: is drawn of a complete census; add --all")
+        raise InputError("--graph: needs a complete census; add --all")
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)
@@ -147,14 +144,8 @@ def census_command(
             # What is done is shown first, then why it is not more.
             failure, report = error, partial[0]
     if failure is not None:
-        again = _again(variant, plies, all_plies=all_plies, full=full, store=store, memory=memory, threads=threads)
-        again += "" if scheduler is None else f" --scheduler {shlex.quote(scheduler)}"
-        again += "" if graph is None else f" --graph {shlex.quote(graph)}"
-        if store is None:
-            say = f"the plies above were not kept; to keep them: {again} --store DIR"
-        else:
-            say = f"the plies above are kept; to go on: {again} --resume"
-        complain(f"census: {say}")
+        options = {"--plies": plies, "--all": all_plies, "--full": full, "--memory": memory, "--threads": threads}
+        _say_how_to_go_on(variant, {**options, "--store": store, "--scheduler": scheduler, "--graph": graph})
     detailed = against_bounds or (report.complete and failure is None)
     reply = Reply(report, lambda console: _show(console, report, detailed), 0 if report.holds else EXIT_NO)
     if failure is not None:
@@ -162,17 +153,22 @@ def census_command(
     return reply
 
 
-def _again(
-    variant: str, plies: int | None, *, all_plies: bool, full: bool, store: str | None, memory: int, threads: int
-) -> str:
-    """Return the command for the same census."""
+_DEFAULTS: Final = {"--memory": 4096, "--threads": 1}
+
+
+def _say_how_to_go_on(variant: str, options: dict[str, Any]) -> None:
+    """Say by which command the same census goes on; ``options`` are as they were given."""
     words = ["tablut", "census", "-v", variant]
-    words += ["--all"] if all_plies else [] if plies is None else ["--plies", str(plies)]
-    words += ["--full"] if full else []
-    words += [] if memory == 4096 else ["--memory", str(memory)]
-    words += [] if threads == 1 else ["--threads", str(threads)]
-    words += [] if store is None else ["--store", store]
-    return shlex.join(words)
+    for option, value in options.items():
+        if value is None or value is False or value == _DEFAULTS.get(option):
+            continue
+        words += [option] if value is True else [option, str(value)]
+    again = shlex.join(words)
+    if options["--store"] is None:
+        say = f"the plies above were not kept; to keep them: {again} --store DIR"
+    else:
+        say = f"the plies above are kept; to go on: {again} --resume"
+    complain(f"census: {say}")
 
 
 @app.command("verify")
@@ -181,9 +177,7 @@ def verify_command(
     store: Annotated[str, typer.Argument(metavar="STORE", help="The folder of a census, as given with --store.")],
     variant: Annotated[
         str | None,
-        typer.Option(
-            "--variant", "-v", metavar="NAME|FILE", help="The rules, if they do not ship. [default: the store's]"
-        ),
+        variant_option("The rules, if they do not ship. [default: the store's]"),
     ] = None,
     parents: Annotated[
         bool,
@@ -196,16 +190,16 @@ def verify_command(
         int, typer.Option("--memory", metavar="MIB", min=256, help="Most memory for positions, in MiB.")
     ] = 2048,
 ) -> Reply:
-    """Prove a stored census again, from its files, by other code than made it where there is some.
+    """Verify a stored census from its files, as far as possible by other code than made it.
 
-    Exit code 1 if anything is not as it should be.
+    Exit code 1: something is wrong.
     """
     from counting.census.verification import verify_census
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as display:
         observer = _Display(display) if display.console.is_terminal else None
-        # It writes nothing, so that an interrupt may abandon it.
+        # It writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
         )

@@ -1,4 +1,4 @@
-"""Positions as few bytes: a bijection between all positions of bounded material and an interval of integers.
+"""Positions in few bytes: a bijection between all positions of bounded material and an interval of integers.
 
 Unlike the index of undecided placements (`tablut.indexing.placements`) it knows neither terrain nor
 rules: any placement of one king and so many soldiers at most has a number, and
@@ -103,7 +103,22 @@ class PositionCodes:
         self.fits = self.size <= 1 << _WIDEST and widest <= 1 << 63
 
     def encode(self, king: int, black: list[int], white: list[int], label: int) -> int:
-        """Return the number of a position: cells of the pieces, in any order, and its label."""
+        """Return the number of a position.
+
+        Parameters
+        ----------
+        king : int
+            The king's cell.
+        black, white : list of int
+            The cells of attackers and defenders, in any order.
+        label : int
+            0 undecided, 1 white has won, 2 black has won.
+
+        Returns
+        -------
+        int
+            From 0 up to `size`, excluded.
+        """
         left = [cell for cell in range(self.cells) if cell != king]
         whites = sorted(left.index(cell) for cell in white)
         left = [cell for cell in left if cell not in white]
@@ -114,7 +129,22 @@ class PositionCodes:
         return (label * self.cells + king) * self._offsets[-1] + self._offsets[material] + within
 
     def decode(self, code: int) -> tuple[int, list[int], list[int], int]:
-        """Return king, attackers, defenders and label of a number; the inverse of `encode`."""
+        """Return the position of a number; the inverse of `encode`.
+
+        Parameters
+        ----------
+        code : int
+            From 0 up to `size`, excluded.
+
+        Returns
+        -------
+        king : int
+            The king's cell.
+        black, white : list of int
+            The cells of attackers and defenders, ascending.
+        label : int
+            As for `encode`.
+        """
         prefix, within = divmod(code, self._offsets[-1])
         label, king = divmod(prefix, self.cells)
         material = max(number for number, offset in enumerate(self._offsets[:-1]) if offset <= within)
@@ -142,12 +172,27 @@ class PositionCodes:
 
 
 def _halves(values: list[int]) -> NDArray[np.uint64]:
-    # The end of all codes may be 2**128 itself; nothing is as large.
+    # The end of all codes may be 2**128 itself; no code reaches it.
     return np.array([[min(v, (1 << _WIDEST) - 1) & _WORD, min(v, (1 << _WIDEST) - 1) >> 64] for v in values], np.uint64)
 
 
 @lru_cache(maxsize=64)
 def position_codes(cells: int, attackers: int, defenders: int) -> tuple[PositionCodes, Any]:
-    """Return the codes of so many cells and soldiers, and their tables, or None where these do not fit."""
+    """Return codes, and their tables for kernels.
+
+    Parameters
+    ----------
+    cells : int
+        Cells of the board.
+    attackers, defenders : int
+        Most soldiers of either side.
+
+    Returns
+    -------
+    codes : PositionCodes
+        The codes in Python integers.
+    tables : CodeTables or None
+        None where they do not fit kernels.
+    """
     codes = PositionCodes(cells, attackers, defenders)
     return codes, codes.tables() if codes.fits else None

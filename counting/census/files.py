@@ -1,6 +1,6 @@
 """Row files: positions in the order of their leaves, with an index, digests and a format version.
 
-A file is written under a temporary name and renamed, so that one which has its name is
+A file is written under a temporary name and renamed, so a file under its final name is
 complete. Layout, little-endian: a head of fixed length (magic, format version, length of
 the header, processor seconds of the task, the digest of the file, CRC-32 of all this);
 the header (JSON, `counting.census.records.RowHeader`, with spaces behind it so that the
@@ -38,26 +38,26 @@ import numpy as np
 from pydantic import ValidationError
 
 from counting.census.buckets import check_rows
-from counting.census.code_kernels import decode_rows, encode_rows
-from counting.census.codes import position_codes
+from counting.census.code_kernels import decode_rows
 from counting.census.memory import PAGE, aligned, read_span, room, write_span
 from counting.census.records import FORMAT_VERSION, Owner, RowHeader
+from counting.census.row_bytes import PIECE_ROWS, RowHasher, code_tables, row_pieces, row_size
 from tablut.errors import InputError, OutputError, input_failure, output_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from counting.census.codes import CodeTables
-
-__all__ = ["RowFile", "RowHasher", "Source", "open_rows", "read_rows", "write_rows"]
+__all__ = ["RowFile", "Source", "check_sums", "damaged", "open_rows", "read_rows", "spans", "write_rows"]
 
 _MAGIC: Final = b"TABLROWS"
 _HEAD: Final = struct.Struct("<8sIId32sI")
 _MOST_HEADER: Final = 1 << 20
-_STEP: Final = 1 << 18
-"""Rows that are coded at once."""
+
+
+READ_BYTES: Final = 8 << 20
+"""What a merge reads of a file at once."""
 
 
 class Source(NamedTuple):
@@ -102,44 +102,6 @@ class RowFile(NamedTuple):
     length: int
     digest: str
     cpu: float
-
-
-class RowHasher:
-    """The SHA-256 of the rows of each leaf, fed in the order of leaves in pieces of any length.
-
-    Parameters
-    ----------
-    counts : ndarray of int64
-        Rows of each leaf.
-    each : int
-        Bytes of a row.
-
-    Examples
-    --------
-    >>> hasher = RowHasher(np.array([0, 2, 1]), 2)
-    >>> hasher.feed(memoryview(b"abc"))
-    >>> hasher.feed(memoryview(b"def"))
-    >>> hasher.digests == [hashlib.sha256(b"abcd").digest(), hashlib.sha256(b"ef").digest()]
-    True
-    """
-
-    def __init__(self, counts: NDArray[np.int64], each: int) -> None:
-        self.digests: list[bytes] = []
-        self._lengths = [each * count for count in counts.tolist() if count]
-        self._left = self._lengths[0] if self._lengths else 0
-        self._hash = hashlib.sha256()
-
-    def feed(self, content: memoryview) -> None:
-        """Take the next bytes."""
-        while len(content):
-            here = content[: self._left]
-            self._hash.update(here)
-            content = content[len(here) :]
-            self._left -= len(here)
-            if not self._left:
-                self.digests.append(self._hash.digest())
-                self._hash = hashlib.sha256()
-                self._left = self._lengths[len(self.digests)] if len(self.digests) < len(self._lengths) else 0
 
 
 @contextmanager
@@ -210,9 +172,8 @@ def write_rows(
         "codes": codes,
         "stats": stats,
     }
-    each = 8 * rows.shape[1] if codes is None else _tables(codes).code_bytes
     text = json.dumps(header, separators=(",", ":")).encode()
-    hasher = RowHasher(index[0], each) if lasting else None
+    hasher = RowHasher(index[0], row_size(rows.shape[1], codes)) if lasting else None
     digests = 32 * int(np.count_nonzero(index[0])) if lasting else 0
     text += b" " * (-(_HEAD.size + len(text) + len(arrays) + digests) % PAGE)
     begin = _HEAD.size + len(text) + len(arrays) + digests
@@ -223,7 +184,7 @@ def write_rows(
             with os.fdopen(descriptor, "wb", buffering=0) as file:
                 # The digests are known when the rows are.
                 write_span(file, np.zeros(begin, dtype=np.uint8))
-                for piece in _pieces(rows, codes):
+                for piece in row_pieces(rows, codes):
                     if hasher is not None:
                         hasher.feed(piece.data)
                     write_span(file, piece)
@@ -242,42 +203,21 @@ def write_rows(
     return Source(path, digest.hex())
 
 
-def _pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[NDArray[np.uint8]]:
-    """Yield the bytes of rows as they are stored; a piece is valid until the next."""
-    if codes is None:
-        yield rows.astype("<u8", copy=False).reshape(-1).view(np.uint8)
-        return
-    for start in range(0, len(rows), _STEP):
-        yield _encoded(rows[start : start + _STEP], _tables(codes))
-
-
-def row_digests(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> bytes:
-    """Return the SHA-256 of each leaf from ``first`` to ``last`` that has rows, from the rows as words."""
-    hasher = RowHasher(file.counts[first:last], _row_bytes(file.header))
-    for piece in _pieces(np.ascontiguousarray(rows), file.header.codes):
-        hasher.feed(piece.data)
-    return b"".join(hasher.digests)
-
-
-def _encoded(rows: NDArray[np.uint64], tables: CodeTables) -> NDArray[np.uint8]:
-    """Return the codes of rows, flat, in memory that the next call uses again."""
-    flat = room("codes", len(rows) * tables.code_bytes)
-    encode_rows(tables, rows, flat.reshape(len(rows), tables.code_bytes))
-    return flat
-
-
-def _tables(codes: Sequence[int]) -> CodeTables:
-    tables: CodeTables = position_codes(*codes[:3])[1]
-    return tables
-
-
-def _row_bytes(header: RowHeader) -> int:
-    """Return how many bytes a row takes in a file."""
-    return 8 * header.words if header.codes is None else _tables(header.codes).code_bytes
-
-
 def damaged(path: Path, what: str) -> InputError:
-    """Return the error for a row file that is not what it must be, with the way out."""
+    """Return the error for a damaged row file; it says how to go on.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        What is wrong with it.
+
+    Returns
+    -------
+    InputError
+        To be raised.
+    """
     also = "" if path.name.startswith("children") else f" and {path.parent.name}.json"
     return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
 
@@ -291,6 +231,11 @@ def open_rows(path: Path, digest: str | None = None) -> RowFile:
         The file.
     digest : str, optional
         The digest that it must have; without it, it must agree with itself.
+
+    Returns
+    -------
+    RowFile
+        Head, header and index; from a cache as long as the file is unchanged.
 
     Raises
     ------
@@ -346,7 +291,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
     if content != found:
         raise damaged(path, "header or index have another digest")
     begin = _HEAD.size + length + 24 * leaves + 32 * filled
-    wanted = begin + _row_bytes(header) * header.rows
+    wanted = begin + row_size(header.words, header.codes) * header.rows
     if int(counts.sum()) != header.rows or (counts < 0).any():
         raise damaged(path, "its index does not add up")
     if size != wanted:
@@ -381,13 +326,20 @@ def read_rows(
     name : str, optional
         The `counting.census.memory.room` they go to, valid until it is used again; new memory without it.
 
+    Returns
+    -------
+    ndarray of uint64, shape (n, W)
+        Positions as words.
+
     Raises
     ------
     InputError
         Naming the file, if a checksum does not fit.
+    MachineError
+        If the system cannot read it.
     """
     width, before = file.header.words, int(file.counts[:first].sum())
-    count, each = int(file.counts[first:last].sum()), _row_bytes(file.header)
+    count, each = int(file.counts[first:last].sum()), row_size(width, file.header.codes)
     place = file.begin + each * before
     with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
         try:
@@ -395,24 +347,66 @@ def read_rows(
                 rows = read_span(stream, place, each * count, name).view("<u8").astype(np.uint64, copy=False)
                 rows = rows.reshape(count, width)
             else:
-                tables, side = _tables(file.header.codes), file.header.codes[3]
+                tables, side = code_tables(file.header.codes), file.header.codes[3]
                 size = 8 * width * count
                 flat = aligned(size) if name is None else room(name, size)
                 rows = flat.view(np.uint64).reshape(count, width)
-                for start in range(0, count, _STEP):
-                    some = rows[start : start + _STEP]
+                for start in range(0, count, PIECE_ROWS):
+                    some = rows[start : start + PIECE_ROWS]
                     codes = read_span(stream, place + each * start, each * len(some), "codes")
                     decode_rows(tables, codes.reshape(len(some), each), side, some)
         except EOFError as error:
             raise damaged(file.path, "it ends early") from error
     if check:
-        verify(file, rows, first, last)
+        check_sums(file, rows, first, last)
     return rows
 
 
-def verify(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
-    """Compare rows with the checksums of their leaves; raise `InputError` if they do not fit."""
+def check_sums(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
+    """Compare rows with the checksums of their leaves.
+
+    Parameters
+    ----------
+    file : RowFile
+        An open file.
+    rows : ndarray of uint64, shape (n, W)
+        Its rows of these leaves, as words.
+    first, last : int
+        The leaves, ``last`` excluded.
+
+    Raises
+    ------
+    InputError
+        Naming the file, if a checksum does not fit.
+    """
     leaf_bits = file.header.leaf_bits
     wrong = check_rows(rows, leaf_bits, first, file.counts[first:last], file.sums[first:last])
     if wrong >= 0:
         raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")
+
+
+def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Cut leaves into ranges that are read at once; ranges without rows are left out.
+
+    Parameters
+    ----------
+    file : RowFile
+        The file that is read.
+    first, last : int
+        The leaves, ``last`` excluded.
+
+    Yields
+    ------
+    begin, end : int
+        A range: a single leaf, or at most `READ_BYTES`.
+    """
+    most = READ_BYTES // (8 * file.header.words)
+    begin, rows = first, 0
+    for leaf in range(first, last):
+        count = int(file.counts[leaf])
+        if rows and rows + count > most:
+            yield begin, leaf
+            begin, rows = leaf, 0
+        rows += count
+    if rows:
+        yield begin, last

@@ -14,7 +14,7 @@ import numpy as np
 from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, expand_canonical
 from counting.census.files import open_rows, read_rows
-from counting.census.tasks import toolbox
+from counting.census.toolbox import toolbox
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
 from tablut.files import write_bytes
@@ -104,10 +104,24 @@ class GraphNumbers(Result):
 def state_graph(variant: Variant, search: Search) -> StateGraph:
     """Return the graph of a complete census.
 
+    Parameters
+    ----------
+    variant : Variant
+        The game.
+    search : Search
+        A census by classes, with its store.
+
+    Returns
+    -------
+    StateGraph
+        Nodes in the order of plies and files, the start first.
+
     Raises
     ------
     InputError
         If the census is not complete, or has more than `MOST_NODES` classes.
+    ArithmeticError
+        If a move leads to a class that the census does not have.
     """
     if not search.complete:
         raise InputError("--graph: the census is not complete; add --all")
@@ -150,6 +164,15 @@ def state_graph(variant: Variant, search: Search) -> StateGraph:
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
     """Write the edges as Parquet: ``source``, ``target``, ``moves``, and ply and winner of both ends.
 
+    Parameters
+    ----------
+    graph : StateGraph
+        The edges, and ply and winner of the nodes.
+    variant : Variant
+        The game, named in the file's metadata.
+    path : Path
+        The file.
+
     Raises
     ------
     OutputError
@@ -170,7 +193,24 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
 
 
 def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:
-    """Return the numbers of a graph, by networkx.
+    """Return the numbers of a graph, by networkx: O(nodes + edges).
+
+    Parameters
+    ----------
+    graph : StateGraph
+        The graph of a complete census, or any that is reached from node 0.
+    path : Path
+        The file that holds its edges; only named.
+
+    Returns
+    -------
+    GraphNumbers
+        Sizes, components, degrees and distances.
+
+    Raises
+    ------
+    ArithmeticError
+        If a shortest path is not as long as the ply of its end.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Memory that is kept from task to task, and large reads and writes that pass the system's cache by.
+"""Memory that is kept from task to task, and large reads and writes that bypass the system's cache.
 
 A file of children is written once, read once and removed. In the system's cache it costs
 more than the work in it: a page that nobody has used before is found, cleared and
 mapped first, 2.4 seconds a gigabyte on a virtual machine. Whole pages of large arrays
 therefore go straight between memory and disk where the system can do that (``O_DIRECT``, 0.05
 seconds a gigabyte); small ones, the ends of large ones, and all of them elsewhere
-take the usual way. The bytes are the same.
+go through the cache. The bytes are the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,17 @@ _held = threading.local()
 
 
 def aligned(count: int) -> NDArray[np.uint8]:
-    """Return so many bytes, with whatever content, that begin at a page.
+    """Return uninitialised bytes that begin at a page.
+
+    Parameters
+    ----------
+    count : int
+        Bytes.
+
+    Returns
+    -------
+    ndarray of uint8, shape (count,)
+        New memory.
 
     Examples
     --------
@@ -47,9 +57,21 @@ def aligned(count: int) -> NDArray[np.uint8]:
 
 
 def room(name: str, count: int) -> NDArray[np.uint8]:
-    """Return so many bytes of this thread's, with whatever content; the same memory for the same name.
+    """Return uninitialised bytes of this thread; the same memory for the same name.
 
     New memory costs as much as the work in it.
+
+    Parameters
+    ----------
+    name : str
+        Which memory of this thread.
+    count : int
+        Bytes.
+
+    Returns
+    -------
+    ndarray of uint8, shape (count,)
+        Begins at a page; valid until the same name is asked for again.
     """
     held: NDArray[np.uint8] | None = getattr(_held, name, None)
     if held is None or len(held) < count:
@@ -73,7 +95,7 @@ def _set_direct(stream: IO[bytes], direct: bool) -> bool:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        return False  # this file system has no such way
+        return False  # this file system has no direct access
     return True
 
 
@@ -85,7 +107,7 @@ def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
     stream : IO
         Open for writing, unbuffered.
     content : ndarray of uint8
-        Contiguous. It passes the cache by if it begins at a page, in memory and in the file.
+        Contiguous. It bypasses the cache if it begins at a page, in memory and in the file.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The naive twin of the census: sets of positions, the plain-Python rules, and nothing else.
+"""The naive twin of the census: sets of positions and the plain-Python rules.
 
-Slow (some ten thousand positions a second), and independent: it takes no word, hash, leaf or
-kernel from the fast one, only the square's symmetries.
+Slow (about ten thousand positions a second) and independent: it uses no packed words, hashes,
+leaves or kernels of the census, only the square's symmetries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tablut.variants import as_variant
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tablut.variants import VariantLike
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["naive_census"]
 
@@ -47,24 +47,8 @@ def naive_census(variant: VariantLike, plies: int | None = None) -> list[dict[st
     """
     variant = as_variant(variant)
     game = NaiveGame(variant)
-    group = stabiliser(variant.symmetries, diagram_cells(variant.start))
-    size = variant.size
-
-    def key(position: NaivePosition, winner: str) -> _Key:
-        return tuple(sorted(position.pieces.items())), position.side, winner
-
-    def classes(keys: Iterable[_Key]) -> int:
-        found = set()
-        for pieces, side, winner in keys:
-            images = []
-            for symmetry in group:
-                turned = ((divmod(symmetry.table[file + size * rank], size), piece) for (file, rank), piece in pieces)
-                images.append(tuple(sorted(turned)))
-            found.add((min(images), side, winner))
-        return len(found)
-
     start = game.start()
-    known = {key(start, "")}
+    known = {_key(start, "")}
     frontier = [start]
     fresh: set[_Key] = set(known)
     captures = captured = 0
@@ -78,9 +62,9 @@ def naive_census(variant: VariantLike, plies: int | None = None) -> list[dict[st
         found.append(
             {
                 "new": len(undecided),
-                "new_classes": classes(undecided),
+                "new_classes": _classes(variant, undecided),
                 "decided": len(decided),
-                "decided_classes": classes(decided),
+                "decided_classes": _classes(variant, decided),
                 "black_wins": sum(item[2] == "black" for item in decided),
                 "captures": captures,
                 "captured": captured,
@@ -97,9 +81,26 @@ def naive_census(variant: VariantLike, plies: int | None = None) -> list[dict[st
                 captures += bool(result.captured)
                 captured += len(result.captured)
                 winner = "" if result.outcome is None else str(result.outcome.winner)
-                child = key(result.position, winner)
+                child = _key(result.position, winner)
                 if child not in known:
                     known.add(child)
                     fresh.add(child)
                     if not winner:
                         frontier.append(result.position)
+
+
+def _key(position: NaivePosition, winner: str) -> _Key:
+    return tuple(sorted(position.pieces.items())), position.side, winner
+
+
+def _classes(variant: Variant, keys: Iterable[_Key]) -> int:
+    """Return how many classes some positions have under the symmetries that keep the start."""
+    group, size = stabiliser(variant.symmetries, diagram_cells(variant.start)), variant.size
+    found = set()
+    for pieces, side, winner in keys:
+        images = []
+        for symmetry in group:
+            turned = ((divmod(symmetry.table[file + size * rank], size), piece) for (file, rank), piece in pieces)
+            images.append(tuple(sorted(turned)))
+        found.add((min(images), side, winner))
+    return len(found)

@@ -1,4 +1,4 @@
-"""What stored positions are, found out from their bits in numpy: for `counting.census.verification`.
+"""What stored positions are, read from their bits in numpy: for `counting.census.verification`.
 
 Shares no kernel with `counting.census.survey` and `counting.census.expansion`, whose results it checks.
 """
@@ -30,7 +30,7 @@ _STEP = 1 << 15
 
 
 class Inspector:
-    """Adds up what canonical positions are, and counts those that cannot be.
+    """Adds up what canonical positions are, and counts the impossible ones.
 
     Parameters
     ----------
@@ -78,12 +78,19 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions; return how many are not canonical, and how many cannot be what their marks say.
+        """Add positions.
 
         Parameters
         ----------
         rows : ndarray of uint64, shape (n, W)
             As they are stored, the decided ones marked.
+
+        Returns
+        -------
+        not_canonical : int
+            How many are not in canonical form.
+        impossible : int
+            How many cannot be what their marks say.
         """
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):

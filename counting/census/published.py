@@ -28,6 +28,11 @@ def published_digests(game: str) -> list[str]:
     game : str
         `Variant.digest`.
 
+    Returns
+    -------
+    list of str
+        64 hexadecimal digits each.
+
     Examples
     --------
     >>> from tablut.variants import load_variant

@@ -1,13 +1,13 @@
 """What a census says of itself in JSON: the store, its plies, the heads of its row files; each bound by digests.
 
-The record of a ply has two. Its ``digest`` is of what was counted: the game, the ply, the
+The record of a ply has two. Its ``digest`` covers what was counted: the game, the ply, the
 digest of the ply before, the counts, and the rows in the order of their leaves. It is the
-same whatever memory, threads and interruptions there were, so it can be published. Its
-``checksum`` is of all the rest as well: how the ply is cut into parts, the digest of
-each, and the processor time. Whoever changes a value changes one of the two.
+same for any memory, any number of threads and any interruptions, so it can be published. Its
+``checksum`` covers all the rest too: how the ply is cut into parts, the digest of
+each, and the processor time. Any changed value changes one of the two.
 
-Everything that is read goes through a model here: its types and ranges are checked, and no
-name is ever read from a file.
+A model here checks the types and ranges of everything that is read. File names are never
+read from a file.
 """
 
 from __future__ import annotations
@@ -29,13 +29,23 @@ __all__ = ["FORMAT_VERSION", "LEAF_BITS", "Owner", "PartEntry", "PlyRecord", "Ro
 
 FORMAT_VERSION: Final = 4
 LEAF_BITS: Final = 12
-"""Bits of the hash that name a leaf: 4096 leaves, so that a leaf fits into memory up to some 10^11 children."""
+"""Bits of the hash that name a leaf: 4096 leaves, so a leaf fits into memory up to about 10^11 children."""
 RECORD_BYTES: Final = 4 << 20
 """Most bytes of a record: 4096 parts, and the material of an 11x11 board."""
 
 
 def digest_of(content: Any) -> str:
     """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys.
+
+    Parameters
+    ----------
+    content : object
+        What JSON can hold.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
 
     Examples
     --------
@@ -158,7 +168,22 @@ class StoreAbout(_Model):
 
     @classmethod
     def make(cls, variant: str, game: str, *, full: bool) -> StoreAbout:
-        """Return what a new folder says."""
+        """Return what a new folder says.
+
+        Parameters
+        ----------
+        variant : str
+            A name for people.
+        game : str
+            `Variant.digest`.
+        full : bool
+            Whether positions are counted without symmetry.
+
+        Returns
+        -------
+        StoreAbout
+            Of this format version, with its checksum.
+        """
         content = {
             "format": FORMAT_VERSION,
             "variant": variant,
@@ -244,13 +269,29 @@ class PlyRecord(_Model):
 
     @classmethod
     def make(cls, content: dict[str, Any]) -> PlyRecord:
-        """Return a record with its digests, from all its other fields but the format."""
+        """Return a record with its digests, from all its other fields but the format.
+
+        Parameters
+        ----------
+        content : dict
+            Every field but ``format``, ``digest`` and ``checksum``.
+
+        Returns
+        -------
+        PlyRecord
+            Of this format version, with both digests.
+
+        Raises
+        ------
+        pydantic.ValidationError
+            If a field is missing, of another type or out of range.
+        """
         counted = {name: content[name] for name in _COUNTED}
         whole = {**content, "format": FORMAT_VERSION, "digest": digest_of(counted)}
         return cls.model_validate_json(json.dumps({**whole, "checksum": digest_of(whole)}))
 
     def fault(self) -> str | None:
-        """Return what is wrong with it in itself, or None."""
+        """Return what is wrong with the record by itself, or None."""
         if self.format != FORMAT_VERSION:
             return f"format version {self.format}, not {FORMAT_VERSION}"
         content = self.model_dump(mode="json", exclude={"checksum"})
@@ -281,6 +322,11 @@ def read_record(path: Path, model: type[Record], hint: str) -> Record:
         `StoreAbout` or `PlyRecord`.
     hint : str
         The way out if it is damaged.
+
+    Returns
+    -------
+    StoreAbout or PlyRecord
+        What ``model`` makes of the file.
 
     Raises
     ------
@@ -313,5 +359,16 @@ def read_record(path: Path, model: type[Record], hint: str) -> Record:
 
 
 def dump(record: StoreAbout | PlyRecord) -> bytes:
-    """Return a record as it is written."""
+    """Return a record as it is written.
+
+    Parameters
+    ----------
+    record : StoreAbout or PlyRecord
+        What is written.
+
+    Returns
+    -------
+    bytes
+        JSON, indented, with a line end.
+    """
     return record.model_dump_json(indent=2).encode() + b"\n"

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import signal
-import tempfile
-import threading
-import time
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.search import CensusLimits, Observer, Search, Silent, TooLargeError, ended, size_text
-from counting.census.store import CensusStore
-from counting.census.tasks import toolbox
+from counting.census.extent import ended
+from counting.census.graph import GraphNumbers
 from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import ExactInt, Result
-from tablut.scheduling import open_scheduler
-from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from counting.census.records import PlyRecord
-    from tablut.variants import Variant, VariantLike
+    from counting.census.search import Search
+    from tablut.variants import Variant
 
-__all__ = ["CensusReport", "FullCheck", "MaterialPair", "NextPly", "Ply", "census"]
-
-DEFAULT_MEMORY: Final = 4 << 30
+__all__ = ["CensusReport", "FullCheck", "MaterialPair", "NextPly", "Ply", "census_report", "compare_full"]
 
 
 class Ply(Result):
@@ -202,193 +187,25 @@ class CensusReport(Result):
         return self.outside == 0 and (self.full is None or self.full.agrees)
 
 
-def census(
-    variant: VariantLike,
-    *,
-    plies: int | None = None,
-    full: bool = False,
-    store: Path | str | None = None,
-    resume: bool = False,
-    memory: int = DEFAULT_MEMORY,
-    threads: int = 1,
-    scheduler: str | None = None,
-    observer: Observer | None = None,
-    graph: Path | str | None = None,
-    partial: Callable[[CensusReport], None] | None = None,
-) -> CensusReport:
-    """Count the positions that are reachable from the start, ply by ply.
+def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
+    """Compare a census by classes with the same one without symmetry.
 
     Parameters
     ----------
-    variant : Variant, str or path-like
-        Any rule set.
-    plies : int, optional
-        How many plies; all by default, which small boards alone allow.
-    full : bool
-        Count once more without symmetry and compare.
-    store : Path or str, optional
-        Folder for the positions, kept; without it a temporary folder of at most
-        ``memory`` bytes.
-    resume : bool
-        Go on with what the folder has.
-    memory : int
-        Most bytes of memory of this process; of each worker where there is a cluster.
-    threads : int
-        Tasks at once.
-    scheduler : str, optional
-        Address of a running Dask cluster whose workers see ``store`` under the same
-        name; then ``threads`` is not used.
-    observer : Observer, optional
-        Is told of the progress.
-    graph : Path or str, optional
-        Parquet file for the edges of the state graph of a complete census.
-    partial : callable, optional
-        Is handed the plies that are done, if the census ends early by an error or an interrupt.
+    records, full : list of PlyRecord
+        The plies of either, from ply 0 on.
 
     Returns
     -------
-    CensusReport
-        Exact.
-
-    Raises
-    ------
-    InputError
-        If a limit does not suffice, or the store does not fit or is damaged; it names the way out.
-    MachineError
-        If the machine fails: no space, no memory. What is done is kept.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> report = census(load_variant("ashton"), plies=3)
-    >>> [ply.new for ply in report.plies], [ply.new_classes for ply in report.plies]
-    ([1, 56, 4408, 128008], [1, 7, 551, 16002])
+    FullCheck
+        The plies without symmetry, and whether all numbers agree.
     """
-    variant = as_variant(variant)
-    if resume and store is None:
-        raise InputError("--resume: needs the folder of the census, --store DIR")
-    watcher = Silent() if observer is None else observer
-    with _enough_memory(), _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
-        tools = toolbox(variant, False)
-        limits = CensusLimits.from_memory(
-            memory, workers.sharing, tools.tables.words, None if store is not None else memory
-        )
-        if plies is None:
-            _refuse_hopeless(variant, folder, limits)
-
-        @contextmanager
-        def opened(name: str, full_search: bool) -> Iterator[Search]:
-            part = folder / name
-            if part.is_symlink():
-                raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
-            place = CensusStore(part, variant, full=full_search, resume=resume)
-            try:
-                yield Search(variant, full=full_search, store=place, scheduler=workers, limits=limits, observer=watcher)
-            finally:
-                place.close()
-
-        shown = None if store is None else str(store)
-        with opened("classes", False) as search:
-            try:
-                records, check, numbers = search.run(plies), None, None
-                if full:
-                    watcher.say("once more without symmetry")
-                    with opened("full", True) as other:
-                        check = _compare(records, other.run(plies))
-                if graph is not None:
-                    watcher.say("the state graph")
-                    edges = state_graph(variant, search)
-                    write_graph(edges, variant, Path(graph))
-                    numbers = graph_numbers(edges, Path(graph))
-            except (TablutError, KeyboardInterrupt, MemoryError):
-                if partial is not None:
-                    partial(_report(variant, search, search.records, None, None, shown))
-                raise
-            return _report(variant, search, records, check, numbers, shown)
+    plies = [_numbers(record) for record in full]
+    return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 
 
-_TRIES = 20
-
-
-@contextmanager
-def _enough_memory() -> Iterator[None]:
-    """Turn a lack of memory into one line."""
-    try:
-        yield
-    except MemoryError as error:
-        raise MachineError(
-            "census: the system has no more memory; what is done is kept: go on with less --memory or --threads"
-        ) from error
-
-
-def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
-    """Refuse a complete census that cannot fit, before anything is computed.
-
-    Complete censuses have reached 69 to 98 % of the counted space; a tenth of it is taken as the least.
-    """
-    tools = toolbox(variant, False)
-    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
-    room = shutil.disk_usage(existing).free if limits.disk_bytes is None else limits.disk_bytes
-    classes = 2 * spaces(variant)["no_end"].value() // tools.order
-    least = classes // 10 * tools.row_bytes
-    if least > room:
-        way = "with --store DIR, " if limits.disk_bytes is not None else ""
-        raise TooLargeError(
-            f"--all: {variant.name} has up to {classes:,} classes of positions, so a complete census takes "
-            f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}--plies N "
-            "goes as far as there is room, and says what the next ply takes"
-        )
-
-
-@contextmanager
-def _folder(store: Path | str | None) -> Iterator[Path]:
-    """Return the folder of a census, or one that goes with the context, whatever ends it but SIGKILL."""
-    if store is not None:
-        yield Path(store)
-        return
-    folder = Path(tempfile.mkdtemp(prefix="tablut-census-"))
-    try:
-        with _ending_orderly():
-            yield folder
-    finally:
-        # An abandoned task may still write: under the old name it finds no folder any more.
-        doomed = folder.with_name(folder.name + "-removed")
-        folder.rename(doomed)
-        for _ in range(_TRIES):
-            shutil.rmtree(doomed, ignore_errors=True)
-            if not doomed.exists():
-                break
-            # It holds a file open that it has yet to name.
-            time.sleep(0.05)
-
-
-@contextmanager
-def _ending_orderly() -> Iterator[None]:
-    """Let the signals that end a process raise `SystemExit`, so that what is temporary is removed."""
-
-    def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Somebody else's handler, or none outside the main thread, stays as it is.
-    kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread():
-        kinds = []
-    for kind in kinds:
-        signal.signal(kind, leave)
-    try:
-        yield
-    finally:
-        for kind in kinds:
-            signal.signal(kind, signal.SIG_DFL)
-
-
-def _compare(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    def numbers(record: PlyRecord) -> dict[str, int]:
-        return {"ply": record.ply, **{name: record.counters[name] for name in ("new", "decided", "moves")}}
-
-    plies = [numbers(record) for record in full]
-    return FullCheck(plies=plies, agrees=plies == [numbers(record) for record in records])
+def _numbers(record: PlyRecord) -> dict[str, int]:
+    return {"ply": record.ply, **{name: record.counters[name] for name in ("new", "decided", "moves")}}
 
 
 def _plies(records: list[PlyRecord]) -> list[Ply]:
@@ -446,17 +263,51 @@ def _material(variant: Variant, records: list[PlyRecord]) -> list[MaterialPair]:
     return pairs
 
 
-def _report(
-    variant: Variant,
+def _next_ply(search: Search) -> NextPly:
+    children_bytes, positions_bytes = search.space_needed()
+    return NextPly(
+        ply=len(search.records),
+        children=search.records[-1].next_children,
+        children_bytes=children_bytes,
+        positions_bytes=positions_bytes,
+    )
+
+
+def census_report(
     search: Search,
     records: list[PlyRecord],
     check: FullCheck | None,
     graph: GraphNumbers | None,
     store: str | None,
 ) -> CensusReport:
+    """Sum a census up.
+
+    Parameters
+    ----------
+    search : Search
+        The census by classes, of which the records are.
+    records : list of PlyRecord
+        The plies that were asked for, from ply 0 on.
+    check : FullCheck or None
+        The comparison with the count without symmetry, if it was made.
+    graph : GraphNumbers or None
+        The numbers of the state graph, if it was drawn.
+    store : str or None
+        The folder that keeps the census, if one does.
+
+    Returns
+    -------
+    CensusReport
+        What `tablut census` says.
+
+    Raises
+    ------
+    ArithmeticError
+        If the positions by material do not add up to all positions.
+    """
+    variant = search.variant
     plies, material = _plies(records), _material(variant, records)
     complete = ended(variant, records)
-    limit = variant.rules.move_limit
     outside, outside_classes = (
         sum(record.counters[name] for record in records) for name in ("outside", "outside_classes")
     )
@@ -466,15 +317,7 @@ def _report(
     bound = sum(pair.bound for pair in material)
     children = sum(record.children for record in records)
     seconds = sum(record.cpu for record in records)
-    next_ply = None
-    if not complete and len(records) == len(search.records):
-        wanted = search.space_needed()
-        next_ply = NextPly(
-            ply=len(records),
-            children=records[-1].next_children,
-            children_bytes=wanted[0],
-            positions_bytes=wanted[1],
-        )
+    more = not complete and len(records) == len(search.records)
     return CensusReport(
         variant=variant.name,
         position=variant.start_position,
@@ -485,7 +328,7 @@ def _report(
         decided_total=last.decided_total,
         decided_total_classes=last.decided_total_classes,
         complete=complete,
-        move_limit=limit,
+        move_limit=variant.rules.move_limit,
         stopped_by_limit=complete and records[-1].counters["new_classes"] > 0,
         material=material,
         bound=bound,
@@ -495,7 +338,7 @@ def _report(
         outside_classes=outside_classes,
         full=check,
         graph=graph,
-        next_ply=next_ply,
+        next_ply=_next_ply(search) if more else None,
         store=store,
         stored_bytes=search.stored_bytes(),
         children=children,

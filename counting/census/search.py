@@ -17,110 +17,40 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from counting.census.buckets import FIXING, leaf_sums
+from counting.census.extent import ended, excess
 from counting.census.files import Source, damaged, open_rows, read_rows
+from counting.census.limits import TooLargeError, size_text
 from counting.census.records import LEAF_BITS, Owner
-from counting.census.store import part_sums, rows_digest
-from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, start_rows, toolbox, write_part
-from counting.spaces import spaces
+from counting.census.stored import part_sums, rows_digest
+from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, write_part
+from counting.census.toolbox import start_rows, toolbox
 from tablut.compilation import thread_clock
-from tablut.errors import InputError
-from tablut.results import scientific
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from counting.census.limits import CensusLimits
+    from counting.census.observer import Observer
     from counting.census.records import PlyRecord
     from counting.census.store import CensusStore
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant
 
-__all__ = ["CensusLimits", "Observer", "Search", "Silent", "ended", "excess", "size_text"]
+__all__ = ["Search", "cut"]
 
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS = 1 << 25
 _MERGES = 32
-_INTERPRETER_BYTES = 384 << 20
 _RATE_CHILDREN = 1_000_000
 """Fewer children take no time worth an estimate."""
-
-
-class TooLargeError(InputError):
-    """A census that the memory or the disk it may use cannot hold; what is done is kept."""
-
-
-class Observer(Protocol):
-    """Whoever wants to know how far the search is."""
-
-    def begin(self, ply: int, step: str, total: int) -> None:
-        """Hear that a step of a ply begins, with so many children to deal with."""
-
-    def advance(self, count: int) -> None:
-        """Hear that so many children have been dealt with."""
-
-    def say(self, text: str) -> None:
-        """Hear something worth a line."""
-
-
-class Silent:
-    """An observer that does nothing."""
-
-    def begin(self, ply: int, step: str, total: int) -> None:
-        """See `Observer`."""
-
-    def advance(self, count: int) -> None:
-        """See `Observer`."""
-
-    def say(self, text: str) -> None:
-        """See `Observer`."""
-
-
-@dataclass(frozen=True)
-class CensusLimits:
-    """How large a task may be.
-
-    Attributes
-    ----------
-    expand_children, merge_children : int
-        Most children of a task of each kind.
-    disk_bytes : int or None
-        Most bytes that the folder may take; None for what the disk has.
-    """
-
-    expand_children: int
-    merge_children: int
-    disk_bytes: int | None = None
-
-    @classmethod
-    def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> CensusLimits:
-        """Return the limits with which so many tasks at once stay within ``memory`` bytes.
-
-        An expansion holds every child twice (as found, and in order); a merge holds it
-        once, with at most twelve bytes for the table that finds it.
-
-        Raises
-        ------
-        InputError
-            If there is no room for the least task.
-
-        Examples
-        --------
-        >>> CensusLimits.from_memory(4 << 30, 2, 3).merge_children
-        48565625
-        """
-        share = (memory - _INTERPRETER_BYTES) // workers - (96 << 20)
-        if share < 32 << 20:
-            least = (_INTERPRETER_BYTES + workers * (128 << 20)) >> 20
-            raise InputError(f"--memory {memory >> 20}: {workers} tasks at once need at least {least} MiB")
-        return cls(min(share // (20 * words), 1 << 21), share // (8 * words + 14), disk_bytes)
 
 
 class Search:
@@ -139,7 +69,7 @@ class Search:
     limits : CensusLimits
         How large these may be.
     observer : Observer
-        Is told of the progress.
+        Hears of the progress.
     """
 
     def __init__(
@@ -157,7 +87,7 @@ class Search:
         tools = toolbox(variant, full)
         self.words = tools.tables.words
         self.records = store.records()
-        # What was counted by an earlier run may have been changed since; what this run counts has not.
+        # A file of an earlier run may have been changed since; a file of this run has not.
         self._found = len(self.records)
         if self.records:
             self._check_found()
@@ -169,13 +99,34 @@ class Search:
 
     @property
     def complete(self) -> bool:
-        """Whether no more positions can be reached: the last ply found nothing new, or is the last of a game."""
+        """Whether the last ply found nothing undecided that is new, or is the last of a game."""
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None) -> list[PlyRecord]:
-        """Make plies until ``plies`` are there (None: all), and return the records from ply 0 on.
+        """Make plies.
 
         A store that holds more plies gives only as many as were asked for.
+
+        Parameters
+        ----------
+        plies : int or None
+            How many to make beyond ply 0; None for all.
+
+        Returns
+        -------
+        list of PlyRecord
+            The records from ply 0 on.
+
+        Raises
+        ------
+        TooLargeError
+            If the next ply fits neither memory nor disk; what is done is kept.
+        ArithmeticError
+            If two ways of counting disagree.
+        InputError
+            If a file of the store is damaged.
+        OutputError, MachineError
+            If a file cannot be written.
         """
         while not self.complete and (plies is None or len(self.records) <= plies):
             self._next_ply()
@@ -206,7 +157,7 @@ class Search:
             self._contradict(records[-1].ply, fault)
 
     def _contradict(self, ply: int, what: str) -> NoReturn:
-        """Raise the error for counts that cannot be: a changed store if there was one before, else a defect."""
+        """Raise the error for impossible counts: a changed store if an earlier run made one, else a defect."""
         if self._found:
             raise TooLargeError(
                 f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
@@ -340,6 +291,13 @@ class Search:
 
         The number of children is exact. What part of them is new is taken from the last
         ply, which overestimates it where the search slows down.
+
+        Returns
+        -------
+        children : int
+            Bytes of the children of the next ply.
+        positions : int
+            Bytes of its positions, estimated.
         """
         last = self.records[-1]
         children = last.next_children
@@ -381,44 +339,24 @@ class Search:
         return f", about {seconds:,.0f} s" if seconds < 600 else f", about {seconds / 60:,.0f} min"
 
 
-def ended(variant: Variant, records: Sequence[PlyRecord]) -> bool:
-    """Return whether no more positions can be reached than those of the records, which begin with ply 0."""
-    limit = variant.rules.move_limit
-    return records[-1].counters["new_classes"] == 0 or (limit is not None and records[-1].ply >= limit)
-
-
-def excess(variant: Variant, records: Sequence[PlyRecord]) -> str | None:
-    """Return where more positions were reached than the board has, or None.
-
-    A ply has one side to move, so that the positions of every other ply are different
-    placements: each material has so many of them, undecided.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> excess(load_variant("ashton-5-4v0"), []) is None
-    True
-    """
-    bound = spaces(variant)["no_end"].material().rows
-    for parity in (0, 1):
-        some = records[parity::2]
-        if not some:
-            continue
-        reached = np.sum([np.array(record.material, dtype=object)[0] for record in some], axis=0)
-        for attackers, defenders in np.argwhere(reached > np.array(bound, dtype=object)).tolist():
-            return (
-                f"{reached[attackers][defenders]:,} positions with {attackers} attackers and {defenders} defenders "
-                f"in plies {parity}, {parity + 2} and so on, where the board has {bound[attackers][defenders]:,}"
-            )
-    return None
-
-
 def _sum(arrays: Sequence[Any]) -> NDArray[np.int64]:
     return np.asarray(np.sum(arrays, axis=0, dtype=np.int64))
 
 
 def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
     """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more.
+
+    Parameters
+    ----------
+    loads : ndarray of int64, shape (leaves,)
+        Rows of each leaf.
+    most : int
+        Rows of a range.
+
+    Returns
+    -------
+    list of tuple of int
+        First leaf and end of each range; together all leaves.
 
     Examples
     --------
@@ -439,21 +377,5 @@ def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
 
 
 def _plan_name(*content: Any) -> str:
-    """Return a name that two plans share only if they are the same, whatever run made them."""
+    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes as people read it.
-
-    Examples
-    --------
-    >>> size_text(999), size_text(24_690_000_000), size_text(10**26)
-    ('999 bytes', '24.7 GB', '1.0e26 bytes')
-    """
-    if count >= 10**15:
-        return f"{scientific(count, 2)} bytes"
-    for exponent, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
-        if count >= 1000**exponent:
-            return f"{count / 1000**exponent:.1f} {unit}"
-    return f"{count} bytes"

@@ -63,6 +63,21 @@ class Membership(NamedTuple):
 def membership(variant: Variant) -> Membership:
     """Return the space of undecided placements that `counting.spaces` counts, as masks.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    Membership
+        Its masks.
+
+    Raises
+    ------
+    ArithmeticError
+        If masks cannot express the space.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -96,12 +111,16 @@ def survey(
     counters: NDArray[np.int64],
     material: NDArray[np.int64],
 ) -> None:
-    """Add up what canonical positions are.
+    """Add up what canonical positions are: O(n) positions, each unpacked and its moves counted.
 
     Parameters
     ----------
-    tables, space, order
-        The variant, the counted space, and the order of the group.
+    tables : Tables
+        The compiled rules.
+    space : Membership
+        The counted space.
+    order : int
+        Order of the group.
     rows : ndarray of uint64, shape (n, W)
         Distinct canonical positions, the decided ones marked; the bits `FIXING` are cleared.
     counts : ndarray of int64, shape (leaves,)

@@ -1,16 +1,14 @@
 """The two coarse tasks of a ply: expand a share of the positions, merge a share of the leaves.
 
-Both read row files and write one; between them nothing passes but paths and counts, so
-they run in a thread here or on a worker of a cluster that sees the same folder. A task
-whose file is there already, from the same plan, is done: that is how a killed census
-goes on.
+Both read row files and write one. Only paths and counts pass between them, so they run in
+a thread here or on a worker of a cluster that sees the same folder. A task whose file is
+there already, from the same plan, is done: so a killed census goes on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,77 +21,23 @@ from counting.census.buckets import (
     scatter,
     table_bits,
 )
-from counting.census.codes import position_codes
-from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, cell_images, expand_canonical
-from counting.census.files import RowFile, Source, open_rows, read_rows, write_rows
+from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical
+from counting.census.files import RowFile, Source, open_rows, read_rows, spans, write_rows
 from counting.census.memory import room
 from counting.census.records import LEAF_BITS, Owner
-from counting.census.survey import COUNTERS, Membership, membership, survey
+from counting.census.survey import COUNTERS, survey
+from counting.census.toolbox import Toolbox, toolbox
 from tablut.compilation import thread_clock
-from tablut.engine import engine_for
-from tablut.engine.canonical import ImageTables, image_tables
 from tablut.engine.packing import count_children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = [
-    "ExpandTask",
-    "MergeTask",
-    "Toolbox",
-    "run_expand",
-    "run_merge",
-    "spans",
-    "start_rows",
-    "toolbox",
-    "write_part",
-]
-
-
-READ_BYTES: Final = 8 << 20
-"""What a merge reads of a file at once."""
-
-
-class Toolbox(NamedTuple):
-    """What the kernels need for one variant and group; ``row_bytes`` is what a position takes for good."""
-
-    tables: Tables
-    images: ImageTables
-    cells: NDArray[np.uint64]
-    space: Membership
-    order: int
-    material: tuple[int, int, int]
-    row_bytes: int
-    codes: tuple[int, int, int] | None
-
-
-@lru_cache(maxsize=16)
-def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant and of its group; ``full`` leaves only the identity of the group."""
-    engine = engine_for(variant)
-    group = engine.group[:1] if full else engine.group
-    images = image_tables(group, variant.size)
-    material = (2, variant.attackers + 1, variant.defenders + 1)
-    codes = (variant.size**2, variant.attackers, variant.defenders)
-    coded = position_codes(*codes)[0]
-    # A position of one word is short enough; taking codes apart would double the time of a small board.
-    is_coded = coded.fits and engine.tables.words > 1
-    return Toolbox(
-        engine.tables,
-        images,
-        cell_images(images, variant.size),
-        membership(variant),
-        len(group),
-        material,
-        coded.bytes if is_coded else 8 * engine.tables.words,
-        codes if is_coded else None,
-    )
+__all__ = ["ExpandTask", "MergeTask", "run_expand", "run_merge", "write_part"]
 
 
 @dataclass(frozen=True)
@@ -166,9 +110,26 @@ def _answer(file: RowFile) -> dict[str, Any]:
 
 
 def run_expand(task: ExpandTask) -> dict[str, Any]:
-    """Write the children of a share of positions in the order of their leaves; return the statistics.
+    """Write the children of a share of positions in the order of their leaves.
 
-    Keys: ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds, and the ``entry`` of the file.
+    Parameters
+    ----------
+    task : ExpandTask
+        What to expand, and where the children go.
+
+    Returns
+    -------
+    dict
+        ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds, and the ``entry`` of the file.
+
+    Raises
+    ------
+    ArithmeticError
+        If not every row was expanded, or with another number of children than its moves.
+    InputError
+        If the part is damaged.
+    OutputError, MachineError
+        If the file cannot be written.
     """
     if (done := _done(task.target, task.owner)) is not None:
         return done
@@ -200,15 +161,30 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     stats = {"children": found, "counters": counters.tolist()}
     index = (counts, sums, np.zeros_like(counts))
     write_rows(task.target, ordered, index, task.owner, stats, cpu=thread_clock() - began)
-    # What the file says of itself lacks its own writing; what is reported does not.
+    # The time in the file leaves out its own writing; the time that is reported does not.
     return {**_answer(open_rows(task.target)), "cpu": thread_clock() - began}
 
 
 def run_merge(task: MergeTask) -> dict[str, Any]:
-    """Write the new positions of some leaves; return the statistics.
+    """Write the new positions of some leaves.
 
-    Keys: ``counters`` of `survey` by name, ``material``, ``children`` read, ``next_children``, ``cpu`` seconds,
-    and the ``entry`` of the file.
+    Parameters
+    ----------
+    task : MergeTask
+        Which leaves of which files, and where the positions go.
+
+    Returns
+    -------
+    dict
+        ``counters`` of `survey` by name, ``material``, ``children`` read, ``next_children``, ``cpu`` seconds, and the
+        ``entry`` of the file.
+
+    Raises
+    ------
+    InputError
+        If a file that is read is damaged.
+    OutputError, MachineError
+        If the file cannot be written.
     """
     if (done := _done(task.target, task.owner)) is not None:
         return done
@@ -274,7 +250,30 @@ def write_part(
     children: int,
     began: float,
 ) -> dict[str, Any]:
-    """Survey new positions, sifted from so many children, and write them; return the answer of the task."""
+    """Survey new positions and write them.
+
+    Parameters
+    ----------
+    target : Path
+        The file.
+    tools : Toolbox
+        Of the game.
+    rows : ndarray of uint64, shape (n, W)
+        Distinct canonical positions in the order of leaves; the bits `FIXING` are cleared.
+    index : tuple of ndarray
+        Rows (int64) and hash sums (uint64) of each leaf.
+    owner : Owner
+        What the file belongs to.
+    children : int
+        From how many children the rows were sifted.
+    began : float
+        `thread_clock` when the task began.
+
+    Returns
+    -------
+    dict
+        The answer of the task, as `run_merge` gives it.
+    """
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
@@ -296,14 +295,8 @@ def write_part(
     return {**_answer(open_rows(target)), "cpu": thread_clock() - began}
 
 
-def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return the start position in canonical form, shape (1, W)."""
-    engine = engine_for(variant)
-    return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
-
-
 def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
-    """Return an array of this thread's, with whatever content."""
+    """Return an uninitialised array of this thread."""
     return room(name, 8 * rows * width).view(np.uint64).reshape(rows, width)
 
 
@@ -312,20 +305,6 @@ def _cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
     array = room(name, count * kind.itemsize).view(kind)
     array.fill(0)
     return array
-
-
-def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut leaves into ranges that are read at once: a single leaf, or at most `READ_BYTES`; empty ones are left out."""
-    most = READ_BYTES // (8 * file.header.words)
-    begin, rows = first, 0
-    for leaf in range(first, last):
-        count = int(file.counts[leaf])
-        if rows and rows + count > most:
-            yield begin, leaf
-            begin, rows = leaf, 0
-        rows += count
-    if rows:
-        yield begin, last
 
 
 def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:

@@ -1,57 +1,56 @@
-"""``tablut census verify``: a stored census, proved again from its files.
+"""``tablut census verify``: a stored census, verified from its files.
 
-Records, parts and rows are checked by their digests; then what the rows are is found out
-again by other code than made them: orbits by the images of each position, material and
-terrain from unpacked bits, moves by `tablut.engine`. With ``parents`` every
-position is expanded once more, by `Engine.expand` and `Engine.canonical`, of which the
-census uses neither: each child must be in the store, and each position be a child of the ply before.
+Records, parts and rows are checked by their digests. Then other code than the census examines
+the rows: it takes orbits from the images of each position, material and terrain from unpacked
+bits, and moves from `tablut.engine`. With ``parents`` it expands every position again, by
+`Engine.expand` and `Engine.canonical`, which the census does not use: each child must be in the
+store, and each position must be a child of the ply before.
 
-Non-guarantee: without ``parents`` a store that lacks positions and is consistent
-otherwise is not refuted, unless its digests are published.
+Non-guarantee: without ``parents`` a store that lacks positions but is consistent passes,
+unless its digests are published.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from counting.census.buckets import copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
-from counting.census.expansion import BLACK_WON, DECIDED
-from counting.census.files import RowFile, read_rows, row_digests
+from counting.census.extent import ended, excess
+from counting.census.files import read_rows, spans
+from counting.census.observer import Observer, Silent
 from counting.census.positions import Inspector
 from counting.census.published import published_digests
-from counting.census.records import LEAF_BITS, PlyRecord
-from counting.census.search import Observer, Silent, cut, ended, excess
-from counting.census.store import StoredCensus, read_about
+from counting.census.records import LEAF_BITS
+from counting.census.row_bytes import leaf_digests
+from counting.census.row_tables import RowTable, canonical_children
+from counting.census.search import cut
+from counting.census.stored import StoredCensus, read_about
 from counting.census.survey import COUNTERS
-from counting.census.tasks import spans, start_rows, toolbox
+from counting.census.toolbox import start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
 from tablut.files import lock_folder
 from tablut.results import Result
-from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.variants import as_variant, shipped_variants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from counting.census.files import RowFile
+    from counting.census.records import PlyRecord
     from tablut.variants import Variant, VariantLike
 
 __all__ = ["StoreCheck", "VerifyReport", "verify_census"]
 
 _LEAVES: Final = 1 << LEAF_BITS
 _MESSAGES: Final = 5
-_EXPANDED: Final = 1 << 20
-"""Children that are made at once."""
 
 _CHECKS: Final = {
     "records": "records: digests, and each follows from the one before",
-    "parts": "parts: there, of the right length, named by their record",
+    "parts": "parts: present, of the right length, named by their record",
     "rows": "rows: digests, and in the order of their leaves",
     "start": "the start is ply 0",
     "distinct": "positions are distinct, in a ply and among plies",
@@ -142,7 +141,7 @@ def verify_census(
     memory: int = 2 << 30,
     observer: Observer | None = None,
 ) -> VerifyReport:
-    """Prove a stored census again.
+    """Verify a stored census.
 
     Parameters
     ----------
@@ -155,7 +154,7 @@ def verify_census(
     memory : int
         Most bytes for positions at once.
     observer : Observer, optional
-        Is told of the progress.
+        Hears of the progress.
 
     Returns
     -------
@@ -180,7 +179,7 @@ def verify_census(
                     raise InputError(f"census file {str(folder / 'census.json')!r} is missing; count again")
                 continue
             rules = _rules(str(store), about.game, about.variant, None if variant is None else as_variant(variant))
-            # Where nobody may write, nobody does.
+            # A folder without write permission needs no lock.
             with suppress(MachineError):
                 stack.enter_context(lock_folder(folder, "census"))
             stored = StoredCensus(folder, rules.digest, full=about.full)
@@ -227,7 +226,8 @@ class _Verification:
         self.variant, self.stored, self.tally, self.observer = variant, stored, tally, observer
         self.tools, self.engine = toolbox(variant, stored.full), engine_for(variant)
         self.group = self.engine.group[:1] if stored.full else self.engine.group
-        self.most = max(1 << 16, memory // (2 * (8 * self.tools.tables.words + 14)))
+        self.words = self.tools.tables.words
+        self.most = max(1 << 16, memory // (2 * (8 * self.words + 14)))
         self.records: list[PlyRecord] = []
         self.files: list[list[RowFile]] = []
         self.positions = self.classes = 0
@@ -275,7 +275,7 @@ class _Verification:
             files = self.stored.check_parts(record)
             codes = [None if file.header.codes is None else file.header.codes[:3] for file in files]
             words = {file.header.words for file in files}
-            if set(codes) != {self.tools.codes} or words != {self.tools.tables.words}:
+            if set(codes) != {self.tools.codes} or words != {self.words}:
                 raise InputError(f"ply {record.ply}: its rows are those of another board")
         except InputError as error:
             self.files.append([])
@@ -293,9 +293,9 @@ class _Verification:
         counters, material = inspector.counters, inspector.material.tolist()
         same = counters == record.counters and material == [[list(row) for row in kind] for kind in record.material]
         wrong = next((name for name in COUNTERS if counters[name] != record.counters[name]), "material")
-        self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} is not what its positions say")
+        self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} differs from what its positions give")
         moves_same = inspector.class_moves == record.next_children
-        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children is another")
+        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children differs")
         self.positions += counters["new"] + counters["decided"]
         self.classes += total
 
@@ -304,7 +304,7 @@ class _Verification:
         for first, last in spans(file, 0, _LEAVES):
             try:
                 rows = read_rows(file, first, last)
-                digests = row_digests(file, rows, first, last)
+                digests = leaf_digests(rows, file.counts[first:last], file.header.codes)
                 if digests != file.leaves[done : done + len(digests)]:
                     raise InputError(f"census file {str(file.path)!r} is damaged: its rows have other digests")
             except InputError as error:
@@ -316,29 +316,13 @@ class _Verification:
             self.tally.add(
                 "canonical", len(rows), not_canonical, f"{file.path}: {not_canonical} rows are not canonical"
             )
-            self.tally.add("decided", len(rows), impossible, f"{file.path}: {impossible} rows cannot be")
+            self.tally.add("decided", len(rows), impossible, f"{file.path}: {impossible} rows are impossible positions")
             self.observer.advance(len(rows))
             if file.header.ply == 0:
                 start = start_rows(self.variant, self.stored.full)
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: it is another position")
 
     # -- rows against rows -------------------------------------------------------------
-
-    def _gathered(
-        self, files: Sequence[RowFile], first: int, last: int
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Return the rows of some leaves of several files in the order of leaves, and where each leaf begins."""
-        counts = np.sum([file.counts[first:last] for file in files], axis=0, dtype=np.int64)
-        starts = np.zeros(last - first + 1, dtype=np.int64)
-        if files:
-            np.cumsum(counts, out=starts[1:])
-        rows = np.empty((int(starts[-1]), self.tools.tables.words), dtype=np.uint64)
-        cursors = starts[:-1].copy()
-        for file in files:
-            for begin, end in spans(file, first, last):
-                some = read_rows(file, begin, end)
-                copy_leaves(some, file.counts[begin:end], cursors[begin - first : end - first], rows)
-        return rows, starts
 
     def _ranges(self, files: Sequence[RowFile]) -> list[tuple[int, int]]:
         return cut(np.sum([file.counts for file in files], axis=0, dtype=np.int64), self.most)
@@ -348,44 +332,29 @@ class _Verification:
         if not files:
             return
         for first, last in self._ranges(files):
-            table = _Table(*self._gathered(files, first, last))
+            table = RowTable(files, first, last, self.words)
             twice = len(table.rows) - table.distinct
-            self.tally.add("distinct", len(table.rows), twice, f"{twice} positions of plies {parity}, … are not new")
+            self.tally.add(
+                "distinct",
+                len(table.rows),
+                twice,
+                f"{twice} positions of plies {parity}, … are duplicates",
+            )
 
     def _check_parents(self, ply: int) -> None:
         """Expand the ply before; its children are the ply's positions, or known already."""
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(ply, "parents", self.records[ply].children)
         for first, last in self._ranges([*new, *known]):
-            fresh, old = (_Table(*self._gathered(files, first, last)) for files in (new, known))
+            fresh, old = (RowTable(files, first, last, self.words) for files in (new, known))
             missing = 0
-            for children, counts in self._children(ply - 1, first, last):
+            for children, counts in canonical_children(self.engine, self.group, self.files[ply - 1], first, last):
                 missing += len(children) - fresh.mark(children, counts) - old.mark(children, counts)
                 self.observer.advance(len(children))
                 self.tally.add("parents", len(children))
-            self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are not there")
+            self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are missing")
             orphans = len(fresh.rows) - int(fresh.marked.sum())
             self.tally.add("parents", len(fresh.rows), orphans, f"ply {ply}: {orphans} positions have no parent")
-
-    def _children(self, ply: int, first: int, last: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-        """Yield the canonical children of a ply in some leaves, in the order of leaves, and how many each leaf has."""
-        step = max(1, _EXPANDED // (4 * self.tools.tables.cells))
-        for file in self.files[ply]:
-            for begin, end in spans(file, 0, _LEAVES):
-                rows = read_rows(file, begin, end)
-                rows = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
-                for start in range(0, len(rows), step):
-                    found = self.engine.expand(rows[start : start + step])
-                    words = self.engine.canonical(found.words, self.group)[0]
-                    words[:, -1] |= (found.outcomes != UNDECIDED).astype(np.uint64) << np.uint64(DECIDED)
-                    black = np.isin(found.outcomes, (KING_CAPTURED, NO_MOVES_WHITE)).astype(np.uint64)
-                    words[:, -1] |= black << np.uint64(BLACK_WON)
-                    leaves = np.empty(len(words), dtype=np.uint16)
-                    scratch = np.zeros(_LEAVES, dtype=np.int64), np.zeros(_LEAVES, dtype=np.uint64)
-                    leaf_sums(words, LEAF_BITS, leaves, *scratch)
-                    inside = np.flatnonzero((leaves >= first) & (leaves < last))
-                    order = inside[np.argsort(leaves[inside], kind="stable")]
-                    yield words[order], np.bincount(leaves[order] - first, minlength=last - first).astype(np.int64)
 
     # -- published ---------------------------------------------------------------------
 
@@ -400,22 +369,3 @@ class _Verification:
             self.published = "other than published"
         elif common:
             self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
-
-
-class _Table:
-    """Rows of some leaves, and how to find them."""
-
-    def __init__(self, rows: NDArray[np.uint64], starts: NDArray[np.int64]) -> None:
-        counts = np.diff(starts)
-        self.rows, self.starts, self.bits = rows, starts, table_bits(counts)
-        sizes = np.left_shift(1, self.bits)
-        self.tables, self.slots = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()), dtype=np.uint32)
-        unique, sums = np.empty_like(counts), np.empty(len(counts), dtype=np.uint64)
-        self.distinct = int(mark_unique(rows, starts, LEAF_BITS, self.bits, self.tables, self.slots, unique, sums))
-        self.marked = np.zeros(len(rows), dtype=np.uint8)
-
-    def mark(self, known: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
-        """Mark the rows that are among others, in the order of the same leaves; return how many of those are here."""
-        sums: NDArray[Any] = np.empty(len(counts), dtype=np.uint64)
-        table = (self.rows, self.starts, LEAF_BITS, self.bits, self.tables, self.slots, self.marked)
-        return int(mark_known(np.ascontiguousarray(known), counts, *table, sums))

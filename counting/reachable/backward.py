@@ -1,4 +1,4 @@
-"""Whole backward trees: all positions from which one can come, if they are few enough to be listed.
+"""Whole backward trees: all positions from which a position can be reached, if these are few enough to list.
 
 Positions are compared word by word, never by a hash. Where the start is not among them and none was left out but
 what a lemma excludes, the position is out of reach.

@@ -118,6 +118,16 @@ class PositionCertificate(_Strict):
 def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
     """Return moves, as cells from and to, as text.
 
+    Parameters
+    ----------
+    moves : iterable of tuple of int
+        Cells from and to, each below 256.
+
+    Returns
+    -------
+    str
+        Two bytes a move, in base 64.
+
     Examples
     --------
     >>> encode_moves([(31, 32), (4, 5)])
@@ -129,10 +139,20 @@ def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
 def decode_moves(text: str) -> list[tuple[int, int]]:
     """Return the moves of a text; the inverse of `encode_moves`.
 
+    Parameters
+    ----------
+    text : str
+        Base 64.
+
+    Returns
+    -------
+    list of tuple of int
+        Cells from and to.
+
     Raises
     ------
     ValueError
-        If it is no such text.
+        If it is not base 64, or ends with half a move.
 
     Examples
     --------
@@ -146,12 +166,28 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
 
 
 def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:
-    """Write a file of certificates and return its bytes.
+    """Write a file of certificates.
+
+    Parameters
+    ----------
+    path : Path
+        The file; compressed if its name ends in ``.gz``.
+    header : Header
+        Its first line.
+    certificates : iterable of PositionCertificate
+        A line each.
+
+    Returns
+    -------
+    int
+        Bytes of the file.
 
     Raises
     ------
     OutputError
         If the file cannot be written.
+    MachineError
+        If the machine fails: for one, if the disk is full.
     """
     lines = [header.model_dump_json(), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
@@ -163,12 +199,24 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
-    """Return the header of a file, and its certificates one by one with the number of their line.
+    """Read a file of certificates.
+
+    Parameters
+    ----------
+    path : Path
+        The file, compressed or not.
+
+    Returns
+    -------
+    header : Header
+        Its first line.
+    certificates : iterator of (int, PositionCertificate)
+        Each with the number of its line.
 
     Raises
     ------
     InputError
-        If the file, its header or a line, when it comes to it, is none of this format.
+        If the file or its header has another format; while iterating, if a line has.
     """
     shown = excerpt(str(path))
     content = read_bytes(path, "certificate file", _MOST_BYTES)
@@ -188,12 +236,11 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
             f"certificate file {shown}: has version {record.get('version')!r}; this program reads {VERSION}"
         )
     header = _validated(Header, record, 1, shown)
-
-    def certificates() -> Iterator[tuple[int, PositionCertificate]]:
-        for number, line in enumerate(lines, 2):
-            yield number, _validated(PositionCertificate, _parsed(line, number, shown), number, shown)
-
-    return header, certificates()
+    certificates = (
+        (number, _validated(PositionCertificate, _parsed(line, number, shown), number, shown))
+        for number, line in enumerate(lines, 2)
+    )
+    return header, certificates
 
 
 def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Checks certificates with the plain rules alone.
 
-Nothing is taken from the search, the compiled lemmas or the compiled drawer: ranks are drawn again with numpy's
-generator, games are replayed by `tablut.rules.NaiveGame`, lemmas and backward trees are derived
+The checker uses neither the search nor the compiled lemmas nor the compiled drawer: it draws ranks again with numpy's
+generator; games are replayed by `tablut.rules.NaiveGame`, lemmas and backward trees are derived
 again by `counting.reachable.naive`, the interval is computed by another function of scipy.
 """
 
@@ -72,13 +72,45 @@ class Checker:
         self.closed: set[PositionKey] = set()
 
     def position(self, number: int) -> NaivePosition:
-        """Return the position of a number, by the plain index."""
+        """Return the position of a number, by the plain index.
+
+        Parameters
+        ----------
+        number : int
+            As in a certificate.
+
+        Returns
+        -------
+        NaivePosition
+            What the certificate is about.
+
+        Raises
+        ------
+        InputError
+            If the number is out of range.
+        """
         from counting.reachable.plain_numbers import plain_position
 
         return plain_position(self.reach, number)
 
     def certificate(self, certificate: PositionCertificate) -> str | None:
-        """Return what is wrong with a certificate as a proof about the position of its number, or None."""
+        """Return what is wrong with a certificate, as a proof about the position of its number.
+
+        Parameters
+        ----------
+        certificate : PositionCertificate
+            What claims something.
+
+        Returns
+        -------
+        str or None
+            None if it proves what it claims, or claims nothing.
+
+        Raises
+        ------
+        InputError
+            If its number is out of range.
+        """
         claims = [certificate.game, certificate.locked, certificate.lemma, certificate.tree, certificate.unknown]
         if sum(claim is not None for claim in claims) != 1:
             return "claims not exactly one thing"
@@ -96,13 +128,26 @@ class Checker:
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
 
     def game(self, position: NaivePosition, moves: list[tuple[int, int]]) -> str | None:
-        """Return what is wrong with a game from the start to a position, or None."""
+        """Return what is wrong with a game from the start to a position.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Where it must end.
+        moves : list of tuple of int
+            Cells from and to, by index.
+
+        Returns
+        -------
+        str or None
+            None if every ply is legal, none decides the game and no position recurs.
+        """
         game, size = self.reach.game, self.variant.size
         here = self.reach.start
         seen = {position_key(here)}
         for ply, (start, target) in enumerate(moves, 1):
             if max(start, target) >= size * size:
-                return f"ply {ply}: a cell that the board has not"
+                return f"ply {ply}: a cell beyond the board"
             move = (start % size, start // size), (target % size, target // size)
             if move not in game.legal_moves(here):
                 return f"ply {ply}: {game.move_name(move)} is no legal move"
@@ -116,7 +161,20 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Return why a set of pieces does not prove a position unreachable, or None if it does."""
+        """Return why a set of pieces does not prove a position out of reach.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Where they stand.
+        squares : str
+            Their squares, such as ``e3 e4``.
+
+        Returns
+        -------
+        str or None
+            None if it does prove it.
+        """
         cells: set[Cell] = set()
         for name in squares.split():
             try:
@@ -134,7 +192,20 @@ class Checker:
         return None
 
     def lemma(self, position: NaivePosition, name: str) -> str | None:
-        """Return why a lemma does not exclude a position, or None if it does."""
+        """Return why a lemma does not exclude a position.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            A counted one.
+        name : str
+            One of `LEMMAS` but ``locked``.
+
+        Returns
+        -------
+        str or None
+            None if it does exclude it.
+        """
         reach = self.reach
         if position_key(position) == position_key(reach.start):
             return "the start is reached"
@@ -147,7 +218,20 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Return why a backward tree of at most so many positions does not exclude a position, or None if it does."""
+        """Return why a backward tree does not exclude a position.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Its root.
+        size : int
+            Most positions that it has.
+
+        Returns
+        -------
+        str or None
+            None if it does exclude it.
+        """
         if size > MOST_TREE:
             return f"a tree of {size:,} positions; at most {MOST_TREE:,} are derived again"
         found = self.reach.backward_tree(position, size, self.closed)
@@ -169,17 +253,19 @@ def check_file(
     variant_named : callable
         Gives the variant of a name, such as `tablut.variants.load_variant`.
     advance : callable
-        Is told how many more certificates have been checked.
+        Hears how many more certificates have been checked.
 
     Returns
     -------
     header : Header
+        The first line of the file.
     checked : CheckedSamples
+        What was found.
 
     Raises
     ------
     InputError
-        If the file is none of this format, is cut short, or belongs to another game.
+        If the file has another format, is cut short, or belongs to another game.
     """
     header, certificates = read_file(path)
     variant = variant_named(header.variant)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from tablut.cli.options import VariantOption
+from tablut.cli.options import ResumeOption, VariantOption, seed_option, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
 from tablut.results import Result, scientific
@@ -17,7 +17,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from counting.reachable.estimation import ReachableEstimate
+    from counting.reachable.report import ReachableEstimate
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
@@ -50,7 +50,7 @@ def estimate_command(
     samples: Annotated[
         int, typer.Option("--samples", min=1, max=10**9, help="Samples that are decided one by one.")
     ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 63) - 1, help="Of the samples.")] = 1,
+    seed: Annotated[int, seed_option("Of the samples.")] = 1,
     lemma_samples: Annotated[
         int | None,
         typer.Option(
@@ -67,15 +67,15 @@ def estimate_command(
     checks: Annotated[
         int, typer.Option("--check", min=0, help="Certificates that the plain rules re-check at once, the first ones.")
     ] = 50,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Chunks of samples at once.")] = 1,
+    threads: Annotated[int, threads_option("Chunks of samples at once.")] = 1,
     store: Annotated[
         str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished chunks of samples in.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what the folder has.")] = False,
+    resume: ResumeOption = False,
 ) -> Reply:
-    """Draw positions that the bound counts, and decide of each whether the start can reach it.
+    """Draw positions that the bound counts, and decide for each whether the start can reach it.
 
-    A lemma excludes it, or a proof game reaches it, or its whole backward tree does not hold the start.
+    A lemma excludes it, a proof game reaches it, or its whole backward tree does not contain the start.
     """
     from counting.reachable.estimation import estimate
 
@@ -147,12 +147,12 @@ def check_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Certificates that `estimate --certificates` wrote.")],
     variant: Annotated[
         str | None,
-        typer.Option("--variant", "-v", metavar="NAME|FILE", help="The rule set. [default: the one the file names]"),
+        variant_option("The rule set. [default: the one the file names]"),
     ] = None,
 ) -> Reply:
     """Check certificates with the plain rules alone: draw again, replay every game, derive every lemma.
 
-    Exit code 1 tells that one does not hold.
+    Exit code 1: a certificate does not hold.
     """
     from counting.reachable.checker import check_file
 

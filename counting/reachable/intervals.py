@@ -42,6 +42,18 @@ class Tally(NamedTuple):
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
     """Return the exact interval of a share at the level ``1 - alpha``.
 
+    Parameters
+    ----------
+    successes, trials : int
+        Of so many trials so many succeeded.
+    alpha : float
+        How often at most the interval may miss the share.
+
+    Returns
+    -------
+    tuple of float
+        Both ends; (0, 1) without trials.
+
     Examples
     --------
     >>> low, high = clopper_pearson(0, 10, 0.05)
@@ -63,7 +75,19 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
     What is unknown counts as unreachable for the lower end and as reachable for the upper. Where the lemmas were
     tried on more samples, the share is a product: of those that pass, and of the reachable among
     them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
-    whatever they have in common.
+    whether they depend on each other or not.
+
+    Parameters
+    ----------
+    tally : Tally
+        What was found.
+    alpha : float
+        How often at most the interval may miss the share.
+
+    Returns
+    -------
+    tuple of float
+        Both ends.
 
     Examples
     --------
@@ -83,6 +107,18 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
     """Return the numbers of positions to which an interval of shares belongs, rounded outwards.
+
+    Parameters
+    ----------
+    interval : tuple of float
+        Both ends of a share.
+    size : int
+        All positions.
+
+    Returns
+    -------
+    tuple of int
+        The least and the greatest number.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The naive twin of everything compiled here: lemmas, predecessors and backward trees in plain Python.
 
-It shares nothing with the kernels but the plain rules (`tablut.rules.NaiveGame`) and the
-variant's data, and it is what a certificate is checked with.
+It uses the plain rules (`tablut.rules.NaiveGame`) and the variant's data, and nothing of the kernels.
+Certificates are checked with it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,25 @@ LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
 
 _AWAY: Cell = (-9, -9)
-"""A cell beyond the board, from which a piece is said to arrive where its origin does not matter."""
+"""A cell beyond the board: the origin of an arriving piece where the origin does not matter."""
 
 PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
 """The pieces of a position in the order of their cells, and the side to move."""
 
 
 def position_key(position: NaivePosition) -> PositionKey:
-    """Return what two positions share exactly if they are the same."""
+    """Return a key that is equal for two positions exactly if they are the same.
+
+    Parameters
+    ----------
+    position : NaivePosition
+        Any.
+
+    Returns
+    -------
+    tuple
+        Pieces in the order of their cells, and the side to move.
+    """
     return tuple(sorted(position.pieces.items())), position.side
 
 
@@ -72,7 +83,18 @@ class NaiveReach:
         self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}
 
     def counted(self, position: NaivePosition) -> bool:
-        """Return whether the bound counts a placement among the undecided ones."""
+        """Return whether the bound counts a placement among the undecided ones.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Any.
+
+        Returns
+        -------
+        bool
+            Whether king, material and cells are those that the bound allows.
+        """
         pieces = list(position.pieces.values())
         return (
             pieces.count("K") == 1
@@ -84,7 +106,18 @@ class NaiveReach:
     # -- lemmas ------------------------------------------------------------------------
 
     def lemma(self, position: NaivePosition) -> str | None:
-        """Return the first lemma by which a counted placement is out of reach, or None."""
+        """Return the first lemma by which a counted placement is out of reach, or None.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        str or None
+            One of `LEMMAS`; None for the start, and where no lemma applies.
+        """
         if position_key(position) == position_key(self.start):
             return None
         if self.no_last_capture(position):
@@ -98,7 +131,18 @@ class NaiveReach:
         return None if any(True for _ in self.predecessors(position)) else "last_move"
 
     def no_last_capture(self, position: NaivePosition) -> bool:
-        """Return whether soldiers are missing that neither side, as it is now, can have captured last."""
+        """Return whether soldiers are missing that neither side, as it is now, can have captured last.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        bool
+            The lemma ``material``.
+        """
         rules, pieces = self.variant.rules, list(position.pieces.values())
         attackers, defenders = pieces.count("b"), pieces.count("w")
         if (attackers, defenders) == (self.most["b"], self.most["w"]):
@@ -118,11 +162,33 @@ class NaiveReach:
         return not ((attackers < self.most["b"] and by_white) or (defenders < self.most["w"] and by_black))
 
     def overfull_camp(self, position: NaivePosition) -> bool:
-        """Return whether a camp holds more attackers than started in it; nobody ever enters one."""
+        """Return whether a camp holds more attackers than started in it; nobody ever enters one.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        bool
+            The lemma ``camp``.
+        """
         return any(sum(position.piece(cell) == "b" for cell in cells) > garrison for cells, garrison in self.camps)
 
     def immobile(self, position: NaivePosition) -> bool:
-        """Return whether the ply that led to a position has ended the game by leaving a side without a move."""
+        """Return whether the ply that led to a position has ended the game by leaving a side without a move.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        bool
+            The lemma ``immobile``.
+        """
         return self.variant.rules.no_moves == "either_after_ply" and not (
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
@@ -130,7 +196,17 @@ class NaiveReach:
     def locked(self, position: NaivePosition) -> frozenset[Cell]:
         """Return the locked pieces of a placement, none if those that remain stand as at the start.
 
-        Pieces are taken away, again and again, that could have arrived last among those that remain.
+        A piece that could have arrived last among those that remain is taken away, until there is none.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Counted.
+
+        Returns
+        -------
+        frozenset of (file, rank)
+            The cells of the locked pieces: the lemma ``locked``.
         """
         left = dict(position.pieces)
         while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell)), None):
@@ -140,7 +216,20 @@ class NaiveReach:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell) -> bool:
-        """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
+        """Return whether a piece can have come to its cell last of a set, without capturing another of them.
+
+        Parameters
+        ----------
+        left : mapping of (file, rank) to str
+            The set of pieces.
+        cell : tuple of int
+            Where the piece stands, as (file, rank).
+
+        Returns
+        -------
+        bool
+            Whether it has a way to the cell, and takes none of the others on arrival.
+        """
         return self._has_origin(left, cell) and not self._captures(left, cell)
 
     def _has_origin(self, left: Mapping[Cell, str], cell: Cell) -> bool:
@@ -176,7 +265,20 @@ class NaiveReach:
     # -- predecessors ------------------------------------------------------------------
 
     def predecessors(self, position: NaivePosition) -> Iterator[tuple[NaivePosition, NaiveMove]]:
-        """Yield the counted positions from which a legal move leads to an undecided one, and these moves."""
+        """Yield the counted positions from which a legal move leads to an undecided one.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+
+        Yields
+        ------
+        position : NaivePosition
+            The position before.
+        move : tuple
+            Its move, as two cells.
+        """
         mover = "b" if position.side == "w" else "w"
         victim = "w" if mover == "b" else "b"
         missing = self.most[victim] - sum(piece == victim for piece in position.pieces.values())
@@ -210,7 +312,7 @@ class NaiveReach:
     def backward_tree(
         self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()
     ) -> set[PositionKey] | None:
-        """Return all positions from which one can be reached, predecessors that a lemma excludes left out.
+        """Return all positions from which a position can be reached, without predecessors that a lemma excludes.
 
         Parameters
         ----------
@@ -219,7 +321,7 @@ class NaiveReach:
         most : int
             How many positions are listed.
         closed : set
-            Positions known to be out of reach; they are not gone into.
+            Positions known to be out of reach; their predecessors are not listed.
 
         Returns
         -------

@@ -35,6 +35,16 @@ def _ways(reach: NaiveReach, king: Cell, attackers: int, defenders: int) -> int:
 def plain_size(reach: NaiveReach) -> int:
     """Return how many positions there are, with either side to move.
 
+    Parameters
+    ----------
+    reach : NaiveReach
+        The variant's cells and material.
+
+    Returns
+    -------
+    int
+        Twice the undecided placements that the bound counts.
+
     Examples
     --------
     >>> from counting.reachable.naive import NaiveReach
@@ -52,6 +62,18 @@ def plain_size(reach: NaiveReach) -> int:
 
 def plain_position(reach: NaiveReach, number: int) -> NaivePosition:
     """Return the position of a number.
+
+    Parameters
+    ----------
+    reach : NaiveReach
+        The variant's cells and material.
+    number : int
+        From 0 up to `plain_size`, excluded.
+
+    Returns
+    -------
+    NaivePosition
+        White to move where the number is even.
 
     Raises
     ------
@@ -87,7 +109,22 @@ def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
 
 
 def plain_number(size: int, seed: int, index: int) -> int:
-    """Return the number of a sample: the first below ``size`` in its stream of numpy's Philox."""
+    """Return the number of a sample: the first below ``size`` in its stream of numpy's Philox.
+
+    Parameters
+    ----------
+    size : int
+        How many positions there are.
+    seed : int
+        The generator's key.
+    index : int
+        Which sample; its stream begins at the counter ``index << 64``.
+
+    Returns
+    -------
+    int
+        From 0 up to ``size``, excluded; uniform.
+    """
     from numpy.random import Philox
 
     words = Philox(key=seed, counter=index << 64)

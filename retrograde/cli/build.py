@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablut.cli.options import VariantOption
+from tablut.cli.options import SchedulerOption, VariantOption, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import TablutError
 from tablut.variants import load_variant
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["build_command"]
 
 _LONG = 10
-"""Seconds from which on a build says beforehand what it takes."""
+"""A build that takes more seconds is announced with its cost."""
 
 
 @command
@@ -32,23 +32,20 @@ def build_command(
         Path | None,
         typer.Option("--store", metavar="DIR", help="Where it goes. [default: ./tablebase-NAME]", show_default=False),
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Threads for each tier.")] = 1,
+    threads: Annotated[int, threads_option("Threads for each tier.")] = 1,
     memory: Annotated[
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory for a tier, in MiB; beyond it, a disk."),
     ] = 4096,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
-    ] = None,
+    scheduler: SchedulerOption = None,
 ) -> Reply:
     """Solve all tiers of at most so many men, and store every value with its distance.
 
-    What the store has already is kept: a build that was interrupted goes on, and one of
-    more men adds to one of fewer. What a long build takes is said beforehand.
+    Stored tiers are kept: an interrupted build goes on, and a build of more men adds
+    to one of fewer. A long build prints its cost first.
     The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
-    from retrograde.cli.summary import info_of, show_info
+    from retrograde.cli.summary import info_of
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.estimate import check_build
     from retrograde.tablebase.store import open_store, tier_name
@@ -77,7 +74,7 @@ def build_command(
     except KeyboardInterrupt:
         if (root / "zarr.json").exists():
             with suppress(TablutError, OSError):
-                # What the abandoned thread still holds; the next build would remove it, too.
+                # Remove what the abandoned thread has left; the next build would do it, too.
                 sweep(root)
             finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
             words = ["tablut", "tablebase", "build", "-v", variant, "--men", str(men), "--store", str(root)]
@@ -86,9 +83,11 @@ def build_command(
             )
         raise
     info: TablebaseInfo = info_of(root)
+    return Reply(info, lambda console: _show(console, info, root))
 
-    def show(console: PeopleConsole) -> None:
-        show_info(console, info)
-        console.print(f"stored in {root}", soft_wrap=True)
 
-    return Reply(info, show)
+def _show(console: PeopleConsole, info: TablebaseInfo, root: Path) -> None:
+    from retrograde.cli.summary import show_info
+
+    show_info(console, info)
+    console.print(f"stored in {root}", soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from tablut.cli.options import VariantOption
+from tablut.cli.options import VariantOption, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
@@ -31,7 +31,7 @@ def solve_command(
         Path | None,
         typer.Option("--store", metavar="DIR", help="Also keep every value, as a tablebase.", show_default=False),
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
+    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     memory: Annotated[
         int | None,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB. [default: what the machine has]"),
@@ -56,8 +56,8 @@ def solve_command(
             f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
         )
     if store is not None:
-        # A folder that will not do is found out now, not after the work.
-        # It says from then on which tiers it is to have, so that half of them is not taken for all.
+        # An unusable folder is refused now, not after the work. From now on the store names
+        # the tiers it will have, so a part of them is not taken for all.
         create(store, rules, list(tier_graph(rules)))
     steps: list[str] = []
     try:

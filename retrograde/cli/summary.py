@@ -50,7 +50,20 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return a tier of a variant as commands answer it: each position the first of its game."""
+    """Return a tier of a variant as commands answer it: each position the first of its game.
+
+    Parameters
+    ----------
+    record : TierRecord
+        What the store says of the tier.
+    variant : Variant
+        Its game.
+
+    Returns
+    -------
+    TierResult
+        The same, under the game's move limit and rule of repetition.
+    """
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,
@@ -64,7 +77,23 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
 
 
 def info_of(store: Path) -> TablebaseInfo:
-    """Return what a tablebase holds."""
+    """Return what a tablebase holds.
+
+    Parameters
+    ----------
+    store : Path
+        The tablebase's folder.
+
+    Returns
+    -------
+    TablebaseInfo
+        What its tiers add up to.
+
+    Raises
+    ------
+    TablebaseError
+        If it is no tablebase, or damaged.
+    """
     from retrograde.tablebase.probing import open_tablebase
 
     tablebase = open_tablebase(store)
@@ -87,7 +116,15 @@ def info_of(store: Path) -> TablebaseInfo:
 
 
 def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
-    """Print what a tablebase holds, as a table."""
+    """Print what a tablebase holds, as a table.
+
+    Parameters
+    ----------
+    console : PeopleConsole
+        Where it is printed.
+    info : TablebaseInfo
+        What is printed.
+    """
     console.print(Text.assemble((info.variant, "bold"), f"  tablebase, every position of at most {info.max_men} men"))
     neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
     numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")

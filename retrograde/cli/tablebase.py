@@ -14,7 +14,7 @@ from retrograde.cli.summary import info_of, show_info
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
-from tablut.cli.options import PositionOption, read_position
+from tablut.cli.options import PositionOption, read_position, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label
 from tablut.errors import InputError
@@ -78,7 +78,7 @@ class _Probed(Result):
 @app.command("info")
 @command
 def info_command(store: StoreArgument) -> Reply:
-    """Say what a tablebase holds: its game, its tiers, how they are won, and how large they are."""
+    """Say what a tablebase holds: its game, its tiers, their values and sizes."""
     info = info_of(store)
     return Reply(info, lambda console: show_info(console, info))
 
@@ -98,16 +98,17 @@ def verify_command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample.")] = 1,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Tasks at once.")] = 1,
+    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     memory: Annotated[
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk."),
     ] = 4096,
 ) -> Reply:
-    """Prove every stored value anew from its moves, by code that shares nothing with the solver.
+    """Verify every stored value from its moves, by other code than the solver.
 
-    Also compares every file with its digest and the values with those published, proves
-    that the index has each position exactly once, and plays out a sample of wins by the naive rules.
+    The move generator and the rank of a position are shared; a sample of wins is played out by the
+    naive rules. Also compares every file with its digest and the values with those published, and
+    proves that the index has each position exactly once.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify
@@ -142,10 +143,13 @@ def verify_command(
                 )
             )
     except KeyboardInterrupt:
-        # The last tier told of is the one in which it was interrupted.
+        # The interrupt came in the last tier that was named.
         done = ", ".join(list(proved)[:-1]) or "none"
         words = shlex.join(["tablut", "tablebase", "verify", str(store)])
-        typer.echo(f"tablut: interrupted; tiers gone through: {done}; a verification starts anew: {words}", err=True)
+        typer.echo(
+            f"tablut: interrupted; tiers verified: {done}; start it again: {words}",
+            err=True,
+        )
         raise
     verified = _Verified(
         variant=variant.name,
@@ -168,7 +172,7 @@ def verify_command(
 def _show_verified(console: PeopleConsole, variant: str, report: Verification, *, quick: bool) -> None:
     console.print(f"{variant}: {report.files_checked:,} files compared with their digests")
     if not quick:
-        console.print(f"{report.positions_checked:,} values proved from their moves")
+        console.print(f"{report.positions_checked:,} values verified from their moves")
         searched, followed = report.samples["searched"], report.samples["followed"]
         console.print(f"{searched} wins searched and {followed} played to their end by the naive rules")
     names = report.published
@@ -199,14 +203,12 @@ def probe_command(
     position: PositionOption = None,
     variant: Annotated[
         str | None,
-        typer.Option(
-            "--variant", "-v", metavar="NAME|FILE", help="A rule set, or a TOML file. [default: STORE's, or ashton]"
-        ),
+        variant_option("A rule set, or a TOML file. [default: STORE's, or ashton]"),
     ] = None,
 ) -> Reply:
     """Look a position up in a tablebase: who wins, how soon, and what each move is worth.
 
-    The position is taken for the first of its game, so that a move limit leaves all its plies.
+    The position counts as the first of its game: under a move limit all plies are left.
     """
     tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
@@ -233,7 +235,7 @@ def probe_command(
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: Path | None, name: str | None
 ) -> InputError:
-    """Return what to say of a material that is not there: how to build it, or that no game comes to it."""
+    """Return the error for missing material: how to build it, or that no game comes to it."""
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retrograde.solver.tier_graph import Material, tier_graph
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
+from tablut.machine import physical_memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -138,7 +138,7 @@ def check_build(variant: Variant, men: int, memory: int, root: Path, built: Coll
 def _problem(estimate: BuildEstimate, root: Path) -> str | None:
     if not estimate.indexable:
         return "has more classes than can be numbered"
-    has = _machine_memory()
+    has = physical_memory()
     if has is not None and estimate.memory > has:
         return f"needs {_size(estimate.memory)} of memory, the machine has {_size(has)}"
     place = root.absolute()
@@ -148,12 +148,6 @@ def _problem(estimate: BuildEstimate, root: Path) -> str | None:
     if estimate.stored + estimate.scratch > free:
         return f"needs {_size(estimate.stored + estimate.scratch)} on the disk of {str(root)!r}, {_size(free)} are free"
     return None
-
-
-def _machine_memory() -> int | None:
-    if not hasattr(os, "sysconf"):
-        return None
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _size(count: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -22,24 +22,74 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PositionOption",
+    "ResumeOption",
+    "SchedulerOption",
     "VariantOption",
     "position_text",
     "read_bytes",
     "read_position",
     "read_text",
+    "seed_option",
+    "threads_option",
+    "variant_option",
     "warn",
     "warn_if_impossible",
 ]
 
-VariantOption = Annotated[
-    str,
-    typer.Option(
-        "--variant",
-        "-v",
-        metavar="NAME|FILE",
-        help="A shipped rule set, or a TOML file.",
-        autocompletion=variant_names_from,
-    ),
+
+def variant_option(text: str) -> Any:
+    """Return the option ``--variant`` of a command whose default is not a rule set's name.
+
+    Parameters
+    ----------
+    text : str
+        The help, with the default at its end in square brackets.
+
+    Returns
+    -------
+    typer.models.OptionInfo
+        For `typing.Annotated`.
+    """
+    return typer.Option("--variant", "-v", metavar="NAME|FILE", help=text, autocompletion=variant_names_from)
+
+
+def seed_option(text: str) -> Any:
+    """Return the option ``--seed``.
+
+    Parameters
+    ----------
+    text : str
+        The help: what the seed is of.
+
+    Returns
+    -------
+    typer.models.OptionInfo
+        For `typing.Annotated`.
+    """
+    return typer.Option("--seed", min=0, max=(1 << 63) - 1, help=text)
+
+
+def threads_option(text: str) -> Any:
+    """Return the option ``--threads``.
+
+    Parameters
+    ----------
+    text : str
+        The help: what the threads do.
+
+    Returns
+    -------
+    typer.models.OptionInfo
+        For `typing.Annotated`.
+    """
+    return typer.Option("--threads", min=1, max=1024, help=text)
+
+
+VariantOption = Annotated[str, variant_option("A shipped rule set, or a TOML file.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with what the folder has.")]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
 ]
 PositionOption = Annotated[
     str | None,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from tablut.cli.completion import variant_names_from
-from tablut.cli.options import PositionOption, read_position, read_text
+from tablut.cli.options import PositionOption, read_position, read_text, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.compilation import wall_clock
 from tablut.errors import InputError
@@ -63,20 +62,14 @@ def perft_command(
     depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=20, help="Number of plies.")] = 3,
     variant: Annotated[
         str | None,
-        typer.Option(
-            "--variant",
-            "-v",
-            metavar="NAME|FILE",
-            help="A rule set, or a TOML file. [default: the corpus's, or ashton]",
-            autocompletion=variant_names_from,
-        ),
+        variant_option("A rule set, or a TOML file. [default: the corpus's, or ashton]"),
     ] = None,
     position: PositionOption = None,
     divide: Annotated[bool, typer.Option("--divide", help="Show the share of each first move.")] = False,
     applied: Annotated[
         bool, typer.Option("--applied", help="Make and judge every last move instead of counting them.")
     ] = False,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=1024, help="Number of threads.")] = 1,
+    threads: Annotated[int, threads_option("Number of threads.")] = 1,
     cache: Annotated[
         int, typer.Option("--cache", metavar="MIB", min=0, help="Memory for transpositions, in MiB; none by default.")
     ] = 0,

@@ -11,7 +11,15 @@ from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.draw import draw_board
-from tablut.cli.options import PositionOption, VariantOption, read_bytes, read_position, warn, warn_if_impossible
+from tablut.cli.options import (
+    PositionOption,
+    VariantOption,
+    read_bytes,
+    read_position,
+    variant_option,
+    warn,
+    warn_if_impossible,
+)
 from tablut.cli.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.cli.runtime import EXIT_NO, Reply, command
 from tablut.errors import InputError
@@ -122,7 +130,7 @@ def replay_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A game record, or - for standard input.")],
     variant: Annotated[
         str | None,
-        typer.Option("--variant", "-v", metavar="NAME|FILE", help="Rules to take instead of the record's own."),
+        variant_option("Rules to take instead of the record's own."),
     ] = None,
     ply: Annotated[
         int | None,

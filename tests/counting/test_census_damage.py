@@ -22,11 +22,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from counting.census import census
 from counting.census.buckets import leaf_sums
 from counting.census.files import open_rows, read_rows
+from counting.census.limits import CensusLimits
+from counting.census.observer import Silent
 from counting.census.published import published_digests
 from counting.census.records import LEAF_BITS, PlyRecord, dump, read_record
-from counting.census.search import CensusLimits, Search, Silent
-from counting.census.store import CensusStore, rows_digest
-from counting.census.tasks import toolbox
+from counting.census.search import Search
+from counting.census.store import CensusStore
+from counting.census.stored import rows_digest
+from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
@@ -247,7 +250,7 @@ def test_a_forged_ply_is_refuted(sound: Path, tmp_path: Path) -> None:
     assert verify_census(store, SHORT).failures > 0
     report = verify_census(store, SHORT, parents=True)
     messages = [message for check in report.checks for message in check.messages]
-    assert any("children of the ply before are not there" in message for message in messages), messages
+    assert any("children of the ply before are missing" in message for message in messages), messages
 
 
 def test_a_forged_position_has_no_parent(sound: Path, tmp_path: Path) -> None:
@@ -270,7 +273,7 @@ def test_more_positions_than_the_board_has_are_refused(
     sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from counting import spaces as module
-    from counting.census import search
+    from counting.census import extent
 
     real = module.spaces
 
@@ -281,7 +284,7 @@ def test_more_positions_than_the_board_has_are_refused(
 
             return Rows
 
-    monkeypatch.setattr(search, "spaces", lambda variant: {"no_end": Small()})
+    monkeypatch.setattr(extent, "spaces", lambda variant: {"no_end": Small()})
     store = copied(sound, tmp_path)
     assert re.search(r"829 positions with 4 attackers and 0 defenders.*board has 80.*verify", str(answer(store)))
     # In a census of this run alone it is a defect, not a damage.

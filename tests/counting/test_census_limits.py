@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from counting.census import census
 from counting.census.naive import naive_census
-from counting.census.search import Silent
+from counting.census.observer import Silent
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.scheduling import LocalScheduler

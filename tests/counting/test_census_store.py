@@ -16,9 +16,11 @@ import pytest
 from counting.census import census
 from counting.census.buckets import FIXING, leaf_sums
 from counting.census.files import open_rows, read_rows, write_rows
+from counting.census.limits import CensusLimits
+from counting.census.observer import Silent
 from counting.census.records import FORMAT_VERSION, LEAF_BITS, Owner, PlyRecord
 from counting.census.report import CensusReport
-from counting.census.search import CensusLimits, Search, Silent
+from counting.census.search import Search
 from counting.census.store import CensusStore
 from tablut.cli.shell import run
 from tablut.errors import InputError

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reports import rendering
 from tablut.cli.shell import run
 
 RENDERED = Path(__file__).resolve().parents[2] / "reports" / "rendered"
@@ -79,3 +80,39 @@ def test_nothing_lies_in_the_report_that_no_generator_makes(capsys: pytest.Captu
     assert run(["report", "--check", "--out", str(RENDERED), "--json"]) == 0
     made = {Path(file["path"]) for file in json.loads(capsys.readouterr().out)["reports"]}
     assert made == {path for path in RENDERED.rglob("*") if path.is_file()}
+
+
+def _one(rows):
+    """Draw."""
+    # how
+    return sum(rows)
+
+
+def _same_in_other_words(rows):
+    """Draw what another docstring, of two lines, tells.
+
+    And more.
+    """
+    # how
+    return sum(rows)
+
+
+def _other(rows):
+    """Draw."""
+    # how
+    return max(rows)
+
+
+def _without(rows):
+    # how
+    return sum(rows)
+
+
+def test_a_figure_is_known_by_its_statements_and_data() -> None:
+    """A docstring or a name may change without staling a figure; a statement or the data may not."""
+
+    def fingerprint(draw, data) -> str:
+        return rendering.figure("a.svg", draw, data).fingerprint
+
+    assert fingerprint(_one, [1]) == fingerprint(_same_in_other_words, [1]) == fingerprint(_without, [1])
+    assert len({fingerprint(_one, [1]), fingerprint(_one, [2]), fingerprint(_other, [1])}) == 3

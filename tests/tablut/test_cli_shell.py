@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,25 @@ def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken() -> Non
     assert has is None or has > 1 << 28
     with pytest.raises(InputError, match=r"--hash 99999999: the machine has [\d,]+ MiB"):
         check_memory("--hash", 99_999_999)
+
+
+def _system_that(answer: object) -> Callable[[str], int]:
+    def sysconf(name: str) -> int:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if "PAGES" in name else 4096
+
+    return sysconf
+
+
+@pytest.mark.parametrize("answer", [None, OSError(22, "Invalid argument"), ValueError("unrecognised"), -1, 0])
+def test_a_system_that_hides_its_memory_refuses_nothing(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    if answer is None:
+        monkeypatch.delattr("os.sysconf", raising=False)
+    else:
+        monkeypatch.setattr("os.sysconf", _system_that(answer), raising=False)
+    assert physical_memory() is None
+    check_memory("--hash", 99_999_999)
 
 
 @pytest.mark.parametrize(

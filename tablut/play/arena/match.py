@@ -80,6 +80,8 @@ class MatchSummary(Result):
         The likelihood that the first player is the better one.
     by_colour : dict
         ``a_white`` and ``a_black``: the first player's wins, draws and losses.
+    decisive_plies : dict of str to float or None
+        Likewise, the mean length of the games that were not drawn.
     pairs : list of int
         See `Tally.pairs`.
     termination : dict of str to int
@@ -110,6 +112,7 @@ class MatchSummary(Result):
     elo_interval: list[float | None]
     superiority: float
     by_colour: dict[str, dict[str, int]]
+    decisive_plies: dict[str, float | None]
     pairs: list[int]
     termination: dict[str, int]
     plies: float
@@ -290,9 +293,12 @@ def _report(plan: MatchPlan, played: dict[int, Played], sprt: Sprt | None) -> Ma
 
 def _summary(plan: MatchPlan, games: Sequence[Played], tally: Tally, sprt: Sprt | None) -> MatchSummary:
     low, high = interval_of_share(tally)
-    by_colour = {}
+    by_colour, decisive = {}, {}
     for name, white in (("a_white", True), ("a_black", False)):
-        found = Tally.of([one.points for one in games if one.first_is_white == white])
+        own = [one for one in games if one.first_is_white == white]
+        found = Tally.of([one.points for one in own])
+        decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
+        decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
@@ -310,6 +316,7 @@ def _summary(plan: MatchPlan, games: Sequence[Played], tally: Tally, sprt: Sprt 
         elo_interval=[_rounded(elos[1]), _rounded(elos[2])],
         superiority=round(superiority(tally), 6),
         by_colour=by_colour,
+        decisive_plies=decisive,
         pairs=list(tally.pairs),
         termination=dict(Counter(one.game.termination for one in games).most_common()),
         plies=round(sum(len(one.game.moves) for one in games) / len(games), 2),

@@ -66,7 +66,7 @@ BAD_CERTIFICATES: dict[str, tuple[Edit, str]] = {
     "one altered move": (altered_move, "no legal move|does not end|decides|repeats"),
     "a repeated position": (first_move_twice, "ply 4: repeats"),
     "a wrong end": (cut_game, "does not end in the position"),
-    "a cell beyond the board": (lambda r: of_kind(r, "game", 1).update(game="/////w=="), "a cell that the board"),
+    "a cell beyond the board": (lambda r: of_kind(r, "game", 1).update(game="/////w=="), ": a cell beyond the board"),
     "no base 64": (lambda r: of_kind(r, "game").update(game="?"), "cannot be read"),
     "half a move": (lambda r: of_kind(r, "game").update(game="AAAA"), "cannot be read: half"),
     "a number out of range": (lambda r: r[5].update(n="213790"), "out of range"),

@@ -1,0 +1,240 @@
+"""`census`: the front door of the census, and what surrounds a count: folder, limits, signals.
+
+Non-guarantee: SIGKILL leaves a temporary folder behind.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
+from counting.census.limits import CensusLimits, TooLargeError, size_text
+from counting.census.observer import Observer, Silent
+from counting.census.report import CensusReport, FullCheck, census_report, compare_full
+from counting.census.search import Search
+from counting.census.store import CensusStore
+from counting.census.toolbox import toolbox
+from counting.spaces import spaces
+from tablut.errors import InputError, MachineError, TablutError
+from tablut.scheduling import open_scheduler
+from tablut.variants import as_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counting.census.records import PlyRecord
+    from tablut.scheduling import Scheduler
+    from tablut.variants import Variant, VariantLike
+
+__all__ = ["census"]
+
+_DEFAULT_MEMORY: Final = 4 << 30
+_TRIES: Final = 20
+
+
+def census(
+    variant: VariantLike,
+    *,
+    plies: int | None = None,
+    full: bool = False,
+    store: Path | str | None = None,
+    resume: bool = False,
+    memory: int = _DEFAULT_MEMORY,
+    threads: int = 1,
+    scheduler: str | None = None,
+    observer: Observer | None = None,
+    graph: Path | str | None = None,
+    partial: Callable[[CensusReport], None] | None = None,
+) -> CensusReport:
+    """Count the positions that are reachable from the start, ply by ply.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        Any rule set.
+    plies : int, optional
+        How many plies; all by default, which only small boards allow.
+    full : bool
+        Count once more without symmetry and compare.
+    store : Path or str, optional
+        Folder for the positions, kept; without it a temporary folder of at most
+        ``memory`` bytes.
+    resume : bool
+        Go on with what the folder has.
+    memory : int
+        Most bytes of memory of this process; of each worker where there is a cluster.
+    threads : int
+        Tasks at once.
+    scheduler : str, optional
+        Address of a running Dask cluster whose workers see ``store`` under the same
+        name; then ``threads`` is not used.
+    observer : Observer, optional
+        Hears of the progress.
+    graph : Path or str, optional
+        Parquet file for the edges of the state graph of a complete census.
+    partial : callable, optional
+        Called with the plies that are done, if an error or an interrupt ends the census early.
+
+    Returns
+    -------
+    CensusReport
+        Exact.
+
+    Raises
+    ------
+    InputError
+        If a limit does not suffice, or the store is another one or damaged; the message says what to do.
+    MachineError
+        If the machine fails: no space, no memory. What is done is kept.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> report = census(load_variant("ashton"), plies=3)
+    >>> [ply.new for ply in report.plies], [ply.new_classes for ply in report.plies]
+    ([1, 56, 4408, 128008], [1, 7, 551, 16002])
+    """
+    variant = as_variant(variant)
+    if resume and store is None:
+        raise InputError("--resume: needs the folder of the census, --store DIR")
+    observer = Silent() if observer is None else observer
+    with _enough_memory(), _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
+        words, disk = toolbox(variant, False).tables.words, None if store is not None else memory
+        limits = CensusLimits.from_memory(memory, workers.sharing, words, disk)
+        if plies is None:
+            _refuse_hopeless(variant, folder, limits)
+        count = _Count(variant, folder, workers, limits, observer, resume)
+        shown = None if store is None else str(store)
+        with count.search("classes", full=False) as search:
+            try:
+                records = search.run(plies)
+                check = count.without_symmetry(records, plies) if full else None
+                numbers = None if graph is None else count.graph(search, Path(graph))
+            except (TablutError, KeyboardInterrupt, MemoryError):
+                if partial is not None:
+                    partial(census_report(search, search.records, None, None, shown))
+                raise
+            return census_report(search, records, check, numbers, shown)
+
+
+class _Count(NamedTuple):
+    """What the searches of one census have in common."""
+
+    variant: Variant
+    folder: Path
+    scheduler: Scheduler
+    limits: CensusLimits
+    observer: Observer
+    resume: bool
+
+    @contextmanager
+    def search(self, name: str, *, full: bool) -> Iterator[Search]:
+        """Open a search in a folder of its own, which is closed at the end."""
+        part = self.folder / name
+        if part.is_symlink():
+            raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
+        place = CensusStore(part, self.variant, full=full, resume=self.resume)
+        try:
+            yield Search(
+                self.variant,
+                full=full,
+                store=place,
+                scheduler=self.scheduler,
+                limits=self.limits,
+                observer=self.observer,
+            )
+        finally:
+            place.close()
+
+    def without_symmetry(self, records: list[PlyRecord], plies: int | None) -> FullCheck:
+        """Count once more without symmetry, and compare."""
+        self.observer.say("once more without symmetry")
+        with self.search("full", full=True) as other:
+            return compare_full(records, other.run(plies))
+
+    def graph(self, search: Search, path: Path) -> GraphNumbers:
+        """Write the state graph of a complete census."""
+        self.observer.say("the state graph")
+        edges = state_graph(self.variant, search)
+        write_graph(edges, self.variant, path)
+        return graph_numbers(edges, path)
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    """Turn a lack of memory into one line."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MachineError(
+            "census: the system has no more memory; what is done is kept: go on with less --memory or --threads"
+        ) from error
+
+
+def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
+    """Refuse a complete census that cannot fit, before anything is computed.
+
+    Complete censuses have reached 69 to 98 % of the counted space; a tenth is taken as the least.
+    """
+    tools = toolbox(variant, False)
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    room = shutil.disk_usage(existing).free if limits.disk_bytes is None else limits.disk_bytes
+    classes = 2 * spaces(variant)["no_end"].value() // tools.order
+    least = classes // 10 * tools.row_bytes
+    if least > room:
+        way = "with --store DIR, " if limits.disk_bytes is not None else ""
+        raise TooLargeError(
+            f"--all: {variant.name} has up to {classes:,} classes of positions, so a complete census takes "
+            f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}--plies N "
+            "goes as far as there is room, and says what the next ply takes"
+        )
+
+
+@contextmanager
+def _folder(store: Path | str | None) -> Iterator[Path]:
+    """Yield the folder of a census: the one named, or a temporary one that any end but SIGKILL removes."""
+    if store is not None:
+        yield Path(store)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="tablut-census-"))
+    try:
+        with _ending_orderly():
+            yield folder
+    finally:
+        # An abandoned task may still write: under the old name it no longer finds a folder.
+        doomed = folder.with_name(folder.name + "-removed")
+        folder.rename(doomed)
+        for _ in range(_TRIES):
+            shutil.rmtree(doomed, ignore_errors=True)
+            if not doomed.exists():
+                break
+            # The task holds a file open that it has not named yet.
+            time.sleep(0.05)
+
+
+@contextmanager
+def _ending_orderly() -> Iterator[None]:
+    """Let the signals that end a process raise `SystemExit`, so that what is temporary is removed."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Somebody else's handler, or none outside the main thread, stays as it is.
+    kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        kinds = []
+    for kind in kinds:
+        signal.signal(kind, leave)
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            signal.signal(kind, signal.SIG_DFL)

@@ -1,0 +1,244 @@
+"""The chunks of an estimate, and the folder that keeps their results and certificates.
+
+A chunk depends only on the seed and on the place of its samples. A result is written after its certificates and
+holds their digest: without them, or with others, it is damaged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from counting.reachable.certificates import VERSION, Header, PositionCertificate, read_file, write_file
+from counting.reachable.drawing import GENERATOR
+from counting.reachable.intervals import Tally, share_interval
+from tablut.errors import InputError
+from tablut.files import child, excerpt, read_text, remove_temporaries, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tablut.variants import Variant
+
+__all__ = ["Chunk", "ChunkPlan"]
+
+_GAME_SAMPLES: Final = 500
+_LEMMA_SAMPLES: Final = 1 << 20
+_STORE_FORMAT: Final = 1
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some samples that are decided together.
+
+    Attributes
+    ----------
+    name : str
+        Of its files, without their endings.
+    first, count : int
+        The samples.
+    """
+
+    name: str
+    first: int
+    count: int
+
+
+class ChunkPlan:
+    """The chunks of an estimate, and where their results are kept.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    samples : int
+        Samples that go through both stages.
+    lemma_samples : int
+        Samples that the lemmas see, at least ``samples``.
+    seed : int
+        Of the generator.
+    store : Path or None
+        The folder that keeps the results, if one does.
+
+    Attributes
+    ----------
+    results : dict of str to dict
+        What is known so far, by the name of the chunk.
+    """
+
+    def __init__(self, variant: Variant, samples: int, lemma_samples: int, seed: int, store: Path | None) -> None:
+        self.variant, self.samples, self.seed, self.store = variant, samples, seed, store
+        self.lemma_samples = lemma_samples
+        self.results: dict[str, dict[str, Any]] = {}
+
+    def games(self) -> Iterator[Chunk]:
+        """Yield the chunks whose samples go through both stages."""
+        for first in range(0, self.samples, _GAME_SAMPLES):
+            yield Chunk(f"games-{first:012d}", first, min(_GAME_SAMPLES, self.samples - first))
+
+    def lemmas(self) -> Iterator[Chunk]:
+        """Yield the chunks of the further samples, which only the lemmas see."""
+        for first in range(self.samples, self.lemma_samples, _LEMMA_SAMPLES):
+            yield Chunk(f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
+
+    def header(self, certificates: list[PositionCertificate], tally: Tally) -> Header:
+        """Return the header of a file of certificates.
+
+        Parameters
+        ----------
+        certificates : list of PositionCertificate
+            What the file holds.
+        tally : Tally
+            What these add up to.
+
+        Returns
+        -------
+        Header
+            With the intervals of these samples alone.
+        """
+        return Header(
+            version=VERSION,
+            variant=self.variant.name,
+            digest=self.variant.digest,
+            generator=GENERATOR,
+            seed=self.seed,
+            first=certificates[0].i if certificates else 0,
+            count=len(certificates),
+            reachable=tally.reachable,
+            unreachable=tally.unreachable,
+            unknown=tally.unknown,
+            interval95=list(share_interval(tally, 0.05)),
+            interval99=list(share_interval(tally, 0.01)),
+        )
+
+    # -- the store ---------------------------------------------------------------------
+
+    def open(self, resume: bool) -> None:
+        """Claim the folder, which the caller has locked.
+
+        Parameters
+        ----------
+        resume : bool
+            Whether to go on with an estimate that is there.
+
+        Raises
+        ------
+        InputError
+            If the folder holds another estimate, or this one and ``resume`` is false.
+        """
+        assert self.store is not None
+        path = self.store / "estimate.json"
+        if not path.exists():
+            write_text(path, json.dumps(self._description(), indent=2) + "\n")
+            return
+        if not resume:
+            raise InputError(f"store {str(self.store)!r}: holds an estimate; go on with --resume, or choose another")
+        try:
+            found = json.loads(read_text(path, "estimate", 1 << 16))
+        except ValueError as error:
+            raise InputError(f"estimate {str(path)!r}: is no JSON; choose another --store") from error
+        if found != self._description():
+            raise InputError(f"store {str(self.store)!r}: holds another estimate: {excerpt(json.dumps(found), 300)}")
+        remove_temporaries(self.store)
+
+    def saved(self, chunk: Chunk) -> dict[str, Any] | None:
+        """Return the stored result of a chunk; its certificates are read and digested again.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            One of this plan.
+
+        Returns
+        -------
+        dict or None
+            None if it is not there.
+
+        Raises
+        ------
+        InputError
+            If it is damaged; it names the file.
+        """
+        if self.store is None or not (path := child(self.store, chunk.name + ".json", "chunk")).exists():
+            return None
+        try:
+            result = json.loads(read_text(path, "chunk", 1 << 20))
+            counted = sum(result["lemmas"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume") from error
+        if counted != chunk.count or (chunk.name.startswith("games") and not self._certified(chunk.name, result)):
+            raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume")
+        return dict(result)
+
+    def certificates(self, name: str) -> list[PositionCertificate]:
+        """Return the stored certificates of a chunk.
+
+        Parameters
+        ----------
+        name : str
+            Of the chunk.
+
+        Returns
+        -------
+        list of PositionCertificate
+            In the order of the samples.
+
+        Raises
+        ------
+        InputError
+            If their file is missing or damaged.
+        """
+        assert self.store is not None
+        _, lines = read_file(child(self.store, name + ".jsonl.gz", "chunk"))
+        return [certificate for _, certificate in lines]
+
+    def keep(self, name: str, result: dict[str, Any], certificates: list[PositionCertificate] | None) -> None:
+        """Take the result of a chunk, and write it if there is a folder, its certificates first.
+
+        Parameters
+        ----------
+        name : str
+            Of the chunk.
+        result : dict
+            What `estimate_report` adds up.
+        certificates : list of PositionCertificate or None
+            None for a chunk that only the lemmas see.
+
+        Raises
+        ------
+        OutputError, MachineError
+            If a file cannot be written.
+        """
+        self.results[name] = result
+        if self.store is None:
+            return
+        if certificates is not None:
+            header = self.header(certificates, Tally(0, 0, 0, 0, 0, 0, 0))
+            write_file(self.store / (name + ".jsonl.gz"), header, certificates)
+        write_text(self.store / (name + ".json"), json.dumps(result) + "\n")
+
+    def _description(self) -> dict[str, Any]:
+        return {
+            "format": _STORE_FORMAT,
+            "variant": self.variant.name,
+            "digest": self.variant.digest,
+            "generator": GENERATOR,
+            "seed": self.seed,
+            "samples": self.samples,
+            "lemma_samples": self.lemma_samples,
+        }
+
+    def _certified(self, name: str, result: dict[str, Any]) -> bool:
+        try:
+            return bool(_digest(self.certificates(name)) == result["digest"])
+        except (InputError, ValidationError):
+            return False
+
+
+def _digest(certificates: list[PositionCertificate]) -> str:
+    return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
