@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["referee_command"]
 
 _LOG_SIZES = (7, 9)
+_PATIENCE = 2.0
+"""Seconds for a player of ours to hear that the last game is over."""
 
 
 class _Game(Result):
@@ -130,11 +132,12 @@ def referee_command(
     played: list[PlayedGame] = []
     with Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
         _say_where(live, referee, settings, rules)
-        failures: list[TablutError] = []
+        seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
             client = ClientSettings(there[0], side, timeout, there[1], name, limits=limits)
-            threading.Thread(target=_sit_down, args=(player, rules, client, games, failures), daemon=True).start()
+            seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
+            seated[-1].start()
         try:
             # Games that are over count, whatever ends a later one.
             played.extend(referee.play(last=number == games - 1) for number in range(games))
@@ -146,19 +149,18 @@ def referee_command(
             if not played or not isinstance(error, TablutError):
                 raise
             raise Interrupted(_reply(rules, played, seed), cause=error) from error
+        for thread in seated:
+            thread.join(_PATIENCE)
     return _reply(rules, played, seed)
 
 
-def _sit_down(
-    player: Player, rules: Variant, settings: ClientSettings, games: int, failures: list[TablutError]
-) -> None:
+def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
     """Play one side of all games, over the wire like everybody else."""
     try:
         for _ in range(games):
             play_on_server(player, rules, settings)
     except TablutError as error:
-        # The referee sees that its player is gone, and says so.
-        failures.append(error)
+        live.print(f"{settings.name}: {error}", soft_wrap=True)
 
 
 def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: Variant) -> None:
