@@ -6,7 +6,7 @@ command calls; ``{folder}`` in a line is an empty folder that all cases of the r
 There are boards of one word and of several.
 """
 
-__all__ = ["COMMANDS", "changes_of_keys"]
+__all__ = ["COMMANDS", "changes_of_keys", "questions_of_players"]
 
 
 def changes_of_keys() -> None:
@@ -21,8 +21,25 @@ def changes_of_keys() -> None:
     engine.unmake(board, undo)
 
 
+def questions_of_players() -> None:
+    """Ask the kernels of the players what no player asks: for a path alone, for worths without a search."""
+    import numpy as np
+
+    from tablut.engine import engine_for
+    from tablut.play.players.kernels.minimax import PAYOFF, new_evaluation, values_of
+    from tablut.play.players.kernels.paths import find_path, path_tables
+    from tablut.variants import load_variant
+
+    variant = load_variant("ashton-5-4v0")
+    engine = engine_for(variant)
+    board, values = engine.start(), np.zeros(1, dtype=np.int64)
+    find_path(engine.tables, path_tables(variant), board)
+    values_of(engine.tables, new_evaluation(variant, PAYOFF, (1, 1, 1, 1)), board[None], values - 1, 0, values)
+
+
 COMMANDS = (
     changes_of_keys,
+    questions_of_players,
     *(
         case.format(variant=variant, folder="{folder}")
         for variant in ("ashton", "ashton-5-4v0")
@@ -34,6 +51,10 @@ COMMANDS = (
             "perft -d 2 --divide --threads 2 -v {variant}",
             "bestmove --nodes 1000 --hash 1 -v {variant}",
             "bestmove --player random -v {variant}",
+            "bestmove --player greedy -v {variant}",
+            "bestmove --player heuristic -v {variant}",
+            "bestmove --player mcts-heuristic --playouts 20 --option margin=5000 --hash 1 -v {variant}",
+            "bestmove --player payoff --depth 2 -v {variant}",
             "symmetry verify --samples 10 -v {variant}",
             "rank -v {variant}",
             "unrank 0 -v {variant}",

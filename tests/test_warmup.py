@@ -23,6 +23,12 @@ folder = tempfile.mkdtemp()
 commands = [
     *(f"perft -d 2 -v {name}" for name in variant_names()),
     *(f"bestmove --nodes 300 --hash 1 -v {name}" for name in ("mcgill", "brandubh", "ashton-7-4v1", "leiden")),
+    *(
+        f"bestmove --player {player} --nodes 400 --hash 1 -v {name}"
+        for player in ("greedy", "heuristic", "mcts", "mcts-expanded", "mcts-improved", "payoff", "minimax3")
+        for name in ("mcgill", "berkeley")
+    ),
+    "bestmove --player mcts-heuristic --movetime 0.1 --option margin=2000 -v brandubh",
     "moves -v brandubh -p '3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 w'",
     "apply e3-d3 -v ashton",
     "perft -d 2 --applied --threads 2 -v brandubh",

@@ -12,7 +12,7 @@ from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Reply, command, interruptible
 from tablut.machine import check_memory
-from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players import PlayerOptions, make_player, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.variants import load_variant
@@ -36,6 +36,7 @@ class _BestMove(Result):
     nodes: int
     pv: list[str]
     tbhits: int
+    playouts: int
 
 
 @command
@@ -45,7 +46,11 @@ def bestmove_command(
     player: Annotated[
         str,
         typer.Option(
-            "--player", metavar="NAME", help="Who chooses: alphabeta or random.", autocompletion=player_names_from
+            "--player",
+            metavar="NAME",
+            help="Who chooses: alphabeta, random, or a player of the sources, such as heuristic or payoff "
+            "(docs/players.md).",
+            autocompletion=player_names_from,
         ),
     ] = "alphabeta",
     movetime: Annotated[
@@ -53,6 +58,9 @@ def bestmove_command(
         typer.Option("--movetime", metavar="SECONDS", help="Time for the move; 2 if nothing else limits it."),
     ] = None,
     nodes: Annotated[int | None, typer.Option("--nodes", help="Moves to make in search; repeatable.")] = None,
+    playouts: Annotated[
+        int | None, typer.Option("--playouts", help="Games played out by a Monte Carlo player; repeatable.")
+    ] = None,
     depth: Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")] = None,
     moves: Annotated[
         list[str] | None,
@@ -67,6 +75,10 @@ def bestmove_command(
         typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables that search probes."),
     ] = 512,
     seed: Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")] = 0,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
+    ] = None,
 ) -> Reply:
     """Choose one move, and show the score and the line expected.
 
@@ -78,10 +90,11 @@ def bestmove_command(
     board = Board(rules, read_position(position, rules))
     for text in moves or ():
         board.push_text(text)
-    if movetime is None and nodes is None and depth is None:
-        movetime = _DEFAULT_MOVETIME
-    limits = SearchLimits(movetime, nodes, depth).checked()
-    options = PlayerOptions(seed=seed, hash_mib=hash_mib, tablebase=tablebase, table_mib=table_mib)
+    limits = SearchLimits(movetime, nodes, depth, playouts)
+    if not any(limit is not None for limit in limits):
+        limits = SearchLimits(_DEFAULT_MOVETIME)
+    limits.checked()
+    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()))
     chooser = make_player(player, rules, options)
     choice = interruptible(lambda: chooser.choose(board, limits))
     result = _BestMove(
@@ -95,6 +108,7 @@ def bestmove_command(
         nodes=choice.nodes,
         pv=[str(move) for move in choice.pv],
         tbhits=choice.tbhits,
+        playouts=choice.playouts,
     )
     return Reply(result, lambda console: _show(console, board, result), seed=seed)
 
@@ -110,6 +124,7 @@ def _show(console: PeopleConsole, board: Board, result: _BestMove) -> None:
         console.print(f"score  {result.score:+d} centi-logits")
     if result.depth:
         hits = f", {result.tbhits:,} of a tablebase" if result.tbhits else ""
-        console.print(f"depth  {result.depth}, {result.nodes:,} nodes{hits}")
+        played = f", {result.playouts:,} playouts" if result.playouts else ""
+        console.print(f"depth  {result.depth}, {result.nodes:,} nodes{hits}{played}")
     if len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")

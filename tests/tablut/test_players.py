@@ -55,7 +55,7 @@ def test_the_random_player_is_its_seed():
 
 
 def test_unknown_players_are_named_with_the_known_ones():
-    with pytest.raises(InputError, match="player 'alphago': unknown; the players are alphabeta, random"):
+    with pytest.raises(InputError, match="player 'alphago': unknown; the players are alphabeta, random, greedy, "):
         make_player("alphago", load_variant("ashton"))
     assert set(player_names()) == set(PLAYERS)
 
@@ -90,6 +90,17 @@ def test_people_see_board_move_score_and_line(capsys: Captured):
         (["--movetime", "-1"], "movetime -1.0"),
         (["-v", "ashton-5-4v0", "-m", "c3-c5"], "move c3-c5"),
         (["--tablebase", "nowhere"], "nowhere"),
+        (["--playouts", "0"], "playouts 0"),
+        (["--playouts", "100"], "limits: none given that would end this; name a time, a number of nodes or a depth"),
+        (["--player", "mcts", "--depth", "3"], "name a time, a number of nodes or a number of playouts"),
+        (["--player", "payoff", "--playouts", "9"], "name a time, a number of nodes or a depth"),
+        (["--player", "random", "--option", "c=1"], "option 'c': unknown to player random; it has none"),
+        (["--player", "mcts", "--option", "size=1"], "option 'size': unknown to player mcts; its options are depth, "),
+        (["--player", "mcts", "--option", "depth=0"], "option depth='0': expected a whole number from 1 to 512"),
+        (["--player", "mcts", "--option", "c=nan"], "option c='nan': expected a number from 0 to 1000"),
+        (["--player", "mcts", "--option", "turn=mine"], "option turn='mine': expected aware or blind"),
+        (["--player", "payoff", "--option", "own"], "option 'own': expected NAME=VALUE"),
+        (["--player", "minimax3", "--option", "piece=1e3"], "option piece='1e3': expected a whole number"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys: Captured, arguments, words):

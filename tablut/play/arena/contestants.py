@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Contestant", "contestant", "same_names"]
 
-_LIMITS = {"movetime": float, "nodes": int, "depth": int}
+_LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase"}
+_SETTING = "option."
+"""Before the name of a setting that only the player knows: ``mcts@playouts=1000,option.depth=12``."""
 
 
 class Contestant(NamedTuple):
@@ -67,7 +69,8 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     Parameters
     ----------
     text : str
-        ``NAME`` or ``NAME@key=value,key=value…``: movetime, nodes, depth, hash, table-memory, tablebase.
+        ``NAME`` or ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase,
+        and ``option.NAME`` for a setting of the player's own.
     limits : SearchLimits
         The match's, for a text that names none of its own.
     options : PlayerOptions, optional
@@ -92,12 +95,16 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     name, _, settings = text.partition("@")
     own: dict[str, Any] = {}
     other: dict[str, Any] = {}
+    own_settings: list[tuple[str, str]] = []
     for setting in filter(None, settings.split(",")):
         key, equals, value = setting.partition("=")
+        if equals and key.startswith(_SETTING):
+            own_settings.append((key.removeprefix(_SETTING), value))
+            continue
         if not equals or key not in {*_LIMITS, *_OPTIONS}:
             raise InputError(
                 f"player {excerpt(text)}: {excerpt(setting)}: expected key=value with one of "
-                f"{', '.join([*_LIMITS, *_OPTIONS])}"
+                f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}"
             )
         try:
             if key in _LIMITS:
@@ -108,6 +115,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
             raise InputError(f"player {excerpt(text)}: {key}={excerpt(value)}: expected a number") from error
     chosen = SearchLimits(**own) if own else limits
     settled = (options or PlayerOptions())._replace(**other)
+    settled = settled._replace(settings=(*settled.settings, *own_settings))
     return Contestant(text, name, chosen.checked(), settled)
 
 

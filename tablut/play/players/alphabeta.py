@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tablut.play.players.options import read_settings
 from tablut.play.players.protocol import Choice
 from tablut.play.search.scores import mate_in
 from tablut.play.search.searcher import Searcher
@@ -50,6 +51,7 @@ class AlphaBetaPlayer:
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
 
@@ -76,6 +78,19 @@ class AlphaBetaPlayer:
         self._searcher.observer = None if observer is None else _told
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the best move found within limits."""
+        """Return the best move found within limits.
+
+        Parameters
+        ----------
+        board : Board
+            The game; not changed.
+        limits : SearchLimits
+            At least one.
+
+        Returns
+        -------
+        Choice
+            The move, and what there is to say for it.
+        """
         found = self._searcher.search(board, limits)
         return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv, found.tbhits)

@@ -32,6 +32,8 @@ class Choice(NamedTuple):
         The line expected; begins with the move.
     tbhits : int
         Positions that a tablebase valued.
+    playouts : int
+        Games played out.
     """
 
     move: Move
@@ -41,6 +43,7 @@ class Choice(NamedTuple):
     nodes: int
     pv: tuple[Move, ...]
     tbhits: int = 0
+    playouts: int = 0
 
 
 class Player(Protocol):

@@ -1,16 +1,23 @@
-"""The players that ship, by name: one line each, its module loaded when it is asked for."""
+"""The players by name: one line each of those that ship, its module loaded when it is asked for.
+
+Another package adds a player by an entry point of the group ``tablut.players``: its name, and
+``module:callable`` of what takes a `Variant` and `PlayerOptions` and returns a `Player`.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from tablut.errors import InputError
+from tablut.files import excerpt
 from tablut.play.players.options import PlayerOptions
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.metadata import EntryPoint
 
     from tablut.play.players.protocol import Player
     from tablut.variants import Variant, VariantLike
@@ -33,22 +40,51 @@ class PlayerSpec(NamedTuple):
     help: str
 
 
+_HERE: Final = "tablut.play.players"
+
 PLAYERS: Final[dict[str, PlayerSpec]] = {
-    "alphabeta": PlayerSpec("tablut.play.players.alphabeta:AlphaBetaPlayer", "the compiled alpha-beta search"),
-    "random": PlayerSpec("tablut.play.players.uniform:RandomPlayer", "any legal move, each as likely as the others"),
+    "alphabeta": PlayerSpec(f"{_HERE}.alphabeta:AlphaBetaPlayer", "the compiled alpha-beta search"),
+    "random": PlayerSpec(f"{_HERE}.uniform:RandomPlayer", "any legal move, each as likely as the others"),
+    "greedy": PlayerSpec(f"{_HERE}.greedy:GreedyPlayer", "captures, else runs for the corner, else any move"),
+    "heuristic": PlayerSpec(f"{_HERE}.heuristic:HeuristicPlayer", "the best moves of a scoring scheme, any of them"),
+    "mcts": PlayerSpec(f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo with UCT"),
+    "mcts-expanded": PlayerSpec(
+        f"{_HERE}.montecarlo:ExpandedPlayer", "the same; a victory path or a king that can be captured ends a playout"
+    ),
+    "mcts-improved": PlayerSpec(
+        f"{_HERE}.montecarlo:ImprovedPlayer", "the same with (wins - losses)/total and another UCT"
+    ),
+    "mcts-heuristic": PlayerSpec(
+        f"{_HERE}.montecarlo:FilteredPlayer", "the heuristic's best moves, then improved Monte Carlo"
+    ),
+    "payoff": PlayerSpec(f"{_HERE}.minimax:PayoffPlayer", "minimax, deepening, by pieces and nearness to the corner"),
+    "minimax3": PlayerSpec(f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3 by king and pieces"),
 }
-"""By name. A further player is a further line."""
+"""Those that ship, by name. A further one is a further line."""
+
+_GROUP: Final = "tablut.players"
+"""The entry points under which other packages register players."""
+
+
+def _others() -> dict[str, EntryPoint]:
+    """Return the players that other packages register; a name that ships is not replaced."""
+    return {entry.name: entry for entry in entry_points(group=_GROUP) if entry.name not in PLAYERS}
 
 
 def player_names() -> tuple[str, ...]:
-    """Return the names of all players.
+    """Return the names of all players: those that ship, then those of other packages.
+
+    Returns
+    -------
+    tuple of str
+        At least those that ship.
 
     Examples
     --------
-    >>> player_names()
-    ('alphabeta', 'random')
+    >>> player_names()[:4]
+    ('alphabeta', 'random', 'greedy', 'heuristic')
     """
-    return tuple(PLAYERS)
+    return (*PLAYERS, *sorted(_others()))
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
@@ -63,10 +99,16 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     options : PlayerOptions, optional
         Its settings.
 
+    Returns
+    -------
+    Player
+        A new one.
+
     Raises
     ------
     InputError
-        If there is no player of that name, or an option is out of range.
+        If there is no player of that name, its package cannot be loaded, or an option is
+        unknown or out of range.
 
     Examples
     --------
@@ -77,8 +119,18 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     'd2-f2'
     """
     variant = as_variant(variant)
-    if name not in PLAYERS:
-        raise InputError(f"player {name!r}: unknown; the players are {', '.join(PLAYERS)}")
-    module, _, attribute = PLAYERS[name].target.partition(":")
-    factory = cast("Callable[[Variant, PlayerOptions], Player]", getattr(import_module(module), attribute))
+    factory = cast("Callable[[Variant, PlayerOptions], Player]", _factory(name))
     return factory(variant, options or PlayerOptions())
+
+
+def _factory(name: str) -> Any:
+    if name in PLAYERS:
+        module, _, attribute = PLAYERS[name].target.partition(":")
+        return getattr(import_module(module), attribute)
+    others = _others()
+    if name not in others:
+        raise InputError(f"player {excerpt(name)}: unknown; the players are {', '.join((*PLAYERS, *sorted(others)))}")
+    try:
+        return others[name].load()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"player {name!r}: its package, which names {others[name].value}, fails: {error}") from error

@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from tablut.errors import InputError
+from tablut.play.players.asked import moves_asked_about
+from tablut.play.players.options import read_settings
 from tablut.play.players.protocol import Choice
 
 if TYPE_CHECKING:
@@ -29,14 +30,25 @@ class RandomPlayer:
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        read_settings("random", options, {})
         self.variant = variant
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return any legal move; the limits are kept by doing nothing else."""
+        """Return any legal move; the limits are kept by doing nothing else.
+
+        Parameters
+        ----------
+        board : Board
+            The game; not changed.
+        limits : SearchLimits
+            At least one.
+
+        Returns
+        -------
+        Choice
+            The move, and what there is to say for it.
+        """
         limits.checked()
-        moves = list(board.legal_moves)
-        if board.outcome() is not None or not moves:
-            raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
-        move = self._random.choice(moves)
+        move = self._random.choice(moves_asked_about(board, self.variant))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
 from tablut.play.search.scores import MAX_PLY, mate_in
@@ -10,7 +10,16 @@ from tablut.play.search.scores import MAX_PLY, mate_in
 if TYPE_CHECKING:
     from tablut.position import Move
 
-__all__ = ["SearchLimits", "SearchResult"]
+__all__ = ["LimitKind", "SearchLimits", "SearchResult"]
+
+LimitKind = Literal["movetime", "nodes", "depth", "playouts"]
+
+_SAID: Final[dict[str, str]] = {
+    "movetime": "a time",
+    "nodes": "a number of nodes",
+    "depth": "a depth",
+    "playouts": "a number of playouts",
+}
 
 
 class SearchLimits(NamedTuple):
@@ -24,33 +33,54 @@ class SearchLimits(NamedTuple):
         Moves made in the search. A search under this limit alone is repeatable.
     depth : int or None
         Plies of the last iteration.
+    playouts : int or None
+        Games played out, of players that do that. Repeatable as well.
     """
 
     movetime: float | None = None
     nodes: int | None = None
     depth: int | None = None
+    playouts: int | None = None
 
-    def checked(self) -> SearchLimits:
+    def checked(self, *kinds: LimitKind) -> SearchLimits:
         """Return the limits, having checked them.
+
+        Parameters
+        ----------
+        *kinds : {'movetime', 'nodes', 'depth', 'playouts'}
+            Those that would end what is asked for; any of the four by default.
+
+        Returns
+        -------
+        SearchLimits
+            These.
 
         Raises
         ------
         InputError
-            If none is given, or one is not positive.
+            If none of these is given, or one is not positive.
 
         Examples
         --------
         >>> SearchLimits(nodes=1000).checked().nodes
         1000
+        >>> SearchLimits(depth=3).checked("movetime", "playouts")
+        Traceback (most recent call last):
+            ...
+        tablut.errors.InputError: limits: none given that would end this; name a time or a number of playouts
         """
-        if self.movetime is None and self.nodes is None and self.depth is None:
-            raise InputError("limits: none given; name a time, a number of nodes, or a depth")
+        if all(getattr(self, kind) is None for kind in kinds or self._fields):
+            *first, last = (_SAID[kind] for kind in kinds or _SAID)
+            asked = " that would end this" if any(value is not None for value in self) else ""
+            raise InputError(f"limits: none given{asked}; name {', '.join(first)}{' or ' if first else ''}{last}")
         if self.movetime is not None and not 0 < self.movetime < float("inf"):
             raise InputError(f"movetime {self.movetime}: expected a positive number of seconds")
         if self.nodes is not None and self.nodes < 1:
             raise InputError(f"nodes {self.nodes}: expected at least 1")
         if self.depth is not None and not 1 <= self.depth < MAX_PLY:
             raise InputError(f"depth {self.depth}: expected 1 to {MAX_PLY - 1}")
+        if self.playouts is not None and self.playouts < 1:
+            raise InputError(f"playouts {self.playouts}: expected at least 1")
         return self
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
     from tablut.variants import VariantLike
 
-__all__ = ["ALL", "PLAIN", "Root", "Searcher", "Thought", "time_margin"]
+__all__ = ["ALL", "PLAIN", "Root", "Searcher", "Thought", "reversible_keys", "time_margin"]
 
 PLAIN: Final = 0
 """Alpha-beta alone, to a fixed depth: its value is that of minimax."""
@@ -63,6 +63,16 @@ def time_margin(movetime: float) -> float:
     never more than half of the time: handing over takes well below a millisecond on an
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
     few milliseconds each, on a crowded one.
+
+    Parameters
+    ----------
+    movetime : float
+        Seconds for the move.
+
+    Returns
+    -------
+    float
+        Seconds.
 
     Examples
     --------
@@ -203,7 +213,7 @@ class Searcher:
             If the game is over, the board is of another variant, or the limits are none.
         """
         started, began = time.perf_counter(), wall_clock()
-        limits = limits.checked()
+        limits = limits.checked("movetime", "nodes", "depth")
         if board.variant != self.variant:
             raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {self.variant.name}")
         moves = list(board.legal_moves)
@@ -353,7 +363,7 @@ class Searcher:
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
         """Return a board as the root of a search, with the moves to choose from, by default all legal ones."""
         # Without a rule on repetition, nothing before the root matters.
-        past = [] if self.variant.rules.repetition == "none" else _reversible_keys(board)
+        past = [] if self.variant.rules.repetition == "none" else reversible_keys(board)
         return Root(
             array=self._engine.board(board.position.cells, board.position.side),
             moves=[move.code for move in (board.legal_moves if moves is None else moves)],
@@ -409,8 +419,19 @@ class Searcher:
         return Move.from_code(code, self.variant.size)
 
 
-def _reversible_keys(board: Board) -> list[int]:
-    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first."""
+def reversible_keys(board: Board) -> list[int]:
+    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first.
+
+    Parameters
+    ----------
+    board : Board
+        The game; not changed.
+
+    Returns
+    -------
+    list of int
+        None right after a capture.
+    """
     walk = board.copy()
     keys = []
     while walk.ply > 0 and not walk.captured():

@@ -1,0 +1,126 @@
+"""What a player may spend, as compiled code counts it: moves made, and time on the clock that it reads itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tablut.engine.jit import I64, advance, called, inlined
+from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns, read_clock
+from tablut.play.search.searcher import time_margin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tablut.play.search.limits import SearchLimits
+
+__all__ = ["NODES", "STOPPED", "UNLIMITED", "is_spent", "new_budget", "spending"]
+
+NODES: Final = 0
+"""Moves made."""
+STOPPED: Final = 1
+_NODE_LIMIT: Final = 2
+_NEXT_LOOK: Final = 3
+"""Moves after which the clock is read next."""
+_CLOCK_ADDRESS: Final = 4
+_CLOCK_NUMBER: Final = 5
+_DEADLINE: Final = 6
+"""Nanoseconds on that clock."""
+_SECONDS: Final = 7
+"""Here, and in the next one, the clock writes."""
+_ITEMS: Final = 9
+
+UNLIMITED: Final = 1 << 62
+_LOOK_EVERY: Final = 500
+
+
+def new_budget() -> NDArray[np.int64]:
+    """Return a budget that nothing limits.
+
+    Returns
+    -------
+    ndarray of int64
+        Its places are this module's; `NODES` and `STOPPED` are for others.
+
+    Examples
+    --------
+    >>> int(new_budget()[NODES])
+    0
+    """
+    budget = np.zeros(_ITEMS, dtype=np.int64)
+    budget[[_NODE_LIMIT, _NEXT_LOOK]] = UNLIMITED
+    return budget
+
+
+@contextmanager
+def spending(budget: NDArray[np.int64], limits: SearchLimits, began: float) -> Iterator[None]:
+    """Have a budget end with the limits while a player chooses.
+
+    Parameters
+    ----------
+    budget : ndarray of int64
+        As `new_budget` returns it; begun anew.
+    limits : SearchLimits
+        Their nodes and their time count here.
+    began : float
+        When the time began, by `time.perf_counter`.
+
+    Returns
+    -------
+    context manager
+        Within which the budget is spent.
+    """
+    budget[:] = new_budget()
+    if limits.nodes is not None:
+        budget[_NODE_LIMIT] = limits.nodes
+    if limits.movetime is None:
+        yield
+        return
+    left = max(began + limits.movetime - time_margin(limits.movetime) - time.perf_counter(), 0.0)
+    if clock_address():
+        budget[[_NEXT_LOOK, _CLOCK_ADDRESS, _CLOCK_NUMBER]] = 0, clock_address(), CLOCK
+        budget[_DEADLINE] = monotonic_ns() + int(left * 1e9)
+        yield
+        return
+    timer = threading.Timer(left, budget.__setitem__, (STOPPED, 1))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@called
+def _look_at_clock(budget: NDArray[np.int64]) -> None:
+    budget[_NEXT_LOOK] = budget[NODES] + _LOOK_EVERY
+    read_clock(I64(budget[_CLOCK_ADDRESS]), I64(budget[_CLOCK_NUMBER]), advance(budget, I64(_SECONDS)))
+    if budget[_SECONDS] * 1_000_000_000 + budget[_SECONDS + 1] >= budget[_DEADLINE]:
+        budget[STOPPED] = 1
+
+
+@inlined
+def is_spent(budget: NDArray[np.int64]) -> bool:
+    """Return whether a budget, by its pointer, is spent, and remember it.
+
+    Parameters
+    ----------
+    budget : pointer to int64
+        As `new_budget` returns it.
+
+    Returns
+    -------
+    bool
+        Whether to stop.
+    """
+    if budget[NODES] >= budget[_NODE_LIMIT]:
+        budget[STOPPED] = 1
+    elif budget[NODES] >= budget[_NEXT_LOOK]:
+        _look_at_clock(budget)
+    return budget[STOPPED] != 0

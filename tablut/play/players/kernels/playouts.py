@@ -1,0 +1,370 @@
+"""Monte Carlo with UCT over states found by their hash (McGill player paper, sections IV and VII), compiled.
+
+A playout walks so many plies from the root. While the states that it meets are known, UCT
+chooses the next one among all that a move leads to, any that was never seen first; the first
+new state is remembered, and from there moves are random. The result goes to every remembered
+state on the way, counted for the side that moved into it. A playout that ends undecided
+counts as seen, neither won nor lost.
+
+There is no tree of nodes: a state is found by its Zobrist key, as the paper's section VII has
+it, so that ways that meet share what they learn, and what was learnt can be kept for the next
+move. When seven eighths of the places are taken, no further state is remembered.
+
+Repetition plays no part in a playout; the move limit ends one without a winner.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine.attacks import NO_MOVE, king_capture, winner_of
+from tablut.engine.jit import I64, U64, called, inlined, kernel
+from tablut.engine.kernels import generate, key_change, make, position_key, unmake
+from tablut.engine.layout import board_items, king_of, new_board, side_of, start_of
+from tablut.engine.records import flat
+from tablut.errors import InputError
+from tablut.play.players.kernels.budget import NODES, is_spent, new_budget
+from tablut.play.players.kernels.paths import PathTables, victory_path
+from tablut.play.players.kernels.random import random_below
+from tablut.rules.outcome import UNDECIDED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = [
+    "AWARE",
+    "BLIND",
+    "COUNTERS",
+    "DEEPEST",
+    "DEFINITIONS",
+    "DEPTH",
+    "FILLED",
+    "FROM_LEAF",
+    "LIMIT_PLY",
+    "LOSSES_COUNT",
+    "MOST_DEPTH",
+    "NEXT_STATES",
+    "NONE",
+    "PLAYOUTS",
+    "ROOT_MOVES",
+    "Tree",
+    "new_tree",
+    "root_statistics",
+    "run_playouts",
+]
+
+# Places in `Tree.counters`.
+ROOT_MOVES: Final = 0
+"""Number of moves to choose from."""
+DEPTH: Final = 1
+"""Plies of a playout."""
+FROM_LEAF: Final = 2
+"""1 if they count from the first new state, 0 if from the root."""
+LOSSES_COUNT: Final = 3
+"""1 for (wins − losses)/total, 0 for wins/total."""
+NEXT_STATES: Final = 4
+"""1 for the logarithm of how often all next states were seen (figure 8), 0 for that of the state itself."""
+DEFINITIONS: Final = 5
+"""`NONE`, `AWARE` or `BLIND`."""
+LIMIT_PLY: Final = 6
+"""Plies from the root at which the game is drawn."""
+PLAYOUTS: Final = 7
+FILLED: Final = 8
+"""Places taken."""
+DEEPEST: Final = 9
+"""Plies to the deepest state remembered or met among those remembered."""
+COUNTERS: Final = 10
+
+NONE: Final = 0
+"""The rules alone end a playout."""
+AWARE: Final = 1
+"""So does a victory path with white to move, and a king that can be captured with black to move."""
+BLIND: Final = 2
+"""So do both, whoever is to move; a king that can be captured goes first."""
+
+MOST_DEPTH: Final = 512
+_BYTES_A_PLACE: Final = 28
+
+
+class Tree(NamedTuple):
+    """The memory of a Monte Carlo player; N is the size, C the cells of the board, M a power of two.
+
+    Attributes
+    ----------
+    root, board : ndarray of uint32, shape (2N + 4,)
+        The position to choose in, and that of the current playout.
+    root_moves, moves : ndarray of int32, shape (4C,)
+        The moves to choose from, and room for those of a state.
+    places : ndarray of int64, shape (4C,)
+        Where the states that they lead to are remembered.
+    keys : ndarray of uint64, shape (M,)
+        Of the states remembered; 0 where there is none.
+    visits, wins, losses : ndarray of int32, shape (M,)
+        How often a state was seen, and how those playouts ended for the side that moved into it.
+    taken : ndarray of int64, shape (M,)
+        The places taken, in their order.
+    path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
+        The places of the states on the way.
+    counters : ndarray of int64, shape (COUNTERS,)
+        Settings and results.
+    budget : ndarray of int64
+        See `tablut.play.players.kernels.budget`.
+    random : ndarray of uint64, shape (1,)
+        The generator's state.
+    exploration : ndarray of float64, shape (1,)
+        The constant c of UCT.
+    """
+
+    root: NDArray[np.uint32]
+    board: NDArray[np.uint32]
+    root_moves: NDArray[np.int32]
+    moves: NDArray[np.int32]
+    places: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    visits: NDArray[np.int32]
+    wins: NDArray[np.int32]
+    losses: NDArray[np.int32]
+    taken: NDArray[np.int64]
+    path: NDArray[np.int64]
+    counters: NDArray[np.int64]
+    budget: NDArray[np.int64]
+    random: NDArray[np.uint64]
+    exploration: NDArray[np.float64]
+    mask: int
+
+
+def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
+    """Return an empty tree.
+
+    Parameters
+    ----------
+    size : int
+        Side of the board in cells.
+    mebibytes : int
+        Memory, at most; at least 1.
+    seed : int
+        Of the playouts; taken modulo 2**64.
+
+    Returns
+    -------
+    Tree
+        Without a position.
+
+    Raises
+    ------
+    InputError
+        If the memory is too small.
+    """
+    if mebibytes < 1:
+        raise InputError(f"hash {mebibytes}: expected at least 1 MiB")
+    places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
+    room = 4 * size * size
+    return Tree(
+        root=new_board(size),
+        board=new_board(size),
+        root_moves=np.zeros(room, dtype=np.int32),
+        moves=np.zeros(room, dtype=np.int32),
+        places=np.zeros(room, dtype=np.int64),
+        keys=np.zeros(places, dtype=np.uint64),
+        visits=np.zeros(places, dtype=np.int32),
+        wins=np.zeros(places, dtype=np.int32),
+        losses=np.zeros(places, dtype=np.int32),
+        taken=np.zeros(places, dtype=np.int64),
+        path=np.zeros(2 * MOST_DEPTH + 2, dtype=np.int64),
+        counters=np.zeros(COUNTERS, dtype=np.int64),
+        budget=new_budget(),
+        random=np.array([seed % (1 << 64)], dtype=np.uint64),
+        exploration=np.zeros(1, dtype=np.float64),
+        mask=places - 1,
+    )
+
+
+# -- states --------------------------------------------------------------------------------
+
+
+@inlined
+def _place_of(s: Tree, key: np.uint64) -> int:
+    """Return where a state is remembered, or the empty place where it would be."""
+    place = I64(key >> U64(1)) & s.mask
+    while s.keys[place] != U64(0) and s.keys[place] != key:
+        place = (place + 1) & s.mask
+    return place
+
+
+@inlined
+def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) -> np.uint64:
+    """Return the key after a move, never 0, which means no state."""
+    side = side_of(t, board)
+    is_king = side == 0 and start_of(move) == king_of(t, board)
+    undo, _ = make(t, board, move)
+    unmake(t, board, undo)
+    after = U64(key ^ key_change(t, side, is_king, undo))
+    return after if after != U64(0) else U64(1)
+
+
+@inlined
+def _remember(s: Tree, place: int, key: np.uint64) -> bool:
+    """Take an empty place for a state; return False if too few are left."""
+    filled = I64(s.counters[FILLED])
+    if filled > s.mask - (s.mask >> 3):
+        return False
+    s.keys[place] = key
+    s.visits[place] = s.wins[place] = s.losses[place] = np.int32(0)
+    s.taken[filled] = place
+    s.counters[FILLED] = filled + 1
+    return True
+
+
+# -- a playout -----------------------------------------------------------------------------
+
+
+@called
+def _by_uct(t: Tables, s: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
+    """Return the number of the move that UCT chooses in a remembered state, one never seen first; O(moves)."""
+    unseen, chosen, total = I64(0), I64(0), I64(0)
+    for index in range(count):
+        next_place = _place_of(s, _key_after(t, s.board, key, I64(moves[index])))
+        s.places[index] = next_place
+        if s.keys[next_place] == U64(0):
+            unseen += 1
+            if random_below(s.random, unseen) == 0:
+                chosen = I64(index)
+        else:
+            total += I64(s.visits[next_place])
+    if unseen != 0:
+        return chosen
+    seen = total if s.counters[NEXT_STATES] != 0 else I64(s.visits[place])
+    logarithm = math.log(max(seen, I64(1)))
+    best = -1e300
+    for index in range(count):
+        value = _value(s, s.places[index]) + s.exploration[0] * math.sqrt(logarithm / max(s.visits[s.places[index]], 1))
+        if value > best:
+            best, chosen = value, I64(index)
+    return chosen
+
+
+@inlined
+def _value(s: Tree, place: int) -> float:
+    """Return the objective of a remembered state for the side that moved into it."""
+    gained = I64(s.wins[place]) - s.counters[LOSSES_COUNT] * I64(s.losses[place])
+    return gained / max(I64(s.visits[place]), I64(1))
+
+
+@inlined
+def _defined_winner(t: Tables, p: PathTables, board: NDArray[np.uint32], definitions: int) -> int:
+    """Return who has won by the expanded definitions: 1 white, 2 black, 0 nobody."""
+    side = side_of(t, board)
+    blind = definitions == BLIND
+    winner = I64(0)
+    if (side == 1 or blind) and king_capture(t, board) != NO_MOVE:
+        winner = I64(2)
+    if (side == 0 or blind) and winner == 0 and victory_path(t, p, board) != NO_MOVE:
+        winner = I64(1)
+    return winner
+
+
+@called
+def _playout(t: Tables, p: PathTables, s: Tree, root_key: np.uint64) -> None:
+    board, counters = s.board, s.counters
+    for item in range(board_items(t.size)):
+        board[item] = s.root[item]
+    first_side = side_of(t, board)
+    key = U64(root_key)
+    place = _place_of(s, key)
+    known = s.keys[place] != U64(0) or _remember(s, place, key)
+    length, ply, left, winner = I64(0), I64(0), I64(counters[DEPTH]), I64(0)
+    if known:
+        s.path[0], length = place, I64(1)
+    while left > 0 and winner == 0 and ply < counters[LIMIT_PLY]:
+        if ply == 0:
+            moves, count = s.root_moves, I64(counters[ROOT_MOVES])
+        else:
+            moves = s.moves
+            count = generate(t, board, moves)
+        side = side_of(t, board)
+        if count == 0:
+            winner = I64(2) - side
+            break
+        index = _by_uct(t, s, key, place, moves, count) if known else random_below(s.random, count)
+        move = I64(moves[index])
+        if known:
+            key = _key_after(t, board, key, move)
+            place = _place_of(s, key)
+        _, outcome = make(t, board, move)
+        ply, left = ply + 1, left - 1
+        s.budget[NODES] += 1
+        if known:
+            known = s.keys[place] != U64(0)
+            if known or _remember(s, place, key):
+                s.path[length] = place
+                length += 1
+                counters[DEEPEST] = max(counters[DEEPEST], ply)
+            if not known and counters[FROM_LEAF] != 0:
+                left = I64(counters[DEPTH])
+        if outcome != UNDECIDED:
+            winner = I64(1) + winner_of(outcome)
+        elif counters[DEFINITIONS] != NONE:
+            winner = _defined_winner(t, p, board, I64(counters[DEFINITIONS]))
+        known = known and length < MOST_DEPTH
+    # What stands at an even place was moved into by the other side than the first one.
+    for index in range(length):
+        entered, mover = s.path[index], first_side ^ (index & 1) ^ 1
+        s.visits[entered] += np.int32(1)
+        if winner == mover + 1:
+            s.wins[entered] += np.int32(1)
+        elif winner != 0:
+            s.losses[entered] += np.int32(1)
+
+
+@kernel
+def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
+    """Make playouts until there are so many or the budget is spent.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    paths : PathTables
+        What goes with it.
+    tree : Tree
+        The root, undecided, the moves to choose from, at least one, and the settings.
+    most : int
+        Number of playouts.
+    """
+    t, p, s = flat(tables), flat(paths), flat(tree)
+    key = position_key(t, s.root)
+    if key == U64(0):
+        key = U64(1)
+    while s.counters[PLAYOUTS] < most and not is_spent(s.budget):
+        _playout(t, p, s, key)
+        s.counters[PLAYOUTS] += 1
+
+
+@kernel
+def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -> None:
+    """Write what is remembered of the states that the moves to choose from lead to.
+
+    Parameters
+    ----------
+    tables : Tables
+        The variant.
+    tree : Tree
+        After some playouts.
+    statistics : ndarray of int64, shape (m, 3)
+        Visits, wins and losses of each move, for the side that makes it; filled.
+    """
+    t, s = flat(tables), flat(tree)
+    key = position_key(t, s.root)
+    if key == U64(0):
+        key = U64(1)
+    for index in range(len(statistics)):
+        place = _place_of(s, _key_after(t, s.root, key, I64(s.root_moves[index])))
+        known = s.keys[place] != U64(0)
+        statistics[index, 0] = I64(s.visits[place]) if known else I64(0)
+        statistics[index, 1] = I64(s.wins[place]) if known else I64(0)
+        statistics[index, 2] = I64(s.losses[place]) if known else I64(0)
