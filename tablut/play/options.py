@@ -14,20 +14,31 @@ __all__ = [
     "MovetimeOption",
     "NodesOption",
     "PlayerOption",
+    "PlayoutsOption",
     "SeedOption",
+    "SettingsOption",
     "TableMemoryOption",
     "TablebaseOption",
 ]
 
 PlayerOption = Annotated[
     str,
-    typer.Option("--player", metavar="NAME", help="Who plays: alphabeta, random, …", autocompletion=player_names_from),
+    typer.Option(
+        "--player",
+        metavar="NAME",
+        help="Who chooses: alphabeta, random, or a player of the sources, such as heuristic or payoff "
+        "(docs/players.md).",
+        autocompletion=player_names_from,
+    ),
 ]
 MovetimeOption = Annotated[
     float | None,
     typer.Option("--movetime", metavar="SECONDS", help="Time for a move; 2 if nothing else limits it."),
 ]
 NodesOption = Annotated[int | None, typer.Option("--nodes", help="Moves to make in search for a move; repeatable.")]
+PlayoutsOption = Annotated[
+    int | None, typer.Option("--playouts", help="Games played out by a Monte Carlo player; repeatable.")
+]
 DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")]
 HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")]
 TablebaseOption = Annotated[
@@ -37,3 +48,7 @@ TableMemoryOption = Annotated[
     int, typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables that search probes.")
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
+]

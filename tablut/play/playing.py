@@ -25,11 +25,13 @@ from tablut.play.options import (
     MovetimeOption,
     NodesOption,
     PlayerOption,
+    PlayoutsOption,
     SeedOption,
+    SettingsOption,
     TablebaseOption,
     TableMemoryOption,
 )
-from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players import PlayerOptions, make_player, parse_settings
 from tablut.play.ready import ready_player
 from tablut.play.recording import record_of
 from tablut.play.search.limits import SearchLimits
@@ -87,6 +89,7 @@ def play_command(
     ] = Side.WHITE,
     movetime: MovetimeOption = None,
     nodes: NodesOption = None,
+    playouts: PlayoutsOption = None,
     depth: DepthOption = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Write the game as a record when it is over or left.")
@@ -117,6 +120,7 @@ def play_command(
     tablebase: TablebaseOption = None,
     table_mib: TableMemoryOption = 512,
     seed: SeedOption = 0,
+    option: SettingsOption = None,
 ) -> Reply:
     """Play a game in the terminal, or let a player play on a competition server.
 
@@ -125,14 +129,14 @@ def play_command(
     """
     check_memory("--hash", hash_mib)
     rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
-    options = PlayerOptions(seed=seed, hash_mib=hash_mib, tablebase=tablebase, table_mib=table_mib)
-    limits = SearchLimits(movetime, nodes, depth)
+    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()))
+    limits = SearchLimits(movetime, nodes, depth, playouts)
     if limits != SearchLimits():
         limits = limits.checked()
     if server is None and write_script is None:
-        for option, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
+        for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
             if value is not None:
-                raise InputError(f"{option}: is for a game on a server; name it with --server HOST, or leave this out")
+                raise InputError(f"{typed}: is for a game on a server; name it with --server HOST, or leave this out")
         return _in_terminal(rules, variant or rules.name, position, player, options, limits, side, save)
     if position is not None:
         raise InputError("--position: a server says itself where the game begins; leave it out")
@@ -178,7 +182,8 @@ def _in_terminal(
         players={"white": seats["white"], "black": seats["black"]},
         name=player,
         limits=limits,
-        adviser=lambda: make_player("alphabeta", rules, options),
+        advice=limits if limits._replace(playouts=None) != SearchLimits() else SearchLimits(movetime=_MOVETIME),
+        adviser=lambda: make_player("alphabeta", rules, options._replace(settings=())),
         prober=lambda: find_prober(rules, None if options.tablebase is None else Path(options.tablebase)),
     )
     game = TerminalGame(board, settings, live, LineReader(live).ask)
@@ -265,6 +270,8 @@ class _Script(Result):
 def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
     make_player(player, rules, options)  # a name or an option that is wrong is said now, not on the day
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
+    for setting, value in options.settings:
+        more += ["--option", f"{setting}={value}"]
     if options.tablebase is not None:
         more += ["--tablebase", str(Path(options.tablebase).resolve())]
     script = write_player_script(folder, tuple(more))

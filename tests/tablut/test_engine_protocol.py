@@ -161,6 +161,7 @@ REFUSED = {
     "setoption name hash value 1048576": "memory",
     "setoption name player value nobody": "player 'nobody': unknown; there are alphabeta",
     "setoption name variant value asthon": "ashton",
+    "setoption name settings value depth": "expected NAME=VALUE",
     "setoption name tables value /nosuch": "no such store",
 }
 
@@ -179,7 +180,7 @@ def test_what_makes_no_sense_is_one_line_and_changes_nothing(line: str) -> None:
 
 GONE = {
     "go depth": "depth needs a number",
-    "go wtime 1000": "expected movetime MS, nodes N, depth N or infinite",
+    "go wtime 1000": "expected movetime MS, nodes N, depth N, playouts N or infinite",
     "go depth 0": "depth 0: expected 1 to 127",
     "go depth 1000": "depth 1000: expected 1 to 127",
     "go nodes 0": "nodes 0: expected at least 1",
@@ -210,6 +211,9 @@ def test_options_are_used() -> None:
     first = talk("go nodes 1")[-1]
     talk("ucinewgame")
     assert talk("go nodes 1")[-1] == first
+    talk = Talk(variant="brandubh", player="mcts", settings="depth=4")
+    assert Board("brandubh").is_legal(talk("go playouts 30")[-1].removeprefix("bestmove "))
+    assert "nosuch" in talk("setoption name settings value nosuch=1", "go playouts 30")[-2]
     with pytest.raises(InputError, match="unknown"):
         Engine(print, EngineOptions(player="nobody"))
 

@@ -127,6 +127,14 @@ def test_hints_judgements_and_table_values(play) -> None:
     assert "no tablebase of leiden ships" in out
 
 
+def test_hints_beside_a_player_with_limits_and_settings_of_its_own(play) -> None:
+    options = ("-v", "ashton-5-4v0", "-p", "5/5/1K3/5/b3b w", "--player", "mcts", "--playouts", "20")
+    _, out, err = play("hint|quit", *options, "--option", "depth=4", "--side", "both")
+    assert re.search(r"^b3-\S+  \(.*\)$", out, re.MULTILINE), err
+    code, out, err = play("", "--player", "mcts", "--option", "nosuch=4", "--side", "none")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
 def test_a_game_to_its_end(play) -> None:
     _, out, err = play("c3-b3|c1-b1|b3-b5|moves|board|quit", "--side", "both", "-v", "ashton-5-4v0")
     assert err == ""
@@ -219,7 +227,7 @@ def test_a_game_in_python() -> None:
         raise AssertionError("nobody asked")
 
     settings = TerminalSettings(
-        {"white": None, "black": None}, "nobody", SearchLimits(nodes=1), lambda: 1 / 0, lambda: None
+        {"white": None, "black": None}, "nobody", SearchLimits(nodes=1), SearchLimits(nodes=1), nobody, nobody
     )
     game = TerminalGame(Board("ashton-5-4v0"), settings, Live(), lambda _: next(lines, None))
     assert game.run() == ("white", "king_escaped")

@@ -11,7 +11,14 @@ from tablut.cli.options import VariantOption
 from tablut.cli.runtime import Reply, command, json_wanted
 from tablut.cli.streams import write_output
 from tablut.errors import InputError, input_failure
-from tablut.play.options import HashOption, PlayerOption, SeedOption, TablebaseOption, TableMemoryOption
+from tablut.play.options import (
+    HashOption,
+    PlayerOption,
+    SeedOption,
+    SettingsOption,
+    TablebaseOption,
+    TableMemoryOption,
+)
 from tablut.play.players import player_names
 from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS, Engine, EngineOptions
 from tablut.results import Result
@@ -42,6 +49,7 @@ def engine_command(
     tablebase: TablebaseOption = None,
     table_mib: TableMemoryOption = 512,
     seed: SeedOption = 0,
+    option: SettingsOption = None,
     line: Annotated[
         list[str] | None,
         typer.Option("--line", "-l", metavar="TEXT", help="A line to obey instead of standard input; once a line."),
@@ -52,7 +60,7 @@ def engine_command(
     The engine stays up between moves: rules, tables and memory are loaded once. With
     --json nothing is read: it tells the commands, options and players that there are.
     """
-    options = EngineOptions(variant, player, hash_mib, tablebase or "", table_mib, seed)
+    options = EngineOptions(variant, player, hash_mib, tablebase or "", table_mib, seed, " ".join(option or ()))
     engine = Engine(lambda text: write_output(text + "\n"), options)
     result = _Engine(
         variant=engine.variant,

@@ -17,7 +17,7 @@ from tablut.errors import InputError, TablutError
 from tablut.files import excerpt
 from tablut.formats.reading import read_position
 from tablut.machine import check_memory
-from tablut.play.players import PlayerOptions, player_names
+from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.protocol.session import Search, Wanted
 from tablut.play.ready import ready_player
 from tablut.play.search.limits import SearchLimits
@@ -66,6 +66,8 @@ class EngineOptions(NamedTuple):
         MiB for tables that search probes.
     seed : int
         Of a player that plays at random.
+    settings : str
+        What only this player knows: ``name=value``, with blanks between several.
     """
 
     variant: str = "ashton"
@@ -74,6 +76,7 @@ class EngineOptions(NamedTuple):
     tables: str = ""
     table_memory: int = 512
     seed: int = 0
+    settings: str = ""
 
 
 OPTIONS: Final = {
@@ -83,6 +86,7 @@ OPTIONS: Final = {
     "tables": "type string",
     "table_memory": "type spin min 0 max 1048576",
     "seed": "type spin min 0 max 999999999999",
+    "settings": "type string",
 }
 
 
@@ -259,6 +263,7 @@ class Engine:
         if options.player not in player_names():
             raise InputError(f"player {excerpt(options.player, 40)}: unknown; there are {' '.join(player_names())}")
         check_memory("hash", options.hash)
+        parse_settings(options.settings.split())
         if options.tables and not Path(options.tables).exists():
             raise InputError(f"tables {excerpt(options.tables)}: no such store")
 
@@ -268,7 +273,13 @@ class Engine:
             self._player = ready_player(
                 options.player,
                 self._variant,
-                PlayerOptions(options.seed, options.hash, options.tables or None, options.table_memory),
+                PlayerOptions(
+                    options.seed,
+                    options.hash,
+                    options.tables or None,
+                    options.table_memory,
+                    parse_settings(options.settings.split()),
+                ),
             )
         return self._player
 
@@ -345,8 +356,8 @@ def _wanted(words: list[str]) -> Wanted:
     for word in rest:
         if word == "infinite":
             continue
-        if word not in ("movetime", "nodes", "depth"):
-            raise InputError(f"go: {excerpt(word, 40)}: expected movetime MS, nodes N, depth N or infinite")
+        if word not in ("movetime", "nodes", "depth", "playouts"):
+            raise InputError(f"go: {excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N or infinite")
         value = next(rest, None)
         if value is None:
             raise InputError(f"go: {word} needs a number")
@@ -354,4 +365,5 @@ def _wanted(words: list[str]) -> Wanted:
     if not found:
         return Wanted(SearchLimits())
     movetime = None if "movetime" not in found else found["movetime"] / 1000
-    return Wanted(SearchLimits(movetime, found.get("nodes"), found.get("depth")).checked())
+    limits = SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts"))
+    return Wanted(limits.checked())

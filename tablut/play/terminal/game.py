@@ -62,7 +62,9 @@ class TerminalSettings(NamedTuple):
     name : str
         What the players are called.
     limits : SearchLimits
-        For each move of theirs, and for hints.
+        For each move of theirs.
+    advice : SearchLimits
+        For hints and scores.
     adviser : callable
         Makes the player that gives hints, when one is asked for.
     prober : callable
@@ -72,6 +74,7 @@ class TerminalSettings(NamedTuple):
     players: dict[Colour, Player | None]
     name: str
     limits: SearchLimits
+    advice: SearchLimits
     adviser: Callable[[], Player]
     prober: Callable[[], Prober | None]
 
@@ -326,7 +329,7 @@ class TerminalGame:
         if self._adviser is None:
             self._adviser = self._settings.adviser()
         adviser, board = self._adviser, self.board.copy()
-        return interruptible(lambda: adviser.choose(board, self._settings.limits))
+        return interruptible(lambda: adviser.choose(board, self._settings.advice))
 
     def _table(self) -> None:
         from tablut.play.search.root_probe import probe_moves
