@@ -18,27 +18,25 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tablut.base_board import BaseBoard
+from tablut.ending import history_outcome, standing_outcome
 from tablut.errors import IllegalMoveError, InputError
 from tablut.files import excerpt
-from tablut.formats.reading import as_move, as_position, read_move
-from tablut.notation import diagram_cells, parse_square
+from tablut.formats.reading import as_move, read_move
+from tablut.legal_moves import LegalMoves
 from tablut.position import Move, MoveText, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
-from tablut.status import Status, check_playable, position_status, reasons
-from tablut.variants import as_variant
+from tablut.status import check_playable, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from symmetry import Symmetry
     from tablut.engine import Engine
     from tablut.formats.reading import PositionLike, SaidMove
     from tablut.variants import VariantLike
 
-__all__ = ["Board", "LegalMoves"]
+__all__ = ["Board"]
 
 
 class _Ply(NamedTuple):
@@ -50,47 +48,7 @@ class _Ply(NamedTuple):
     outcome: Outcome | None
 
 
-class LegalMoves:
-    """The legal moves of a board: iterable, with a length and with ``in``.
-
-    Parameters
-    ----------
-    board : Board
-        The board that is asked, now and later.
-
-    Examples
-    --------
-    >>> moves = Board("ashton-5-4v0").legal_moves
-    >>> len(moves), moves.count(), [str(move) for move in moves]
-    (4, 4, ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4'])
-    >>> Move.parse("c3-c5", 5) in moves
-    False
-    """
-
-    def __init__(self, board: Board) -> None:
-        self._board = board
-
-    def __iter__(self) -> Iterator[Move]:
-        return iter(self._board._generated())
-
-    def __contains__(self, move: object) -> bool:
-        return move in self._board._generated()
-
-    def __len__(self) -> int:
-        return len(self._board._generated())
-
-    def count(self) -> int:
-        """Return the number of legal moves."""
-        return len(self)
-
-    def __bool__(self) -> bool:
-        return len(self) > 0
-
-    def __repr__(self) -> str:
-        return f"<LegalMoves: {', '.join(map(str, self))}>"
-
-
-class Board:
+class Board(BaseBoard):
     """A position of a variant, on which moves are made and taken back.
 
     Parameters
@@ -126,35 +84,13 @@ class Board:
     """
 
     def __init__(self, variant: VariantLike = "ashton", position: PositionLike | None = None) -> None:
-        self.variant = as_variant(variant)
-        if position is None:
-            side: Literal["w", "b"] = "w" if self.variant.rules.first == "white" else "b"
-            self._position = Position(diagram_cells(self.variant.start), side)
-        else:
-            self._position = as_position(position, self.variant)
+        super().__init__(variant, position)
         self._plies: list[_Ply] = []
         # How often each placement with its side to move occurred before the present one.
         self._earlier: Counter[tuple[str, str]] = Counter()
         self._array: NDArray[np.uint32] | None = None
         self._moves: dict[Move, int] | None = None
         self._reached: Outcome | None = None
-
-    # -- the position ------------------------------------------------------------------
-
-    @property
-    def size(self) -> int:
-        """Side of the board in cells."""
-        return self.variant.size
-
-    @property
-    def position(self) -> Position:
-        """The position as a value."""
-        return self._position
-
-    @property
-    def turn(self) -> Literal["white", "black"]:
-        """The side to move."""
-        return "white" if self._position.side == "w" else "black"
 
     @property
     def ply(self) -> int:
@@ -165,58 +101,6 @@ class Board:
     def move_stack(self) -> list[Move]:
         """The moves made on this board, the first one first."""
         return [ply.move for ply in self._plies]
-
-    @property
-    def text(self) -> str:
-        """The position as one line, as `Board` takes it.
-
-        Returns
-        -------
-        str
-            One line.
-
-        Examples
-        --------
-        >>> board = Board("ashton-5-4v0")
-        >>> board.text, Board("ashton-5-4v0", board.text) == board
-        ('2b2/5/b1K1b/5/2b2 w', True)
-        """
-        return str(self._position)
-
-    def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
-        """Return the piece on a square, or None.
-
-        Parameters
-        ----------
-        square : int or str
-            Index or name.
-
-        Returns
-        -------
-        {'b', 'w', 'K'} or None
-            Attacker, defender or king; None on an empty square.
-
-        Raises
-        ------
-        InputError
-            If the board has no square of the name.
-
-        Examples
-        --------
-        >>> Board("ashton").piece_at("e5"), Board("ashton").piece_at(0)
-        ('K', None)
-        """
-        piece = self._position.cells[parse_square(square, self.size) if isinstance(square, str) else square]
-        return None if piece == "." else piece  # type: ignore[return-value]
-
-    def king(self) -> int | None:
-        """Return the king's square, or None if there is not exactly one."""
-        cells = self._position.cells
-        return cells.index("K") if cells.count("K") == 1 else None
-
-    def status(self) -> Status:
-        """Return every reason why the position is impossible; `Status.VALID` if there is none."""
-        return position_status(self.variant, self._position)
 
     # -- the engine --------------------------------------------------------------------
 
@@ -244,7 +128,7 @@ class Board:
     @property
     def legal_moves(self) -> LegalMoves:
         """The legal moves of the side to move; none in a decided position."""
-        return LegalMoves(self)
+        return LegalMoves(self._generated)
 
     def is_legal(self, move: Move | str) -> bool:
         """Return whether a move, by value or as text, is legal.
@@ -320,14 +204,6 @@ class Board:
             If it is not a move.
         IllegalMoveError
             If it is not legal; the board is unchanged.
-
-        Examples
-        --------
-        >>> board = Board("ashton-5-4v0")
-        >>> board.push("c3-c5")
-        Traceback (most recent call last):
-            ...
-        tablut.errors.IllegalMoveError: move c3-c5: is not legal in ...
         """
         if not isinstance(move, Move):
             self._push_said(as_move(move, self.size), str(move))
@@ -403,18 +279,7 @@ class Board:
         return said.move
 
     def pop(self) -> Move:
-        """Take the last move back and return it.
-
-        Returns
-        -------
-        Move
-            The move taken back.
-
-        Raises
-        ------
-        IndexError
-            If no move was made.
-        """
+        """Take the last move back and return it; `IndexError` if none was made."""
         if not self._plies:
             raise IndexError("no move to take back")
         last = self._plies.pop()
@@ -424,18 +289,7 @@ class Board:
         return last.move
 
     def peek(self) -> Move:
-        """Return the last move made.
-
-        Returns
-        -------
-        Move
-            It is not taken back.
-
-        Raises
-        ------
-        IndexError
-            If no move was made.
-        """
+        """Return the last move made; `IndexError` if none was."""
         if not self._plies:
             raise IndexError("no move was made")
         return self._plies[-1].move
@@ -455,26 +309,13 @@ class Board:
         """Return how the position, or the ply that led to it, decided the game; the history plays no part."""
         if self._reached is not None or self._plies:
             return self._reached
-        found = self._standing()
+        found = standing_outcome(self.variant, self._position.cells, self.king(), self._mobile)
         if found is not None and (status := check_playable(self.variant, self._position)):
             end = found.termination.replace("_", " ")
             raise InputError(
                 f"position '{self._position}': stands decided ({end}), and is impossible: {reasons(status)}"
             )
         return found
-
-    def _standing(self) -> Outcome | None:
-        """Return how a position that was set up is decided by the way it stands."""
-        king, either = self.king(), self.variant.rules.no_moves == "either_after_ply"
-        if either and king is not None and not self._mobile("white"):
-            return Outcome("no_moves", "black")
-        if king in self.variant.regions.escapes:
-            return Outcome("king_escaped", "white")
-        if "b" not in self._position.cells:
-            return Outcome("no_attackers", "white")
-        if either and not self._mobile("black"):
-            return Outcome("no_moves", "white")
-        return None
 
     def _mobile(self, side: Literal["white", "black"]) -> bool:
         return self._engine.count_moves(self._playable(), int(side == "black")) > 0
@@ -507,31 +348,14 @@ class Board:
         other: Literal["white", "black"] = "black" if self.turn == "white" else "white"
         if not self._mobile(self.turn):
             return Outcome("no_moves", other)
-        rules = self.variant.rules
-        if rules.repetition != "none" and self.is_repetition():
-            # The position recurred by the move of the side that is not to move.
-            return Outcome("repetition", self.turn if rules.repetition == "mover_loses" else None)
-        if rules.move_limit is not None and self.ply >= rules.move_limit:
-            return Outcome("move_limit", None)
-        return None
+        return history_outcome(self.variant.rules, self.turn, repeated=self.is_repetition(), ply=self.ply)
 
     def is_game_over(self) -> bool:
         """Return whether the game has ended; see `outcome`."""
         return self.outcome() is not None
 
     def result(self) -> Literal["white", "black", "draw", "*"]:
-        """Return who has won, as game records write it: ``*`` while the game goes on.
-
-        Returns
-        -------
-        {'white', 'black', 'draw', '*'}
-            See `outcome`.
-
-        Examples
-        --------
-        >>> Board("ashton").result(), Board("ashton-5-4v0", "2b2/5/b1K1b/5/5 w").result()
-        ('*', '*')
-        """
+        """Return who has won, as game records write it, or that nobody has: ``*`` while the game goes on."""
         outcome = self.outcome()
         return "*" if outcome is None else outcome.winner or "draw"
 
@@ -539,51 +363,10 @@ class Board:
         """Return whether the position (placement and side to move) occurred earlier on this board."""
         return self._earlier[self._position.cells, self._position.side] > 0
 
-    # -- symmetry and identity ---------------------------------------------------------
-
-    def transform(self, symmetry: Symmetry) -> Board:
-        """Return a board without history whose position is the image under a symmetry of the variant.
-
-        Parameters
-        ----------
-        symmetry : Symmetry
-            One of ``variant.symmetries``.
-
-        Returns
-        -------
-        Board
-            Of the same variant.
-
-        Raises
-        ------
-        InputError
-            If the symmetry does not keep the variant's rules.
-
-        Examples
-        --------
-        >>> board = Board("ashton-5-4v0", "2b2/3K1/b3b/5/2b2 b")
-        >>> board.transform(board.variant.symmetries[2]).text  # turned by 180 degrees
-        '2b2/5/b3b/1K3/2b2 b'
-        """
-        if symmetry not in self.variant.symmetries:
-            raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
-        return Board(self.variant, self._position.transformed(symmetry))
+    # -- identity ----------------------------------------------------------------------
 
     def canonical(self) -> Board:
-        """Return a board without history whose position is the least image under the variant's symmetries.
-
-        Least is by the packed words, as in `tablut.engine.Engine.canonical`.
-
-        Returns
-        -------
-        Board
-            Of the same variant.
-
-        Examples
-        --------
-        >>> Board("ashton-5-4v0", "2b2/3K1/b3b/5/2b2 b").canonical().text
-        '2b2/5/b3b/1K3/2b2 b'
-        """
+        """Return a board without history: the least image, by packed words, under the variant's symmetries."""
         engine = self._engine
         words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)
         cells, side = engine.cells(engine.boards(words)[0])
@@ -613,23 +396,6 @@ class Board:
         board._reached = self._reached
         board._array = None if self._array is None else self._array.copy()
         return board
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether variant, placement and side to move are equal; the history plays no part."""
-        if not isinstance(other, Board):
-            return NotImplemented
-        mine, theirs = self._position, other._position
-        return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
-
-    def __hash__(self) -> int:
-        """Return the hash of what `__eq__` compares; do not push on a board that is a key."""
-        return hash((self.variant, self._position.cells, self._position.side))
-
-    def __str__(self) -> str:
-        return self._position.grid()
-
-    def __repr__(self) -> str:
-        return f"Board({self.variant.name!r}, {str(self._position)!r})"
 
     def _repr_svg_(self) -> str:
         from tablut import svg

@@ -6,6 +6,7 @@ tuple of rows from the top rank down; index 0 of a row is file a.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -125,8 +126,10 @@ def position_text(rows: Sequence[str], side: str) -> str:
     >>> position_text(["..b..", "..w..", "bwKwb", "..w..", "..b.."], "w")
     '2b2/2w2/bwKwb/2w2/2b2 w'
     """
+    return "/".join([_row_text(row) for row in rows]) + f" {side}"
 
-    def _row_text(row: str) -> str:
-        return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))
 
-    return "/".join(_row_text(row) for row in rows) + f" {side}"
+@lru_cache(maxsize=1 << 14)
+def _row_text(row: str) -> str:
+    """Return a row with runs of empty cells as numbers; rows recur, and solving in plain Python writes millions."""
+    return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))

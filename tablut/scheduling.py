@@ -1,4 +1,6 @@
-"""Coarse tasks through Dask: in this process by default, or on the workers of a running cluster.
+"""Coarse tasks: in threads of this process by default, or on the workers of a running Dask cluster.
+
+Dask is needed for a cluster only; the extra ``cluster`` installs it.
 
 A cluster is trusted like this machine: its workers run what they are sent, and their
 answers are unpickled here. Data passes between tasks as files in the store, so a cluster's
@@ -12,12 +14,11 @@ import re
 import socket
 import threading
 import weakref
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from concurrent.futures import CancelledError as FutureCancelledError
-from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -70,39 +71,11 @@ class Scheduler(Protocol):
         """
 
 
-class _Background:
-    """One thread that works while the main thread waits for signals, which a kernel does not do."""
-
-    def __init__(self) -> None:
-        self._queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
-        threading.Thread(target=_serve, args=(self._queue,), daemon=True).start()
-        # The thread and its memory go with the last reference to this object.
-        weakref.finalize(self, self._queue.put, None)
-
-    def run(self, work: Callable[[], Any]) -> Any:
-        """Return what the work returns, or raise what it raises; an interrupt is heard at once."""
-        answer: Future[Any] = Future()
-        self._queue.put((work, answer))
-        while not answer.done():
-            wait([answer], timeout=0.2)
-        return answer.result()
-
-
-def _serve(queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None]) -> None:
-    while (item := queue.get()) is not None:
-        work, answer = item
-        try:
-            answer.set_result(work())
-        except BaseException as error:
-            # Raised again where the answer is waited for.
-            answer.set_exception(error)
-        del item, work, answer
-
-
 class LocalScheduler:
-    """Dask's synchronous or threaded scheduler in this process; kernels release the GIL.
+    """Threads of this process; kernels release the GIL.
 
-    When the caller is interrupted, tasks that run are abandoned, and no further one begins.
+    The main thread only waits, because a kernel does not look at signals. When it is
+    interrupted, or a task fails, tasks that run are abandoned, and no further one begins.
 
     Parameters
     ----------
@@ -112,7 +85,7 @@ class LocalScheduler:
 
     def __init__(self, threads: int) -> None:
         self.workers = self.sharing = threads
-        self._background: _Background | None = None
+        self._pool: ThreadPoolExecutor | None = None
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
@@ -126,41 +99,48 @@ class LocalScheduler:
         tasks : sequence
             What the function is called with.
         done : callable
-            Receives each answer when it is there, in any order.
+            Receives each answer when it is there, in any order, in the thread of the task.
 
         Returns
         -------
         list of dict
             The answers in the order of the tasks.
-
-        Raises
-        ------
-        InterruptedError
-            In the threads of tasks that begin after the caller was interrupted.
         """
-        dask: Any = import_module("dask")  # it has no types of its own
         stopping = threading.Event()
 
         def _reported(task: Task) -> dict[str, Any]:
             if stopping.is_set():
-                raise InterruptedError("the caller was interrupted")
-            answer = function(task)
-            done(answer)
+                return {}  # nobody reads it
+            try:
+                answer = function(task)
+                done(answer)
+            except BaseException:
+                stopping.set()
+                raise
             return answer
 
-        # Bound beforehand: Dask would look for collections inside an argument.
-        graph = [dask.delayed(partial(_reported, task), pure=False)() for task in tasks]
-        kind = "threads" if self.workers > 1 else "synchronous"
-        if self._background is None:
-            self._background = _Background()
+        pool = self._threads()
         try:
-            work = partial(dask.compute, *graph, scheduler=kind, num_workers=self.workers)
-            return list(self._background.run(work))
+            futures = [pool.submit(_reported, task) for task in tasks]
+            waiting = set(futures)
+            while waiting:
+                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for future in finished:
+                    future.result()
+            return [future.result() for future in futures]
         except BaseException:
             stopping.set()
             # Another run must not wait for what is abandoned.
-            self._background = None
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
             raise
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """Return the threads, which stay for the next run, with the memory that they hold."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.workers)
+            weakref.finalize(self, self._pool.shutdown, wait=False)
+        return self._pool
 
 
 class ClusterScheduler:

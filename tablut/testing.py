@@ -13,7 +13,11 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from hypothesis import strategies as st
+try:
+    from hypothesis import strategies as st
+except ImportError as error:
+    missing = "tablut.testing needs the package 'hypothesis'; install it with: pip install 'tablut[test]'"
+    raise ImportError(missing) from error
 
 from symmetry import Symmetry, dihedral
 from tablut.notation import diagram_cells, square_name

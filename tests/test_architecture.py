@@ -73,6 +73,27 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert [circle for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
+def test_nothing_that_ships_imports_what_does_not() -> None:
+    for name, path in NAMES.items():
+        for module, _ in imported_modules(path):
+            assert module.split(".")[0] not in {"tests", "benchmarks"}, f"{name} imports {module}"
+
+
+def test_the_shells_room_holds_no_command_and_nothing_that_serves_only_one() -> None:
+    users: dict[str, set[str]] = {name: set() for name in NAMES if name.startswith("tablut.cli.")}
+    for name, path in NAMES.items():
+        for module, names in imported_modules(path):
+            for target in {module, *(f"{module}.{alias}" for alias in names)} & users.keys():
+                users[target].add(name)
+    sources = {name: path.read_text(encoding="utf-8") for name, path in NAMES.items()}
+    commands = {name for name, source in sources.items() if re.search(r"^@command\b", source, re.MULTILINE)}
+    assert len(commands) > 10
+    assert not commands & users.keys()
+    for module, found in users.items():
+        # One door, the main function, leads to the shell; whatever else the room holds serves the shell or several.
+        assert len(found) > 1 or any(user.startswith("tablut.cli") for user in found), f"{module}: only {found}"
+
+
 def exported(path: Path) -> list[str]:
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
@@ -135,6 +156,16 @@ def test_layout_is_known_to_one_module() -> None:
         code = code_of(path)
         assert name in KNOWS_LAYOUT or not (found := LAYOUT.findall(code)), f"{name}: {found}; see tablut.engine.layout"
         assert name in KNOWS_SLIDES or not SLIDES.search(code), f"{name}: see tablut.engine.attacks"
+
+
+def test_no_file_holds_what_a_merge_left_open() -> None:
+    folders = [ROOT / name for name in (*BELOW, "docs", "tests", "benchmarks")]
+    written = [*ROOT.glob("*"), *(path for folder in folders for path in folder.rglob("*"))]
+    texts = [path for path in written if path.suffix in (".md", ".py", ".toml")]
+    assert len(texts) > 300
+    for path in texts:
+        left = re.search(r"^(<{7}|>{7}) ", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+        assert left is None, f"{path}: {left}"
 
 
 def test_one_module_asks_the_system_what_the_machine_has() -> None:

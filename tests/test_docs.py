@@ -17,7 +17,7 @@ import pytest
 
 from tablut.cli.shell import run
 from tablut.formats import read_record
-from tablut.replay import replay
+from tablut.formats.replay import replay
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant
 from tests.support.pages import PAGES, ROOT, Block, Command, blocks_of, read

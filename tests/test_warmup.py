@@ -10,7 +10,7 @@ import pytest
 SCRIPT = """
 import contextlib, io, json, shlex, sys, tempfile
 from tablut.cli.shell import run
-from tablut.cli.warmup import run_cases
+from tablut.commands.warmup import run_cases
 from tablut.compilation import prepared_kernels
 from tablut.engine import engine_for, jit
 from tablut.engine.fingerprint import fingerprint

@@ -67,15 +67,15 @@ def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> 
     """
     variant = as_variant(variant)
     game, limit = NaiveGame(variant), variant.rules.move_limit
-    queue = deque(game.write(game.read(root)) for root in roots or [variant.start_position])
-    plies = dict.fromkeys(queue, 0)
+    given = [game.read(root) for root in roots or [variant.start_position]]
+    queue = deque((game.write(position), position) for position in given)
+    plies = dict.fromkeys((text for text, _ in queue), 0)
     children: dict[str, list[str]] = {}
     wins: dict[str, int] = {}
     # Moves that end the game and lose it, under rules that know such.
     suicides: set[str] = set()
     while queue:
-        text = queue.popleft()
-        position = game.read(text)
+        text, position = queue.popleft()
         children[text] = []
         for move in game.legal_moves(position):
             result = game.apply(position, move)
@@ -84,7 +84,7 @@ def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> 
                 children[text].append(child)
                 if child not in plies:
                     plies[child] = plies[text] + 1
-                    queue.append(child)
+                    queue.append((child, result.position))
             elif (result.outcome.winner or " ")[0] == position.side:
                 wins[text] = 1
             else:

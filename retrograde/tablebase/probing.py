@@ -25,12 +25,13 @@ A position in which the side to move cannot move is lost in 0 plies. Under
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from cachetools import LRUCache
 
 from retrograde.tablebase.encoding import unforced
 from retrograde.tablebase.errors import TablebaseError
@@ -100,8 +101,8 @@ class Tablebase:
         self.store, self.variant = store, store.variant
         self._unforced = unforced(self.variant.rules.repetition)
         self._cells = self.variant.size**2
-        self._cache_bytes, self._cached = cache_bytes, 0
-        self._chunks: OrderedDict[tuple[tuple[int, int], str, int], NDArray[Any]] = OrderedDict()
+        # By material, side and number.
+        self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
         self._open: dict[tuple[int, int], StoredTier] = {}
         self._lock = Lock()
 
@@ -216,17 +217,13 @@ class Tablebase:
     def _chunk(self, material: tuple[int, int], tier: StoredTier, side: SideName, number: int) -> NDArray[Any]:
         key = (material, side, number)
         with self._lock:
-            chunk = self._chunks.get(key)
-            if chunk is not None:
-                self._chunks.move_to_end(key)
-                return chunk
+            kept: NDArray[Any] | None = self._chunks.get(key)
+        if kept is not None:
+            return kept
         chunk = tier.chunk(side, number)
-        with self._lock:
-            if key not in self._chunks:
+        if chunk.nbytes <= self._chunks.maxsize:
+            with self._lock:
                 self._chunks[key] = chunk
-                self._cached += chunk.nbytes
-                while self._cached > self._cache_bytes and len(self._chunks) > 1:
-                    self._cached -= self._chunks.popitem(last=False)[1].nbytes
         return chunk
 
     # -- moves -------------------------------------------------------------------------

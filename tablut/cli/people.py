@@ -19,7 +19,7 @@ from rich.control import Control
 from rich.segment import Segment
 from rich.text import Text
 
-from tablut.printable import printable
+from tablut.cli.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

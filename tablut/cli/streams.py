@@ -12,8 +12,8 @@ import os
 import sys
 from typing import IO, Any
 
+from tablut.cli.printable import one_line, plain_signs
 from tablut.errors import InputError, MachineError
-from tablut.printable import one_line, plain_signs
 
 __all__ = ["complain", "finish_output", "is_utf8", "prepare_streams", "write_output"]
 
@@ -113,7 +113,7 @@ def complain(message: str) -> None:
     Parameters
     ----------
     message : str
-        Any text; see `tablut.printable.one_line`.
+        Any text; see `tablut.cli.printable.one_line`.
     """
     try:
         sys.stderr.write(f"tablut: {one_line(message)}\n")

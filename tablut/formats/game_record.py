@@ -1,6 +1,6 @@
 """What a game record says, whichever format it was written in.
 
-A record is a claim. This module does not know the rules: `tablut.replay` checks the
+A record is a claim. This module does not know the rules: `tablut.formats.replay` checks the
 moves, captures, positions and the result.
 """
 

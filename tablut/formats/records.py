@@ -33,7 +33,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRe
     Returns
     -------
     GameRecord
-        Its moves need not be legal; see `tablut.replay`.
+        Its moves need not be legal; see `tablut.formats.replay`.
 
     Raises
     ------

@@ -32,6 +32,7 @@ Cell = tuple[int, int]
 NaiveMove = tuple[Cell, Cell]
 
 _DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+_CAMPS = ("A", "B", "C", "D")
 
 
 class NaivePosition(NamedTuple):
@@ -119,6 +120,7 @@ class NaiveGame:
             for row, text in enumerate(variant.terrain)
             for file, letter in enumerate(text)
         }
+        self._rows = [[(file, rank) for file in range(self.size)] for rank in reversed(range(self.size))]
         self.castle = next(cell for cell, letter in self.terrain.items() if letter == "T")
 
     # -- positions ---------------------------------------------------------------------
@@ -191,10 +193,8 @@ class NaiveGame:
         >>> game.write(game.start())
         '2b2/5/b1K1b/5/2b2 w'
         """
-        rows = [
-            "".join(position.piece((file, rank)) or "." for file in range(self.size))
-            for rank in reversed(range(self.size))
-        ]
+        piece = position.pieces.get
+        rows = ["".join([piece(cell, ".") for cell in row]) for row in self._rows]
         return position_text(rows, position.side)
 
     def move_name(self, move: NaiveMove) -> str:
@@ -261,14 +261,20 @@ class NaiveGame:
         >>> [game.move_name(move) for move in game.legal_moves(game.start())]
         ['c3-b3', 'c3-c2', 'c3-c4', 'c3-d3']
         """
-        own = "b" if (side or position.side) == "b" else "wK"
-        return sorted(
+        return sorted(self._moves(position, side or position.side))
+
+    def _moves(self, position: NaivePosition, side: str) -> Iterator[NaiveMove]:
+        own = "b" if side == "b" else "wK"
+        return (
             (cell, target)
             for cell, piece in position.pieces.items()
             if piece in own
             for direction in _DIRECTIONS
             for target in self._slide(position, cell, direction)
         )
+
+    def _is_stuck(self, position: NaivePosition, side: str) -> bool:
+        return next(self._moves(position, side), None) is None
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Iterator[Cell]:
         """Yield the cells on which a piece may end a slide."""
@@ -294,7 +300,7 @@ class NaiveGame:
                 yield cell
 
     def _in_camp(self, cell: Cell) -> bool:
-        return self.terrain.get(cell, "") in tuple("ABCD")
+        return self.terrain.get(cell) in _CAMPS
 
     # -- a ply -------------------------------------------------------------------------
 
@@ -329,14 +335,17 @@ class NaiveGame:
         king_captured = False
         for direction in _DIRECTIONS:
             beside = (target[0] + direction[0], target[1] + direction[1])
+            victim = pieces.get(beside)
+            if victim is None:
+                continue
             behind = (target[0] + 2 * direction[0], target[1] + 2 * direction[1])
-            victim = arrived.piece(beside)
             if moved == "b" and victim == "K":
                 king_captured = king_captured or self._king_falls(arrived, beside, behind)
             elif self._are_enemies(moved, victim) and self._soldier_falls(arrived, moved, beside, behind):
                 captured.add(beside)
-        left = {cell: piece for cell, piece in pieces.items() if cell not in captured}
-        after = NaivePosition(left, arrived.side)
+        for cell in captured:
+            del pieces[cell]
+        after = arrived
         escaped = moved == "K" and self.terrain[target] in "*X"
         return NaiveResult(after, frozenset(captured), self._outcome(after, king_captured, escaped))
 
@@ -413,13 +422,13 @@ class NaiveGame:
         either = self.rules.no_moves == "either_after_ply"
         if king_captured:
             return Outcome("king_captured", "black")
-        if either and not self.legal_moves(position, "w"):
+        if either and self._is_stuck(position, "w"):
             return Outcome("no_moves", "black")
         if escaped:
             return Outcome("king_escaped", "white")
         if "b" not in position.pieces.values():
             return Outcome("no_attackers", "white")
-        if either and not self.legal_moves(position, "b"):
+        if either and self._is_stuck(position, "b"):
             return Outcome("no_moves", "white")
         return None
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tablut.cli import bench
 from tablut.cli.shell import run
+from tablut.commands import bench
 from tablut.engine.fingerprint import fingerprint
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "perft"
@@ -150,15 +150,30 @@ def test_a_corpus_that_cannot_be_read_is_one_line(capsys: Captured, tmp_path: Pa
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_an_interrupt_is_heard_while_a_kernel_runs(threads: str) -> None:
     # Whoever runs the tests in the background may have told them, and so their children, to ignore interrupts.
-    listening = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{listening}; from tablut.cli.shell import main; sys.exit(main())"
-    command = [sys.executable, "-c", program, "perft", "--threads", threads, "-d"]
-    # Once to the end, so that it is the kernel that is interrupted and not its compilation.
-    subprocess.run([*command, "3"], capture_output=True, check=True)
-    process = subprocess.Popen([*command, "9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # Depth 8 takes hours, and says when it begins: then it is the kernel that is interrupted.
+    program = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tablut.cli.shell import main
+from tablut.engine.engine import Engine
+counted = Engine.perft
+def perft(engine, board, depth, **options):
+    if depth == 8:
+        print("depth 8", file=sys.stderr, flush=True)
+    return counted(engine, board, 5 if depth in (6, 7) else depth, **options)
+Engine.perft = perft
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", program, "perft", "--threads", threads, "-d", "9"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
+        assert process.stderr is not None
+        began = process.stderr.readline()
+        while began != b"depth 8\n":  # the compiler may have spoken first
+            assert began, "it ended"
+            began = process.stderr.readline()
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=12)
+            process.wait(timeout=0.5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:

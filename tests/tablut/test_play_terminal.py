@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tablut.replay import replay
 
 from tablut.board import Board
 from tablut.cli.live import Live
@@ -15,7 +16,6 @@ from tablut.play.recording import record_of
 from tablut.play.search import SearchLimits
 from tablut.play.terminal import TerminalGame, TerminalSettings
 from tablut.play.terminal.game import COMMANDS
-from tablut.replay import replay
 
 Captured = pytest.CaptureFixture[str]
 BOARD = re.compile(r"^9  ", re.MULTILINE)

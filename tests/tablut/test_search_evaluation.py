@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.tuning.regression import term_values
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.search.evaluation import evaluate_boards
 from tablut.play.search.naive import NaiveSearch
 from tablut.play.search.terms import evaluation_tables
-from tablut.play.search.tuning import term_values
 from tablut.play.search.weights import HAND_WEIGHTS, TERMS, load_weights, weights_family
 from tablut.rules import NaiveGame
 from tablut.testing import placement, random_play, random_terrains, random_variants

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut.cli.options import read_bytes, warn
-from tablut.cli.records import RECORD_BYTES
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number, prose
+from tablut.commands.records import RECORD_BYTES
 from tablut.errors import InputError
 from tablut.files import write_text
 from tablut.formats import read_record

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from tablut.errors import InputError
+from tablut.formats.replay import replay
 from tablut.play.analysis.insight import Insight
 from tablut.play.search.scores import MATE
-from tablut.replay import replay
 from tablut.results import Result
 
 if TYPE_CHECKING:

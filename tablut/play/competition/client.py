@@ -18,13 +18,13 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.board import Board
+from tablut.cli.printable import one_line
 from tablut.errors import InputError, MachineError
 from tablut.files import excerpt
 from tablut.formats import bologna
 from tablut.play.competition.frames import PORTS, FrameReader, encode_frame
 from tablut.play.competition.thinking import Thinker, move_margin
 from tablut.play.search.limits import SearchLimits
-from tablut.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

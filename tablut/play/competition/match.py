@@ -15,11 +15,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.board import Board
+from tablut.cli.printable import one_line
 from tablut.errors import IllegalMoveError, InputError
 from tablut.formats import bologna
 from tablut.formats.bologna_logs import LogWriter
 from tablut.notation import square_name
-from tablut.printable import one_line
 from tablut.variants import shipped_name
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.board import Board
+from tablut.cli.printable import one_line
 from tablut.errors import InputError, TablutError
 from tablut.files import excerpt
 from tablut.formats.reading import read_position
@@ -21,7 +22,6 @@ from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.protocol.session import Search, Wanted
 from tablut.play.ready import ready_player
 from tablut.play.search.limits import SearchLimits
-from tablut.printable import one_line
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:

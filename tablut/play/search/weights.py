@@ -3,7 +3,7 @@
 A term is a number that describes a position from white's side; the evaluation is the
 sum of the terms, each times its weight. Weights are in centi-logits: 100 more mean
 that the odds of white winning are e times as high. They come from self-play
-(`tablut.play.search.tuning`) and stand in ``data/weights.json``, one set for each family of
+(`benchmarks.tuning`) and stand in ``data/weights.json``, one set for each family of
 boards: escapes in the corners; on the edge beside camps; on the edge alone, with a king
 that two soldiers capture or with one that takes four.
 """

@@ -1,6 +1,6 @@
 """No false proof passes: certificates forged by construction, under every rule, judged by play on a board.
 
-Each base is a true proof; `retrograde.proofs.forging` alters it. What reader and checker accept
+Each base is a true proof; `forging` alters it. What reader and checker accept
 must be won in play, with the history of the game, against everything.
 """
 
@@ -9,12 +9,12 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from forging import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrograde.proofs.certificate import ProofCertificate, build_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.forging import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for

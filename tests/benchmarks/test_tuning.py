@@ -7,8 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 
+from benchmarks.tuning.__main__ import TRAINING
+from benchmarks.tuning.games import MatchScore, gather, play_game, play_match
+from benchmarks.tuning.regression import fit, term_values
 from tablut.play.search.searcher import Searcher
-from tablut.play.search.tuning import TRAINING, MatchScore, fit, gather, play_game, play_match, term_values
 from tablut.play.search.weights import HAND_WEIGHTS, TERMS
 from tablut.variants import load_variant
 

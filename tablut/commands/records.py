@@ -20,14 +20,14 @@ from tablut.cli.options import (
     warn,
     warn_if_impossible,
 )
-from tablut.cli.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.cli.runtime import EXIT_NO, Reply, command
+from tablut.commands.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.errors import InputError
 from tablut.files import excerpt, write_text
 from tablut.formats import berkeley, bologna, mcgill, opentafl, read_record, write_record
+from tablut.formats.replay import Replay, replay
 from tablut.notation import square_name
 from tablut.position import MoveText
-from tablut.replay import Replay, replay
 from tablut.results import Result
 from tablut.variants import load_variant
 

@@ -1,0 +1,123 @@
+"""``python -m benchmarks.tuning FILE``: weights of the evaluation from self-play.
+
+Several rounds of games and regression follow on each other, each playing with the weights
+of the one before. The result then plays the hand-set weights, and is taken if it does not lose.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path  # noqa: TC003 (typer reads the annotations when it runs)
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import numpy as np
+import typer
+
+from benchmarks.tuning.games import gather, play_match
+from benchmarks.tuning.regression import fit, term_values
+from tablut.files import write_text
+from tablut.play.search.weights import HAND_WEIGHTS, Family
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["TRAINING", "tune", "tuning_command"]
+
+TRAINING: Final[dict[Family, tuple[str, ...]]] = {
+    "camps": ("ashton",),
+    "edge": ("berkeley",),
+    "edge_four": ("leiden",),
+    "corner": ("mcgill", "brandubh"),
+}
+"""The variants whose games decide about the weights of a family."""
+
+
+def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return tuned weights of a family, and how they came about.
+
+    Parameters
+    ----------
+    family : Family
+        Whose variants play.
+    games : int
+        Games a round, of all variants together.
+    nodes : int
+        Nodes a move.
+    rounds : int
+        Rounds of play and regression.
+    seed : int
+        Of openings and samples.
+
+    Returns
+    -------
+    weights : dict of str to float
+        In centi-logits, by term.
+    history : dict
+        The parameters, and the number of positions of the last round.
+    """
+    weights: Mapping[str, float] = HAND_WEIGHTS
+    variants = [load_variant(name) for name in TRAINING[family]]
+    positions = 0
+    for round_ in range(rounds):
+        samples = [
+            gather(variant, weights, games=games // len(variants), nodes=nodes, seed=seed + 1000 * round_ + number)
+            for number, variant in enumerate(variants)
+        ]
+        values = np.concatenate(
+            [term_values(*pair) for pair in zip(variants, (s.boards for s in samples), strict=True)]
+        )
+        results = np.concatenate([sample.results for sample in samples])
+        positions = len(results)
+        weights = fit(values, results, HAND_WEIGHTS)
+    history = {"variants": list(TRAINING[family]), "games": games, "nodes": nodes, "rounds": rounds, "seed": seed}
+    return dict(weights), history | {"positions": positions}
+
+
+def tuning_command(
+    output: Annotated[Path, typer.Argument(help="The JSON file to write; what it says of other families stays.")],
+    families: Annotated[list[str] | None, typer.Option("--family", help="Only this one; all by default.")] = None,
+    games: Annotated[int, typer.Option(help="Games a family and round.")] = 6000,
+    nodes: Annotated[int, typer.Option(help="Nodes a move.")] = 1000,
+    rounds: Annotated[int, typer.Option(help="Rounds of play and regression.")] = 2,
+    pairs: Annotated[int, typer.Option(help="Pairs of games of the match against the hand-set weights.")] = 300,
+    match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 4000,
+    seed: Annotated[int, typer.Option(help="Of openings and samples.")] = 1,
+) -> None:
+    """Tune families of variants, and play the result against the hand-set weights."""
+    unknown = sorted(set(families or ()) - set(TRAINING))
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]}: the families are {', '.join(TRAINING)}")
+    body: dict[str, Any] = {"weights": {}, "tuning": {}, "match_against_hand_set": {}}
+    if output.exists():
+        body = json.loads(output.read_text(encoding="utf-8"))
+    for family in TRAINING:
+        if families and family not in families:
+            continue
+        started = time.process_time()
+        body["weights"][family], body["tuning"][family] = tune(
+            family, games=games, nodes=nodes, rounds=rounds, seed=seed
+        )
+        tuned, better = body["weights"][family], True
+        for name in TRAINING[family]:
+            score = play_match(
+                tuned, HAND_WEIGHTS, load_variant(name), pairs=pairs, nodes=match_nodes, seed=seed + 999_999
+            )
+            low, high = score.interval95
+            body["match_against_hand_set"][name] = score._asdict() | {
+                "nodes": match_nodes,
+                "share": round(score.share, 3),
+                "interval95": [round(low, 3), round(high, 3)],
+            }
+            better = better and score.share >= 0.5
+            typer.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
+        # Weights that lose the match are not taken.
+        body["tuning"][family]["taken"] = better
+        body["weights"][family] = tuned if better else dict(HAND_WEIGHTS)
+        body["tuning"][family]["cpu_seconds"] = round(time.process_time() - started)
+        write_text(output, json.dumps(body, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    typer.run(tuning_command)

@@ -1,0 +1,204 @@
+"""Games of the search against itself: what tuning learns from, and the matches that judge it.
+
+The search plays with a fixed number of nodes a move, from openings of random moves. From
+each game some quiet positions are taken, with the game's result for white as 1, ½ or 0.
+Everything is repeatable from the seed.
+"""
+
+from __future__ import annotations
+
+import math
+from random import Random
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
+from tablut.play.search.limits import SearchLimits
+from tablut.play.search.scores import PROVEN
+from tablut.play.search.searcher import Root, Searcher
+from tablut.rules.outcome import OUTCOMES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+__all__ = ["MatchScore", "Sample", "gather", "play_game", "play_match"]
+
+_LONGEST: Final = 150
+"""Plies after which a game counts as drawn."""
+
+
+class Sample(NamedTuple):
+    """Positions with the results of their games.
+
+    Attributes
+    ----------
+    boards : ndarray of uint32, shape (n, 2N + 4)
+        Quiet and undecided.
+    results : ndarray of float64, shape (n,)
+        1 where white won, 0 where black did, ½ for a draw.
+    """
+
+    boards: NDArray[np.uint32]
+    results: NDArray[np.float64]
+
+
+class MatchScore(NamedTuple):
+    """Results of a match from the first side's view."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def share(self) -> float:
+        """Points by game."""
+        return (self.wins + self.draws / 2) / (self.wins + self.draws + self.losses)
+
+    @property
+    def interval95(self) -> tuple[float, float]:
+        """The share plus and minus 1.96 standard errors of the mean of the games."""
+        games = self.wins + self.draws + self.losses
+        variance = (self.wins + self.draws / 4) / games - self.share**2
+        error = 1.96 * math.sqrt(variance / games)
+        return self.share - error, self.share + error
+
+
+def play_game(
+    searchers: Sequence[Searcher], variant: Variant, random: Random, *, nodes: int, opening: int
+) -> tuple[float, list[NDArray[np.uint32]]]:
+    """Play a game from an opening of random moves.
+
+    Parameters
+    ----------
+    searchers : sequence of two Searcher
+        White's and black's; they may be the same.
+    variant : Variant
+        The rule set.
+    random : Random
+        Of the opening.
+    nodes : int
+        Nodes a move.
+    opening : int
+        Random plies at the start.
+
+    Returns
+    -------
+    result : float
+        1 if white won, 0 if black did, ½ for a draw; a game of 150 plies is one.
+    quiet : list of ndarray
+        The boards after the opening whose chosen move captures nothing and proves nothing.
+    """
+    engine, rules = engine_for(variant), variant.rules
+    board, limits = engine.start(), SearchLimits(nodes=nodes)
+    past: list[int] = []
+    since_capture = 0
+    quiet: list[NDArray[np.uint32]] = []
+    for ply in range(_LONGEST):
+        side = int(head(board)[SIDE_AT])
+        moves = engine.legal_moves(board).tolist()
+        if not moves:
+            return float(side), quiet
+        key = engine.key(board)
+        if rules.repetition != "none" and key in past[len(past) - since_capture :]:
+            # The side that is not to move has recreated the position.
+            return (0.5 if rules.repetition == "draw" else 1.0 - side), quiet
+        if rules.move_limit is not None and ply >= rules.move_limit:
+            return 0.5, quiet
+        if ply < opening:
+            move, score = random.choice(moves), 0
+        else:
+            root = Root(board, moves, past[len(past) - since_capture :], ply)
+            thought = searchers[side].think(root, limits)
+            move, score = thought.move, thought.score
+        past.append(key)
+        before = board.copy()
+        undo, code = engine.make(board, move)
+        captures = len(engine.captured(undo))
+        since_capture = 0 if captures else since_capture + 1
+        outcome = OUTCOMES[code]
+        if outcome is not None:
+            return float(outcome.winner == "white"), quiet
+        if ply >= opening and not captures and abs(score) < PROVEN:
+            quiet.append(before)
+    return 0.5, quiet
+
+
+def play_match(
+    first: Mapping[str, float], second: Mapping[str, float], variant: Variant, *, pairs: int, nodes: int, seed: int
+) -> MatchScore:
+    """Play two sets of weights against each other, each opening twice with colours changed.
+
+    Parameters
+    ----------
+    first, second : mapping of str to float
+        Weights by term.
+    variant : Variant
+        The rule set.
+    pairs : int
+        Openings.
+    nodes : int
+        Nodes a move.
+    seed : int
+        Of the openings.
+
+    Returns
+    -------
+    MatchScore
+        From the view of the first.
+    """
+    searchers = [Searcher(variant, hash_mib=4, weights=weights) for weights in (first, second)]
+    random = Random(seed)
+    tally = {1.0: 0, 0.5: 0, 0.0: 0}
+    for number in range(pairs):
+        opening_seed = random.getrandbits(64)
+        for swapped in (False, True):
+            for searcher in searchers:
+                searcher.forget()
+            order = searchers[::-1] if swapped else searchers
+            opening = 4 + 2 * (number % 3)
+            result, _ = play_game(order, variant, Random(opening_seed), nodes=nodes, opening=opening)
+            tally[1 - result if swapped else result] += 1
+    return MatchScore(tally[1.0], tally[0.5], tally[0.0])
+
+
+def gather(
+    variant: Variant, weights: Mapping[str, float], *, games: int, nodes: int, seed: int, share: float = 0.25
+) -> Sample:
+    """Return quiet positions of self-play, a share of each game's, with the results.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    weights : mapping of str to float
+        Both sides', by term.
+    games : int
+        Games.
+    nodes : int
+        Nodes a move.
+    seed : int
+        Of openings and of the choice of positions.
+    share : float
+        Of a game's quiet positions, from 0 to 1.
+
+    Returns
+    -------
+    Sample
+        The positions in the order of the games.
+    """
+    searcher, random = Searcher(variant, hash_mib=4, weights=weights), Random(seed)
+    boards, results = [], []
+    for number in range(games):
+        searcher.forget()
+        result, quiet = play_game([searcher] * 2, variant, random, nodes=nodes, opening=4 + number % 8)
+        for board in quiet:
+            if random.random() < share:
+                boards.append(board)
+                results.append(result)
+    return Sample(np.array(boards), np.array(results))

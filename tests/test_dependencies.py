@@ -1,0 +1,82 @@
+"""A plain install has what the packages import, and nothing else; what an extra is for says so when it is missing."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
+
+# Parts of a dependency that are distributions of their own.
+PARTS = {"llvmlite": "numba", "pydantic_core": "pydantic", "shellingham": "typer", "click": "typer"}
+# Modules that an extra is for.
+OPTIONAL = {"hypothesis": {"tablut/testing.py"}, "distributed": {"tablut/scheduling.py"}}
+
+
+def imported_by_packages() -> dict[str, set[str]]:
+    """Return the files that import each module from outside, also by its name in a string."""
+    found: dict[str, set[str]] = {}
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "import_module":
+                names = [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
+            for name in names:
+                top = name.split(".")[0]
+                if top not in sys.stdlib_module_names and top not in PACKAGES:
+                    found.setdefault(PARTS.get(top, top), set()).add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+def named(requirements: list[str]) -> set[str]:
+    return {requirement.split(">")[0] for requirement in requirements}
+
+
+def test_a_plain_install_has_what_is_imported_and_nothing_else() -> None:
+    imported = imported_by_packages()
+    assert {name: imported.pop(name) for name in OPTIONAL} == OPTIONAL
+    assert set(imported) == named(PROJECT["dependencies"])
+
+
+def test_the_extras_have_what_is_optional() -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert named(extras["cluster"]) == {"distributed"}
+    assert {"distributed", "hypothesis"} <= named(extras["test"])
+
+
+@pytest.mark.parametrize("missing", ["hypothesis"])
+def test_testing_says_in_one_line_which_extra_it_needs(missing: str) -> None:
+    script = (
+        f"import sys; sys.modules[{missing!r}] = None\ntry: import tablut.testing\nexcept ImportError as e: print(e)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    expected = "tablut.testing needs the package 'hypothesis'; install it with: pip install 'tablut[test]'"
+    assert done.stdout.splitlines() == [expected]
+
+
+def test_commands_work_without_what_is_optional() -> None:
+    """The shell, the census and the tablebases, where no optional package can be imported."""
+    blocked = "".join(f"sys.modules[{name!r}] = None\n" for name in (*OPTIONAL, "dask", "pytest"))
+    script = (
+        f"import sys, tempfile\n{blocked}from tablut.cli.shell import run\n"
+        "assert run(['--help']) == 0\n"
+        "assert run(['census', '-v', 'ashton-5-4v0', '--plies', '2', '--threads', '2']) == 0\n"
+        "cluster = ['--scheduler', 'tcp://127.0.0.1:8786']\n"
+        "store = tempfile.mkdtemp() + '/base'\n"
+        "assert run(['tablebase', 'build', '-v', 'brandubh-5-4v0', '--men', '2', '--store', store]) == 0\n"
+        "assert run(['census', '-v', 'ashton-5-4v0', '--plies', '2', '--store', store + '-census', *cluster]) == 2\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "scheduler" in line]
+    assert len(lines) == 1, done.stderr
+    assert lines[0].endswith("pip install 'tablut[cluster]'")
