@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.errors import InputError, MachineError
 from tablut.formats import bologna, read_record
+from tablut.formats.replay import replay
 from tablut.play.competition import (
     ClientSettings,
     Referee,
@@ -35,7 +36,6 @@ from tablut.play.competition.thinking import Thinker, move_margin
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Move, Position
-from tablut.replay import replay
 from tablut.variants import load_variant
 
 BOLOGNA = load_variant("bologna")

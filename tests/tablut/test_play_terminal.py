@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tablut.replay import replay
 
 from tablut.board import Board
 from tablut.cli.live import Live
 from tablut.cli.shell import run
 from tablut.formats import read_record
+from tablut.formats.replay import replay
 from tablut.play.recording import record_of
 from tablut.play.search import SearchLimits
 from tablut.play.terminal import TerminalGame, TerminalSettings
