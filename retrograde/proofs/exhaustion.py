@@ -15,31 +15,19 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.prober import MISSING, verdict_of
+from tablut.indexing.values import MISSING, unforced, verdict_of
 from tablut.rules.outcome import OUTCOMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.position import Position
-    from tablut.prober import Verdict, Wdl
+    from tablut.prober import Verdict
     from tablut.variants import Variant
 
-__all__ = ["ReachableValues", "may_be_listed", "reachable_values", "unforced"]
+__all__ = ["ReachableValues", "may_be_listed", "reachable_values"]
 
 _BATCH = 1 << 15
-
-
-def unforced(variant: Variant) -> Wdl:
-    """Return what a position is worth from which neither side can force a win.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> unforced(load_variant("ashton")), unforced(load_variant("berkeley"))
-    ('draw', 'unresolved')
-    """
-    return "unresolved" if variant.rules.repetition == "mover_loses" else "draw"
 
 
 class ReachableValues:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from retrograde.proofs.exhaustion import may_be_listed, reachable_values, unforced
+from retrograde.proofs.exhaustion import may_be_listed, reachable_values
 from retrograde.proofs.search.proof_numbers import MOST_PLIES
 from retrograde.proofs.solution import Bounds, ProofLimits, Solution, Source
 from retrograde.proofs.values import first_moves, known_line, known_value
@@ -34,8 +34,8 @@ from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
+from tablut.indexing.values import Verdict, unforced
 from tablut.position import Move
-from tablut.prober import Verdict
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from retrograde.proofs.exhaustion import unforced
+from tablut.indexing.values import MISSING, unforced, value_of, verdict_of
 from tablut.position import Move
-from tablut.prober import MISSING, value_of, verdict_of
 from tablut.rules.outcome import OUTCOMES
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing.placements import PlacementIndex
-from tablut.indexing.tier_kernels import TierTables, tier_tables, unrank_entries
+from tablut.indexing.tier_boards import unrank_entries
+from tablut.indexing.tier_tables import TierTables, tier_tables
 from tablut.position import Position
 from tablut.prober import MISSING
 from tablut.rules.outcome import OUTCOMES
@@ -78,17 +79,17 @@ class _Mine:
 
     def size(self) -> int:
         """Return how many entries will be looked at."""
-        return sum(self._share(number) for number in range(len(self.tiers.size))) * len(self.sides)
+        return sum(self._share(number) for number in range(len(self.tiers.tier.size))) * len(self.sides)
 
     def _share(self, number: int) -> int:
-        entries = int(self.tiers.size[number])
+        entries = int(self.tiers.tier.size[number])
         if self.samples is None:
             return entries
-        return min(entries, -(-self.samples // (len(self.tiers.size) * len(self.sides))))
+        return min(entries, -(-self.samples // (len(self.tiers.tier.size) * len(self.sides))))
 
     def _entries(self, rng: np.random.Generator) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
         """Yield tiers, sides to move and entries: all of them, or each tier as often as any other."""
-        for number, entries in enumerate(self.tiers.size.tolist()):
+        for number, entries in enumerate(self.tiers.tier.size.tolist()):
             for side in self.sides:
                 share = self._share(number)
                 for start in range(0, share, _SLICE):
