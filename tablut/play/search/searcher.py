@@ -33,7 +33,7 @@ from tablut.position import Move
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -186,6 +186,9 @@ class Searcher:
         self._state.table[:] = 0
         self._state.history[:] = 0
         self._generation = 0
+
+    observer: Callable[[Thought], None] | None = None
+    """Told what is known after each iteration of a search, by the thread that searches."""
 
     def stop(self) -> None:
         """End a search that runs in another thread; it answers with what it has."""
@@ -341,6 +344,8 @@ class Searcher:
             if interrupted:
                 break
             depth, score = wanted, value
+            if self.observer is not None:
+                self.observer(self._thought(best, score, depth, line))
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
                 break  # nothing shorter is left to find
             if limits.movetime is not None:
@@ -350,8 +355,12 @@ class Searcher:
         if best == 0:
             # Not even the first move was searched to its end.
             best, score, line = root.moves[0], self._estimate(root.array), [root.moves[0]]
+        return self._thought(best, score, depth, line)
+
+    def _thought(self, move: int, score: int, depth: int, line: list[int]) -> Thought:
+        counters = self._state.counters
         selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
-        return Thought(best, score, depth, selective, int(counters[at.NODES]), line, int(counters[at.TABLE_HITS]))
+        return Thought(move, score, depth, selective, int(counters[at.NODES]), line, int(counters[at.TABLE_HITS]))
 
     def _aspire(self, depth: int, expected: int | None) -> int:
         """Search to a depth within a window around the expected value, widened until the value lies in it."""
