@@ -12,7 +12,7 @@ from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Interrupted, Reply, command, progress
 from tablut.cli.tables import Table, label, number, prose
 from tablut.errors import InputError
-from tablut.play.arena.contestants import contestant
+from tablut.play.arena.contestants import close_player, contestant
 from tablut.play.arena.match import MatchReport, MatchSummary, Played, play_match
 from tablut.play.arena.measures import GameMeasures, measure
 from tablut.play.arena.openings import Openings
@@ -35,7 +35,8 @@ __all__ = ["match_command", "measure_command", "tournament_command"]
 
 _PLAYER_HELP = (
     "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 "
-    "(movetime, nodes, depth, hash, table-memory, tablebase)."
+    "(movetime, nodes, depth, hash, table-memory, tablebase). Or program:COMMAND for a program that speaks the "
+    "lines of tablut engine."
 )
 
 GamesOption = Annotated[
@@ -227,7 +228,7 @@ def _plan(
     first, second = (contestant(text, limits, options) for text in players)
     for one in (first, second):
         # A player that does not exist, or not for these rules, is refused before any game.
-        one.make(rules, seed)
+        close_player(one.make(rules, seed))
     return MatchPlan(rules, first, second, games=1, seed=seed, start=read_position(position, rules))
 
 

@@ -6,7 +6,7 @@ what is not said is the match's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.errors import InputError
 from tablut.files import excerpt
@@ -14,10 +14,14 @@ from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
 
 if TYPE_CHECKING:
+    from tablut.play.arena.processes import IdlePrograms
     from tablut.play.players import Player
     from tablut.variants import Variant
 
-__all__ = ["Contestant", "contestant", "same_names"]
+__all__ = ["PREFIX", "Contestant", "close_player", "contestant", "same_names"]
+
+PREFIX: Final = "program:"
+"""Before the command of a program that plays."""
 
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase"}
@@ -45,8 +49,8 @@ class Contestant(NamedTuple):
     limits: SearchLimits
     options: PlayerOptions
 
-    def make(self, variant: Variant, seed: int) -> Player:
-        """Return a new player.
+    def make(self, variant: Variant, seed: int, idle: IdlePrograms | None = None) -> Player:
+        """Return a new player, to be closed by `close_player`.
 
         Parameters
         ----------
@@ -54,12 +58,19 @@ class Contestant(NamedTuple):
             The rule set.
         seed : int
             Of everything random in it.
+        idle : IdlePrograms, optional
+            Where a program comes from; by default it is started for this player alone.
 
         Returns
         -------
         Player
             Which knows nothing of earlier games.
         """
+        if self.player.startswith(PREFIX):
+            from tablut.play.arena.programs import ProgramPlayer
+
+            command = self.player.removeprefix(PREFIX)
+            return ProgramPlayer(command, variant, self.options._replace(seed=seed), idle)
         return make_player(self.player, variant, self.options._replace(seed=seed))
 
 
@@ -69,8 +80,10 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     Parameters
     ----------
     text : str
-        ``NAME`` or ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase,
-        and ``option.NAME`` for a setting of the player's own.
+        ``NAME`` or ``program:COMMAND``, each also with settings,
+        ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase,
+        and ``option.NAME`` for a setting of the player's own. Settings follow the last ``@``, so a command
+        that contains one ends with another.
     limits : SearchLimits
         The match's, for a text that names none of its own.
     options : PlayerOptions, optional
@@ -92,7 +105,9 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     >>> fast.player, fast.limits.nodes, fast.limits.movetime, fast.options.hash_mib
     ('alphabeta', 500, None, 2)
     """
-    name, _, settings = text.partition("@")
+    name, at, settings = text.rpartition("@") if text.startswith(PREFIX) else text.partition("@")
+    if not at and text.startswith(PREFIX):
+        name, settings = text, ""
     own: dict[str, Any] = {}
     other: dict[str, Any] = {}
     own_settings: list[tuple[str, str]] = []
@@ -117,6 +132,19 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     settled = (options or PlayerOptions())._replace(**other)
     settled = settled._replace(settings=(*settled.settings, *own_settings))
     return Contestant(text, name, chosen.checked(), settled)
+
+
+def close_player(player: Player) -> None:
+    """Have a player let go of what it holds, such as a process; most hold nothing.
+
+    Parameters
+    ----------
+    player : Player
+        It is not asked again.
+    """
+    close = getattr(player, "close", None)
+    if close is not None:
+        close()
 
 
 def same_names(contestants: list[Contestant]) -> list[str]:

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from tablut.position import Move, Position
     from tablut.variants import Variant
 
-__all__ = ["BLAMED", "PlayedGame", "Seat", "play_game"]
+__all__ = ["BLAMED", "PlayedGame", "Seat", "UnreadableMoveError", "play_game"]
 
 BLAMED: Final = ("crash", "illegal", "time")
 """Terminations that the loser alone is to blame for."""
 
 Winner = Literal["white", "black", "draw"]
+
+
+class UnreadableMoveError(InputError):
+    """A player's answer is no move at all: as bad as an illegal one."""
 
 
 class Seat(NamedTuple):
@@ -69,6 +73,10 @@ class PlayedGame(NamedTuple):
     longest: tuple[float, float]
 
 
+_FAULTS: Final = ((TimeoutError, "time"), (UnreadableMoveError, "illegal"))
+"""What a player that raises is blamed for; for all else, a crash."""
+
+
 def play_game(
     variant: Variant,
     white: Seat,
@@ -99,7 +107,7 @@ def play_game(
     Returns
     -------
     PlayedGame
-        The game. A player that raises, moves illegally or takes too long has lost.
+        The game. A player that raises, moves illegally or takes too long has lost. No player is closed.
 
     Examples
     --------
@@ -118,7 +126,7 @@ def play_game(
     seats = {"white": white, "black": black}
     seconds, nodes, longest = {"white": 0.0, "black": 0.0}, {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
     winner: Winner
-    termination, fault = "", None
+    termination, fault, blamed = "", None, ""
     while True:
         outcome = board.outcome()
         if outcome is not None:
@@ -135,12 +143,13 @@ def play_game(
         except Exception as error:
             # Whatever a player does wrong ends its game, not the match.
             choice, fault = None, f"{seat.contestant.text}: {type(error).__name__}: {error}"
+            blamed = next((name for kind, name in _FAULTS if isinstance(error, kind)), "crash")
         taken = round(time.perf_counter() - began, 6)
         seconds[side] += taken
         longest[side] = max(longest[side], taken)
         lost_to: Winner = "black" if side == "white" else "white"
         if choice is None:
-            winner, termination = lost_to, "crash"
+            winner, termination = lost_to, blamed
             break
         nodes[side] += choice.nodes
         movetime = seat.contestant.limits.movetime

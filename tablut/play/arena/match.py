@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tablut.errors import InputError
 from tablut.files import lock_folder, remove_temporaries
+from tablut.play.arena.contestants import close_player
 from tablut.play.arena.game import PlayedGame, Seat, play_game
+from tablut.play.arena.processes import IdlePrograms
 from tablut.play.arena.records import read_game, save_game
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
 from tablut.results import Result
@@ -211,13 +213,14 @@ def play_match(
         return _report(plan, played, sprt)
 
     with ExitStack() as stack:
+        idle = stack.enter_context(IdlePrograms())
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(lock_folder(folder, "match"))
             remove_temporaries(folder)
 
         def play(number: int) -> dict[str, Any]:
-            return {"played": _one_game(plan, number, folder)}
+            return {"played": _one_game(plan, number, folder, idle)}
 
         def done(answer: dict[str, Any]) -> None:
             one: Played = answer["played"]
@@ -241,20 +244,21 @@ def play_match(
     return _so_far()
 
 
-def _one_game(plan: MatchPlan, number: int, folder: Path | None) -> Played:
+def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> Played:
     """Return a game of a match, from the folder or played and kept."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
     game = None if folder is None else read_game(folder, plan, number, opening)
     if game is None:
-        seats = [
-            Seat(one, one.make(plan.variant, seed))
-            for one, seed in zip((plan.first, plan.second), pairing.seeds, strict=True)
-        ]
-        white, black = seats if pairing.first_is_white else seats[::-1]
-        game = play_game(
-            plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
-        )
+        with ExitStack() as stack:
+            seats = []
+            for one, seed in zip((plan.first, plan.second), pairing.seeds, strict=True):
+                seats.append(Seat(one, one.make(plan.variant, seed, idle)))
+                stack.callback(close_player, seats[-1].player)
+            white, black = seats if pairing.first_is_white else seats[::-1]
+            game = play_game(
+                plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
+            )
         if folder is not None:
             save_game(folder, plan, number, game)
     return Played(number, pairing.first_is_white, game)

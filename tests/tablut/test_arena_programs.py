@@ -1,0 +1,213 @@
+"""Programs as players: a real engine plays, and whatever another does wrong costs its game, never the match."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablut import Board
+from tablut.errors import InputError
+from tablut.play.arena import MatchPlan, Openings, contestant, play_match
+from tablut.play.arena.contestants import close_player
+from tablut.play.arena.processes import IdlePrograms
+from tablut.play.search.limits import SearchLimits
+from tablut.variants import load_variant
+
+RULES = load_variant("brandubh")
+ONE = SearchLimits(nodes=1)
+RANDOM = contestant("random", ONE)
+
+SCRIPT = """
+import os, sys, time
+mode, log = sys.argv[1:3]
+def say(text):
+    sys.stdout.write(text + "\\n")
+    sys.stdout.flush()
+with open(log, "a") as file:
+    file.write(f"pid {os.getpid()}\\n")
+if mode == "gone":
+    sys.exit("cannot go on")
+while line := sys.stdin.readline():
+    with open(log, "a") as file:
+        file.write(line)
+    word = line.split()[0]
+    if word == "uci":
+        say("id name fake")
+        say("option name hash type spin default 1")
+        say("option name own type string default none")
+        say("uciok" if mode != "wordless" else "hello")
+    elif word == "isready":
+        say("readyok")
+    elif word == "quit" and mode != "stubborn":
+        break
+    elif word == "go":
+        say("info depth 3 score mate -4 nodes 77 pv a1-a2")
+        if mode == "crash":
+            sys.stderr.write("first line\\nout of \\x1b[31mideas\\n")
+            sys.stderr.flush()
+            os._exit(3)
+        if mode == "silent":
+            time.sleep(60)
+        if mode == "closed":
+            os.close(1)
+            time.sleep(60)
+        if mode == "flood":
+            while True:
+                os.write(1, b"x" * 65536)
+        if mode == "mad":
+            os.write(1, b"readyok\\n" * 5000)
+            time.sleep(60)
+        if mode == "late":
+            time.sleep(0.4)
+        if mode == "binary":
+            os.write(1, bytes(range(256)) + b"\\n")
+        say({"garbage": "bestmove \\x1b[31mxyzzy", "none": "bestmove none", "short": "bestmove"}
+            .get(mode, "bestmove a1-a2"))
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Any:
+    script = tmp_path / "fake engine.py"
+    script.write_text(SCRIPT)
+
+    def command(mode: str) -> str:
+        return f"program:'{sys.executable}' '{script}' {mode} '{tmp_path / 'log'}'"
+
+    return command
+
+
+def pids(folder: Path) -> list[int]:
+    return [int(line.split()[1]) for line in (folder / "log").read_text().splitlines() if line.startswith("pid ")]
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def plan(first: str, games: int = 2, **changes: Any) -> MatchPlan:
+    return MatchPlan(RULES, contestant(first, ONE), RANDOM, games, openings=Openings(2, 1, 1))._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("mode", "settings", "termination", "fault"),
+    [
+        ("crash", "nodes=5", "crash", r"the program ended with code 3: out of \x1b[31mideas"),
+        ("closed", "nodes=5", "crash", "the program closed its output"),
+        ("flood", "nodes=5", "crash", "wrote a line of more than 1,048,576 bytes"),
+        ("mad", "nodes=5", "crash", "gave more than 1000 answers that nobody asked for"),
+        ("silent", "nodes=5,option.patience=0.5", "time", "no bestmove within 0.5 s"),
+        ("late", "movetime=0.05", "time", "s for a move of 0.05 s"),
+        ("garbage", "nodes=5", "illegal", r"answered 'bestmove \x1b[31mxyzzy'"),
+        ("none", "nodes=5", "illegal", "answered 'bestmove none'"),
+        ("short", "nodes=5", "illegal", "answered 'bestmove'"),
+        ("binary", "nodes=5", "illegal", "a1-a2"),
+        ("illegal", "nodes=5", "illegal", "a1-a2"),
+    ],
+)
+def test_a_program_at_fault_loses_its_game_and_not_the_match(
+    fake: Any, tmp_path: Path, mode: str, settings: str, termination: str, fault: str
+) -> None:
+    whole = plan(f"{fake(mode)}@{settings}")
+    report = play_match(whole, folder=tmp_path / "games")
+    assert [one.points for one in report.played] == [0, 0]
+    assert {one.game.termination for one in report.played} == {termination}
+    for line in report.summary.faults:
+        assert fault in line
+        assert line.isprintable()
+    # Kept like other games, and read again without the program.
+    assert play_match(whole, folder=tmp_path / "games").summary == report.summary
+    assert pids(tmp_path)
+    assert not any(runs(pid) for pid in pids(tmp_path))
+
+
+def test_one_process_serves_the_games_of_a_match_and_is_told_of_each(fake: Any, tmp_path: Path) -> None:
+    play_match(plan(f"{fake('illegal')}@nodes=7,depth=2,hash=3,option.own=a b", 4))
+    log = (tmp_path / "log").read_text().splitlines()
+    assert len(pids(tmp_path)) == 1
+    assert log.count("ucinewgame") == log.count("isready") == 4
+    assert {"setoption name variant value brandubh", "setoption name hash value 3"} <= set(log)
+    assert "setoption name own value a b" in log
+    assert not any("seed" in line or "patience" in line for line in log)
+    assert log.count("go nodes 7 depth 2") == 4
+    assert log[-1] == "quit"
+    # The opening's two plies stand before the first move of the program that is white.
+    (said, *_) = [line for line in log if line.startswith("position")]
+    assert len(said.removeprefix("position startpos moves ").split()) in (2, 3)
+
+
+def test_a_stubborn_program_is_ended(fake: Any, tmp_path: Path) -> None:
+    began = time.monotonic()
+    play_match(plan(f"{fake('stubborn')}@nodes=1"))
+    assert not any(runs(pid) for pid in pids(tmp_path))
+    assert time.monotonic() - began < 30
+
+
+def test_what_the_program_says_is_read(fake: Any) -> None:
+    one = contestant(f"{fake('illegal')}@nodes=1", ONE)
+    with IdlePrograms() as idle:
+        player = one.make(RULES, 1, idle)
+        choice = player.choose(Board(RULES), one.limits)
+        close_player(player)
+        assert (str(choice.move), choice.depth, choice.nodes, choice.mate, choice.score) == ("a1-a2", 3, 77, -4, -29996)
+        assert str(choice.pv[0]) == "a1-a2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("program:", "expected a command"),
+        ("program:'", "No closing quotation"),
+        ("program:/no/such/program", "cannot be started: No such file"),
+        ("MODE gone", "the program ended with code 1: cannot go on"),
+        ("MODE wordless @option.patience=0.5", "no uciok within 0.5 s"),
+        ("MODE good @option.colour=red", "has no option 'colour'"),
+        ("MODE good @option.patience=0", "option patience='0': expected a number from 0.01"),
+    ],
+)
+def test_a_program_that_cannot_play_is_refused_before_any_game(fake: Any, text: str, message: str) -> None:
+    if text.startswith("MODE "):
+        _, mode, settings = f"{text} ".split(" ", 2)
+        text = fake(mode) + settings.strip()
+    with pytest.raises(InputError, match=message):
+        contestant(text, ONE).make(RULES, 1)
+
+
+def test_rules_of_ones_own_need_a_name_that_the_program_knows(fake: Any, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    own = replace(RULES, rules=RULES.rules.model_copy(update={"move_limit": 9}))
+    with pytest.raises(InputError, match=r"cannot be told the rules of brandubh.*option\.variant=NAME"):
+        contestant(fake("good"), ONE).make(own, 1)
+    close_player(contestant(f"{fake('good')}@option.variant=mine.toml", ONE).make(own, 1))
+    assert "setoption name variant value mine.toml" in (tmp_path / "log").read_text().splitlines()
+
+
+def test_settings_follow_the_last_at_sign() -> None:
+    one = contestant("program:run --as me@home,x=1 @nodes=5", ONE)
+    assert (one.player, one.limits.nodes) == ("program:run --as me@home,x=1 ", 5)
+    plain = contestant("program:run me@home@", SearchLimits(nodes=3))
+    assert (plain.player, plain.limits.nodes) == ("program:run me@home", 3)
+    assert contestant("program:run", ONE).player == "program:run"
+
+
+@pytest.mark.parametrize("start", [None, "3b3/3b3/3w3/bbwKwbb/3w3/3b3/2b4 w"])
+def test_our_engine_as_a_program_plays_like_the_player_itself(start: str | None) -> None:
+    """The same moves, since both search the same nodes with the game's history."""
+    from tablut.position import Position
+
+    position = None if start is None else Position.parse(start, 7)
+    engine = f"program:'{sys.executable}' -m tablut engine@nodes=400,hash=1"
+    games = []
+    for first in (engine, "alphabeta@nodes=400,hash=1"):
+        report = play_match(plan(first, start=position, most_plies=12))
+        assert report.summary.faults == []
+        games.append([one.game.moves for one in report.played])
+    assert games[0] == games[1]
