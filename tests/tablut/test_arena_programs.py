@@ -199,15 +199,17 @@ def test_settings_follow_the_last_at_sign() -> None:
 
 
 @pytest.mark.parametrize("start", [None, "3b3/3b3/3w3/bbwKwbb/3w3/3b3/2b4 w"])
-def test_our_engine_as_a_program_plays_like_the_player_itself(start: str | None) -> None:
+def test_our_engine_and_a_checkout_play_like_the_player_itself(start: str | None) -> None:
     """The same moves, since both search the same nodes with the game's history."""
     from tablut.position import Position
 
     position = None if start is None else Position.parse(start, 7)
+    checkout = Path(__file__).parents[2]
     engine = f"program:'{sys.executable}' -m tablut engine@nodes=400,hash=1"
+    older = f"program:'{sys.executable}' '{checkout}/benchmarks/engines/checkout.py' '{checkout}'@nodes=400,hash=1"
     games = []
-    for first in (engine, "alphabeta@nodes=400,hash=1"):
+    for first in (engine, older, "alphabeta@nodes=400,hash=1"):
         report = play_match(plan(first, start=position, most_plies=12))
         assert report.summary.faults == []
         games.append([one.game.moves for one in report.played])
-    assert games[0] == games[1]
+    assert games[0] == games[1] == games[2]

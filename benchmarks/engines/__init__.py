@@ -1,0 +1,1 @@
+"""Other programs as players of matches, see docs/search.md."""
