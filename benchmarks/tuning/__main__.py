@@ -17,7 +17,7 @@ import typer
 from benchmarks.tuning.games import gather, play_match
 from benchmarks.tuning.regression import fit, term_values
 from tablut.files import write_text
-from tablut.play.search.weights import HAND_WEIGHTS, Family
+from tablut.play.search.weights import HAND_WEIGHTS, Family, load_weights
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["TRAINING", "tune", "tuning_command"]
 
 TRAINING: Final[dict[Family, tuple[str, ...]]] = {
-    "camps": ("ashton",),
+    "camps": ("ashton", "bologna"),
     "edge": ("berkeley",),
     "edge_four": ("leiden",),
     "corner": ("mcgill", "brandubh"),
@@ -34,7 +34,9 @@ TRAINING: Final[dict[Family, tuple[str, ...]]] = {
 """The variants whose games decide about the weights of a family."""
 
 
-def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> tuple[dict[str, float], dict[str, Any]]:
+def tune(
+    family: Family, *, games: int, nodes: int, rounds: int, seed: int, shipped: bool = False
+) -> tuple[dict[str, float], dict[str, Any]]:
     """Return tuned weights of a family, and how they came about.
 
     Parameters
@@ -49,6 +51,8 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
         Rounds of play and regression.
     seed : int
         Of openings and samples.
+    shipped : bool
+        Whether the first round is played with the weights that ship, not with those set by hand.
 
     Returns
     -------
@@ -57,8 +61,8 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
     history : dict
         The parameters, and the number of positions of the last round.
     """
-    weights: Mapping[str, float] = HAND_WEIGHTS
     variants = [load_variant(name) for name in TRAINING[family]]
+    weights: Mapping[str, float] = load_weights(variants[0]) if shipped else HAND_WEIGHTS
     positions = 0
     for round_ in range(rounds):
         samples = [
@@ -72,6 +76,8 @@ def tune(family: Family, *, games: int, nodes: int, rounds: int, seed: int) -> t
         positions = len(results)
         weights = fit(values, results, HAND_WEIGHTS)
     history = {"variants": list(TRAINING[family]), "games": games, "nodes": nodes, "rounds": rounds, "seed": seed}
+    if shipped:
+        history["from_shipped"] = True
     return dict(weights), history | {"positions": positions}
 
 
@@ -84,6 +90,7 @@ def tuning_command(
     pairs: Annotated[int, typer.Option(help="Pairs of games of the match against the hand-set weights.")] = 300,
     match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 4000,
     seed: Annotated[int, typer.Option(help="Of openings and samples.")] = 1,
+    shipped: Annotated[bool, typer.Option(help="Begin with the weights that ship.")] = False,
 ) -> None:
     """Tune families of variants, and play the result against the hand-set weights."""
     unknown = sorted(set(families or ()) - set(TRAINING))
@@ -97,7 +104,7 @@ def tuning_command(
             continue
         started = time.process_time()
         body["weights"][family], body["tuning"][family] = tune(
-            family, games=games, nodes=nodes, rounds=rounds, seed=seed
+            family, games=games, nodes=nodes, rounds=rounds, seed=seed, shipped=shipped
         )
         tuned, better = body["weights"][family], True
         for name in TRAINING[family]:

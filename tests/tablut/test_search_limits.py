@@ -16,6 +16,8 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.search import state as at
 from tablut.play.search import tree
+from tablut.play.search.clock import monotonic_ns
+from tablut.play.search.entering import WAITS
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.ordering import is_legal
 from tablut.play.search.scores import MATE, TABLEBASE
@@ -62,7 +64,51 @@ def test_time_is_never_overstepped_under_load(ashton):
 
 def test_the_margin_leaves_time_to_think():
     for movetime in (0.001, 0.01, 0.1, 1, 60):
-        assert 0 < time_margin(movetime) <= movetime / 2
+        assert 0 < time_margin(movetime, measured=True) <= time_margin(movetime) <= movetime / 2
+
+
+def test_waits_are_expected_again_but_leave_time_to_think(ashton):
+    """What the machine made a search wait is kept ready by the next one, up to three quarters of its time."""
+    board = Board("ashton")
+    for wait in (0, 1_000_000, 10**12):
+        ashton._wait = wait
+        with ashton._deadline(time.perf_counter(), 1.0):
+            ashton._prepare(ashton.root(board))
+            expected = int(ashton._state.counters[at.LONGEST_GAP])
+        assert expected == wait if wait < 10**9 else 0 < expected * WAITS <= 750_000_000
+    found = ashton.search(board, SearchLimits(movetime=0.2))
+    assert found.nodes > 0
+    # It fades, search by search, unless the machine makes us wait as long again.
+    assert ashton._wait < 10**12
+
+
+def test_nothing_is_worked_out_after_the_time():
+    """The two plies that a lost line is taken to its end with are looked for while there is time, and only then."""
+    board = Board("ashton-5-4v0")
+    searcher = Searcher(board.variant, hash_mib=1)
+    board.push_text("c3-b3")
+    thought = searcher.think(searcher.root(board), SearchLimits(nodes=5000))
+    assert thought.score == 2 - MATE
+    cut = thought._replace(line=[])
+    assert len(searcher._line_to_the_end(board, cut)) == 2
+    searcher._ends = monotonic_ns() - 1
+    assert searcher._line_to_the_end(board, cut) == []
+
+
+def test_no_entry_outlives_its_generation():
+    """After 255 searches numbers come again: by then each part of the table has been emptied, a bit in each search."""
+    board = Board("ashton-5-4v0")
+    searcher = Searcher(board.variant, hash_mib=1)
+    sizes = []
+    for _ in range(2):
+        searcher._state.table[:] = 1
+        for _ in range(255):
+            before = int((searcher._state.table == 1).sum())
+            searcher._prepare(searcher.root(board))
+            sizes.append(before - int((searcher._state.table == 1).sum()))
+        assert not searcher._state.table.any()
+    assert max(sizes) <= len(searcher._state.table) // 255 + 8
+    assert 1 <= searcher._generation <= 255
 
 
 def test_a_node_limit_is_kept_and_repeatable():

@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["arrive", "estimate", "extend_line", "leave", "moves_at", "out_of_limits", "parries", "settle"]
+__all__ = ["WAITS", "arrive", "estimate", "extend_line", "leave", "moves_at", "out_of_limits", "parries", "settle"]
 
 _LOOK_EVERY = 1000
 """Nodes between two looks at the clock: a quarter of a millisecond."""
-_GAPS = 3
-"""Waits to expect before the answer is out: to be woken, to be given the interpreter's lock, and one more."""
+WAITS = 2
+"""Waits to expect before the answer is out: to be woken, and to be given the interpreter's lock."""
 
 
 @called
@@ -68,7 +68,7 @@ def _look_at_clock(s: SearchState) -> None:
     if counters[LAST_LOOK] != 0:
         counters[LONGEST_GAP] = max(counters[LONGEST_GAP], now - counters[LAST_LOOK])
     counters[LAST_LOOK] = now
-    if now + _GAPS * counters[LONGEST_GAP] >= counters[DEADLINE]:
+    if now + WAITS * counters[LONGEST_GAP] >= counters[DEADLINE]:
         counters[STOPPED] = 1
 
 

@@ -21,6 +21,7 @@ from tablut.errors import InputError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
 from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns
+from tablut.play.search.entering import WAITS
 from tablut.play.search.evaluation import evaluate_boards
 from tablut.play.search.limits import SearchLimits, SearchResult
 from tablut.play.search.root_probe import probe_moves
@@ -52,22 +53,26 @@ _UNLIMITED: Final = 1 << 62
 _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
 _WINDOW: Final = 40
 """Half the width of the first aspiration window, in centi-logits."""
-_WORTHWHILE: Final = 0.6
-"""The share of the time after which no iteration is begun: it would hardly be completed."""
+_GENERATIONS: Final = 255
+_REMEMBERED: Final = 7
+"""Eighths of the longest wait of a search that the next one expects from its beginning."""
 
 
-def time_margin(movetime: float) -> float:
+def time_margin(movetime: float, *, measured: bool = False) -> float:
     """Return how many seconds before its time is up a search is told to stop.
 
     Sixty milliseconds and a twentieth of the time, at most a quarter of a second, and
     never more than half of the time: handing over takes well below a millisecond on an
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
-    few milliseconds each, on a crowded one.
+    few milliseconds each, on a crowded one. Who measures how long the machine makes it
+    wait, and keeps that ready besides, needs about two thirds of this, see ``benchmarks/overrun.py``.
 
     Parameters
     ----------
     movetime : float
         Seconds for the whole search.
+    measured : bool
+        Whether the search measures its waits.
 
     Returns
     -------
@@ -79,7 +84,8 @@ def time_margin(movetime: float) -> float:
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
     (0.16, 0.005)
     """
-    return min(0.06 + movetime / 20, 0.25, movetime / 2)
+    margin = min(0.04 + movetime / 40, 0.15) if measured else min(0.06 + movetime / 20, 0.25)
+    return min(margin, movetime / 2)
 
 
 class Root(NamedTuple):
@@ -167,6 +173,7 @@ class Searcher:
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
+        self._wait = 0
         self._prober, self._tables = prober, load_tables(prober, table_mib << 20)
         self._warm_up()
 
@@ -278,6 +285,8 @@ class Searcher:
         if (walk.turn == board.turn) == (thought.score > 0):
             return line  # a tablebase ended it, where the winner is to move
         for reply in list(walk.legal_moves):
+            if self._ends is not None and monotonic_ns() >= self._ends:
+                break  # the answer is due, the line's last two plies are not
             walk.push(reply)
             winner = walk.turn
             for move in list(walk.legal_moves):
@@ -297,8 +306,9 @@ class Searcher:
         if movetime is None:
             yield
             return
-        left = max(started + movetime - time_margin(movetime) - time.perf_counter(), 0.0)
-        if clock_address():
+        known = bool(clock_address())
+        left = max(started + movetime - time_margin(movetime, measured=known) - time.perf_counter(), 0.0)
+        if known:
             self._ends = monotonic_ns() + int(left * 1e9)
             yield
             self._ends = None
@@ -337,6 +347,10 @@ class Searcher:
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             value = self._aspire(wanted, score if depth else None)
             interrupted = counters[at.STOPPED] != 0
+            if self._ends is not None and counters[at.LAST_LOOK] != 0:
+                # The wait for the interpreter's lock is one of the waits that the next search has to expect.
+                waited = monotonic_ns() - int(counters[at.LAST_LOOK]) if interrupted else 0
+                self._wait = max(waited, int(counters[at.LONGEST_GAP])) * _REMEMBERED // 8
             if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
                 # Of an interrupted iteration, too: its best move so far replaced the last one on merit,
                 # unless it only loses; then the moves not yet searched may not.
@@ -350,7 +364,7 @@ class Searcher:
                 break  # nothing shorter is left to find
             if limits.movetime is not None:
                 alone = len(root.moves) == 1 and limits.depth is None
-                if alone or time.perf_counter() - started > _WORTHWHILE * limits.movetime:
+                if alone or time.perf_counter() - started > limits.movetime:
                     break
         if best == 0:
             # Not even the first move was searched to its end.
@@ -421,9 +435,11 @@ class Searcher:
         state.root_moves[: len(root.moves)] = root.moves
         state.killers[:] = 0
         state.history[:] //= 8
-        if self._generation == 255:
-            self.forget()  # generations are told apart by eight bits
-        self._generation += 1
+        # Generations are told apart by eight bits: each search empties one of 255 parts of the table, so that nothing
+        # is left of a generation when its number comes again. To empty it all at once would take time from a move.
+        self._generation = self._generation % _GENERATIONS + 1
+        part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
+        state.table[(self._generation - 1) * part : self._generation * part] = 0
         counters = state.counters
         counters[:] = 0
         counters[at.LIMIT_PLY] = _UNLIMITED if rules.move_limit is None else rules.move_limit - root.plies
@@ -435,6 +451,9 @@ class Searcher:
         counters[at.ROOT_MOVES] = len(root.moves)
         counters[at.NEXT_LOOK] = _UNLIMITED if self._ends is None else 0
         counters[at.DEADLINE] = self._ends or 0
+        if self._ends is not None:
+            # At least a quarter of the time is for thinking, whatever is feared.
+            counters[at.LONGEST_GAP] = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
         counters[at.CLOCK_ADDRESS] = clock_address()
         counters[at.CLOCK_NUMBER] = CLOCK
         if self._tables is not None:
