@@ -12,6 +12,7 @@ from tablut.engine import engine_for
 from tablut.play.search import state as at
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.naive import NaiveSearch
+from tablut.play.search.ordering import _HISTORY_LIMIT
 from tablut.play.search.scores import MATE, PROVEN, mate_in
 from tablut.play.search.searcher import PLAIN, Root, Searcher
 from tablut.play.search.weights import TERMS
@@ -251,3 +252,16 @@ def test_a_win_that_repeats_is_none():
         refused += again.move != free.move
         assert again.move != free.move or mate_in(again.score) is None
     assert refused > 5
+
+
+def test_the_history_of_moves_is_bounded_and_has_both_signs():
+    """What refuted goes up, what was tried in vain before it goes down, neither beyond the limit."""
+    board = Board("ashton")
+    searcher = Searcher(board.variant, hash_mib=1)
+    searcher.search(board, SearchLimits(nodes=300_000))
+    history = searcher._state.history
+    assert history.max() > 0 > history.min()
+    assert np.abs(history.astype(np.int64)).max() <= _HISTORY_LIMIT
+    # Moves of the other side are another half; none of white's first moves stands in black's.
+    assert np.count_nonzero(history[: len(history) // 2]) > 0
+    assert np.count_nonzero(history[len(history) // 2 :]) > 0

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 __all__ = [
+    "blame",
     "capturing_moves",
     "is_threatened",
     "killer_moves",
@@ -34,7 +35,8 @@ __all__ = [
 _REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
-_HISTORY_LIMIT = 1 << 20
+_HISTORY_LIMIT = 1 << 14
+"""What a move's history tends to, up or down: the nearer it is, the less it changes."""
 
 
 @inlined
@@ -418,5 +420,33 @@ def reward(s: SearchState, side: int, ply: int, move: int, depth: int, quiet: bo
     if I64(s.killers[2 * ply]) != move:
         s.killers[2 * ply + 1] = s.killers[2 * ply]
         s.killers[2 * ply] = np.int32(move)
+    _remember(s, side, move, depth * depth)
+
+
+@inlined
+def blame(s: SearchState, side: int, moves: NDArray[np.int32], count: int, depth: int) -> None:
+    """Remember moves that were tried before the one that refuted, so that they are tried late elsewhere.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    side : int
+        0 white, 1 black.
+    moves : pointer to int32
+        The moves.
+    count : int
+        How many were tried in vain.
+    depth : int
+        Plies.
+    """
+    for index in range(count):
+        _remember(s, side, I64(moves[index]), -depth * depth)
+
+
+@inlined
+def _remember(s: SearchState, side: int, move: int, change: int) -> None:
+    """Change the history of a move, which stays between plus and minus `_HISTORY_LIMIT`."""
     at = side * HISTORY + move
-    s.history[at] = np.int32(min(I64(s.history[at]) + depth * depth, _HISTORY_LIMIT))
+    before = I64(s.history[at])
+    s.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)

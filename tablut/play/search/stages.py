@@ -29,7 +29,7 @@ from tablut.play.search.ordering import (
     without_tried,
 )
 from tablut.play.search.scores import PROVEN
-from tablut.play.search.state import ROOT_MOVES, SearchState
+from tablut.play.search.state import HISTORY, ROOT_MOVES, SearchState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +40,9 @@ __all__ = ["DONE", "first_stage", "is_hopeless", "is_kings", "is_quiet", "next_m
 
 _REMEMBERED, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
 """Stages of the moves of a node. They are generated one after the other, since most nodes are done with early."""
+
+_HISTORY_PLY = 6000
+"""History that is worth a ply of reduction; see `tablut.play.search.ordering.reward`."""
 
 
 @inlined
@@ -248,7 +251,7 @@ def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> b
 
 
 @inlined
-def reduction(s: SearchState, n: Node, king: bool, quiet: bool, searched: int) -> int:
+def reduction(s: SearchState, n: Node, move: int, king: bool, quiet: bool, searched: int) -> int:
     """Return by how many plies a late move is searched less deep at first.
 
     Parameters
@@ -257,6 +260,8 @@ def reduction(s: SearchState, n: Node, king: bool, quiet: bool, searched: int) -
         The memory of the search.
     n : Node
         The node.
+    move : int
+        ``from | to << 7``.
     king : bool
         Whether it is the king's.
     quiet : bool
@@ -267,11 +272,14 @@ def reduction(s: SearchState, n: Node, king: bool, quiet: bool, searched: int) -
     Returns
     -------
     int
-        0 for early moves.
+        0 for early moves, less for those that have refuted elsewhere, more for those that were tried in vain.
     """
     late = I64(0)
     if n.selective and quiet and not n.endangered and n.depth >= 3 and searched >= 3:
         late = min(I64(s.reductions[min(n.depth, 63) * 64 + min(searched, 63)]), n.depth - 1)
         if n.principal or king:
             late = max(late - 1, 0)
+        # Rounded down: who was rather tried in vain is searched a ply less deep.
+        late -= I64(s.history[n.side * HISTORY + move]) // _HISTORY_PLY
+        late = min(max(late, 0), n.depth - 1)
     return late

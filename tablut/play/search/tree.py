@@ -39,7 +39,7 @@ from tablut.play.search.node import (
     trusts_estimate,
     value_of_end,
 )
-from tablut.play.search.ordering import capturing_moves, mark_targets, reward
+from tablut.play.search.ordering import blame, capturing_moves, mark_targets, reward
 from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
 from tablut.play.search.stages import (
     DONE,
@@ -202,7 +202,7 @@ def _negamax(
             s.line_length[ply + 1] = 0
         else:
             child = arrive(t, s, ply, key, king, undo)
-            late = reduction(s, n, king, quiet, searched)
+            late = reduction(s, n, move, king, quiet, searched)
             attempt = I64(_FULL if searched == 0 else (_REDUCED if late > 0 else _NARROW))
             while True:
                 left = depth - 1 - late if attempt == _REDUCED else depth - 1
@@ -228,7 +228,10 @@ def _negamax(
                 if ply == 0:
                     counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
                 if alpha >= beta:
-                    reward(s, n.side, ply, move, depth, undo_captured(undo) == 0)
+                    quiet = undo_captured(undo) == 0
+                    reward(s, n.side, ply, move, depth, quiet)
+                    if quiet and stage == DONE:
+                        blame(s, n.side, moves_at(t, s, ply), index - 1, depth)
                     break
     if legal == 0:
         return I64(ply - MATE)
