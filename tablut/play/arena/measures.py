@@ -188,4 +188,5 @@ def _estimated(values: Sequence[float] | NDArray[np.float64]) -> Estimated:
     found = np.asarray(values, dtype=float)
     mean = float(found.mean())
     error = float(norm.ppf(0.975)) * float(found.std(ddof=1)) / math.sqrt(len(found))
-    return Estimated(mean=round(mean, 4), low=round(mean - error, 4), high=round(mean + error, 4))
+    # Nothing that is estimated here can be below zero; rare things have intervals that would.
+    return Estimated(mean=round(mean, 4), low=round(max(0.0, mean - error), 4), high=round(mean + error, 4))
