@@ -107,7 +107,7 @@ _SELF_PLAY: Final = ("heuristic", "mcts", "mcts-heuristic")
 """Players whose games against themselves under mcgill show how much they oscillate."""
 
 CLOCK: Final = PAIRINGS[2]._replace(
-    name="table-3-clock", first="mcts@movetime=2", options="-v mcgill --opening 0 -n 40 --json"
+    name="table-3-clock", first="mcts", options="-v mcgill --opening 0 -n 40 --movetime 2 --json"
 )
 """Table III once more, at the paper's two seconds a move."""
 
@@ -189,6 +189,8 @@ def _check(stored: _Stored, name: str) -> None:
             raise ValueError(f"by_colour: {kind} do not add up to {whole}")
     if any(2 * sum(counts.values()) != stored.games for counts in stored.by_colour.values()):
         raise ValueError("by_colour: is not half of the games each")
+    if stored.faults:
+        raise ValueError("faults: a game was lost by a fault, not by play")
     if sum(stored.termination.values()) != stored.games or len(stored.slowest) != 2:
         raise ValueError("termination, slowest: do not cover the games and players")
     _check_statistics(stored)

