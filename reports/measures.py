@@ -15,7 +15,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from reports.rendering import Artefact, figure, page
-from reports.stored import Provenance, read_stored_all
+from reports.stored import Provenance, read_stored
 from tablut.play.arena.measures import GameMeasures
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.variants import load_variant
@@ -104,11 +104,12 @@ KNOWN: Final = (
 
 
 def results() -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the stored measures by player and variant, in the order of the page; those that are there."""
-    every = {
-        f"{player.name}-{game}": (player.name, game) for player in (*PLAYERS, *_OTHERS) for game in player.variants
+    """Return the stored measures by player and variant, in the order of the page, which needs them all."""
+    return {
+        (player.name, game): read_stored("measures", f"{player.name}-{game}", _Stored, _check)
+        for player in (*PLAYERS, *_OTHERS)
+        for game in player.variants
     }
-    return {every[name]: stored for name, stored in read_stored_all("measures", every, _Stored, _check).items()}
 
 
 class _Stored(GameMeasures):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from reports.measures import results as measured
 from reports.puzzles import results as solved
 from reports.rendering import Artefact, figure, page
-from reports.stored import Provenance, read_stored_all
+from reports.stored import Provenance, read_stored
 from tablut.play.arena.match import MatchSummary
 from tablut.play.arena.statistics import Tally, elo_of, interval_of_share, same_chances, wilson
 
@@ -163,8 +163,8 @@ class Cell(NamedTuple):
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored matches by name, in the order of the paper; those that are there."""
-    return read_stored_all("players", [one.name for one in (*PAIRINGS, CLOCK)], _Stored, _check)
+    """Return the stored matches by name, in the order of the paper; the page needs them all."""
+    return {one.name: read_stored("players", one.name, _Stored, _check) for one in (*PAIRINGS, CLOCK)}
 
 
 class _Stored(MatchSummary):
@@ -242,19 +242,14 @@ def cells(found: dict[str, dict[str, Any]], pairings: tuple[Pairing, ...] = PAIR
     found : dict of str to dict
         See `results`.
     pairings : tuple of Pairing
-        Which; those without a match are left out.
+        Which.
 
     Returns
     -------
     list of Cell
         In the order of the paper, Muscovites before Swedes.
     """
-    return [
-        _cell(pairing, side, found[pairing.name])
-        for pairing in pairings
-        if pairing.name in found
-        for side in ("black", "white")
-    ]
+    return [_cell(pairing, side, found[pairing.name]) for pairing in pairings for side in ("black", "white")]
 
 
 def _cell(pairing: Pairing, side: str, match: dict[str, Any]) -> Cell:
@@ -303,7 +298,7 @@ def _pace(found: dict[str, dict[str, Any]], alone: dict[str, Any]) -> dict[str, 
         (found[one.name]["games"], found[one.name]["slowest"][place])
         for one in PAIRINGS
         for place, player in enumerate((one.first, one.second))
-        if player == "heuristic" and one.name in found
+        if player == "heuristic"
     ]
     return {
         "seconds": seconds / moves,
