@@ -243,7 +243,7 @@ def _draw(points: list[dict[str, Any]]) -> Figure:
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend(
-        *left.get_legend_handles_labels(), frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.94), ncols=3
+        *left.get_legend_handles_labels(), frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.9), ncols=3
     )
-    figure.subplots_adjust(wspace=0.08)
+    figure.subplots_adjust(wspace=0.12)
     return figure
