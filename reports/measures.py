@@ -97,7 +97,7 @@ KNOWN: Final = (
     KnownGame("International draughts", "4", "90", 54, _ALLIS),
     KnownGame("Othello", "10", "58", 58, _ALLIS),
     KnownGame("Chess", "35", "80", 123, _ALLIS),
-    KnownGame("Shogi", "80", "115", 226, "Matsubara, Iida, Grimbergen 1996"),
+    KnownGame("Shogi", "92", "115", 226, "Matsubara, Iida, Grimbergen 1996"),
     KnownGame("Go 19×19", "250", "150", 360, _ALLIS),
 )
 """Quoted, each from its source."""

@@ -1,6 +1,7 @@
 """The pages on players and measures: stored games come out again, verdicts are exact, claims hold."""
 
 import json
+import math
 import re
 import time
 from collections import Counter
@@ -41,6 +42,15 @@ def test_every_published_cell_has_its_games() -> None:
 def test_what_is_incompatible_has_a_reason_and_nothing_else_has() -> None:
     every = cells(results())
     assert {(cell.pairing.name, cell.side) for cell in every if cell.p < LEVEL} == set(REASONS)
+
+
+def test_the_reason_states_what_is_stored() -> None:
+    (reason,) = REASONS.values()
+    (cell,) = [cell for cell in cells(results()) if not cell.compatible]
+    games = cell.wins + cell.losses + cell.draws
+    assert f"ours win {100 * cell.wins / games:.0f} % and draw {100 * cell.draws / games:.0f} %" in reason
+    alone = reports.measures.results()["heuristic", "mcgill"]
+    assert f"{alone['black']} of {alone['games']} games against itself" in reason
 
 
 def test_the_page_says_so() -> None:
@@ -97,6 +107,7 @@ def test_the_measures_page_says_which_side_a_game_favours() -> None:
         place = [one.name for one in PLAYERS].index(player)
         assert line.split("|")[4 + 2 * place].strip().startswith(side)
     for game in KNOWN:
+        assert float(game.plies) * math.log10(float(game.branching)) == pytest.approx(game.log10_tree, abs=0.6)
         assert f"| {game.name} | " in text
 
 
