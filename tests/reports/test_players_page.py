@@ -59,7 +59,7 @@ def test_the_page_says_so() -> None:
     every = cells(results())
     agree = sum(cell.compatible for cell in every)
     assert f"**{agree} of the 20 published results are compatible with ours**" in text
-    rows = [line for line in text.splitlines() if re.match(r"\| (I|II|III|IV|V|VI) \|", line)]
+    rows = [line for line in text.splitlines() if line.endswith(("| yes |", "| **no** |"))]
     assert len(rows) == 20 + 2
     assert [row.endswith("| yes |") for row in rows[:20]] == [cell.compatible for cell in every]
 
@@ -74,6 +74,7 @@ def test_the_page_says_so() -> None:
             pytest.param("measures", f"{player.name}-{game}", marks=pytest.mark.slow)
             for player in PLAYERS[:2]
             for game in player.variants
+            if (player.name, game) != ("heuristic", "brandubh")
         ),
     ],
 )
