@@ -78,6 +78,8 @@ _OTHERS: Final = (
     Player("mcts-heuristic", "mcts-heuristic@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
 )
 _CLOSE: Final = 2e-6
+_MOST_CUT: Final = 0.05
+"""Where more of the games are cut off, lengths and trees are those of the cut."""
 
 
 class KnownGame(NamedTuple):
@@ -160,10 +162,15 @@ def artefacts() -> list[Artefact]:
             first={game: load_variant(game).rules.first for game in GAMES},
             verdict=_verdict,
             known=KNOWN,
-            trees=_places([row for row in rows if row["player"] == PLAYERS[-1].text]),
+            cut=[row for row in rows if _is_cut(row)],
+            trees=_places([row for row in rows if row["player"] == PLAYERS[-1].text and not _is_cut(row)]),
         ),
         figure("figures/measures.svg", _draw, [_point(row) for row in rows]),
     ]
+
+
+def _is_cut(row: dict[str, Any]) -> bool:
+    return bool(row["capped"] > _MOST_CUT * row["games"])
 
 
 def _verdict(row: dict[str, Any]) -> str:

@@ -107,6 +107,11 @@ def test_the_measures_page_says_which_side_a_game_favours() -> None:
         (line,) = re.findall(rf"^\| {game} \| (?:white|black) \|.*$", text, re.MULTILINE)
         place = [one.name for one in PLAYERS].index(player)
         assert line.split("|")[4 + 2 * place].strip().startswith(side)
+    # Leiden is the one game without a rule against repetition, and the only one whose games are cut off.
+    cut = {game for (_, game), row in reports.measures.results().items() if row["capped"] > 0.05 * row["games"]}
+    assert cut == {game for game in GAMES if load_variant(game).rules.repetition == "none"} - {"mcgill"}
+    assert "| **leiden** |" not in text
+    assert "| **ashton** |" in text
     for game in KNOWN:
         assert float(game.plies) * math.log10(float(game.branching)) == pytest.approx(game.log10_tree, abs=0.6)
         assert f"| {game.name} | " in text

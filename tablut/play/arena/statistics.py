@@ -194,7 +194,7 @@ def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
     Examples
     --------
     >>> round(same_chances((6, 0, 4), (68, 0, 132)), 3), round(same_chances((10, 0, 0), (0, 0, 10)), 6)
-    (0.172, 1.1e-05)
+    (0.171, 1.1e-05)
     """
     if sum(first) > sum(second):
         first, second = second, first
