@@ -37,6 +37,7 @@ class Older:
         self._variant, self._hash = "ashton", 64
         self._player: Any = None
         self._board = self._board_of(self._variant)
+        self._begun, self._moves = (self._variant, "startpos"), list[str]()
 
     def set_option(self, name: str, value: str) -> None:
         """Take the rules, or the memory for transpositions in MiB.
@@ -74,10 +75,15 @@ class Older:
             Those after ``position``.
         """
         end = words.index("moves") if "moves" in words else len(words)
-        start = " ".join(words[:end])
-        self._board = self._board_of(self._variant, None if start == "startpos" else start)
-        for move in words[end + 1 :]:
+        start, moves = " ".join(words[:end]), words[end + 1 :]
+        known = len(self._moves)
+        if (self._variant, start) != self._begun or moves[:known] != self._moves:
+            self._board = self._board_of(self._variant, None if start == "startpos" else start)
+            self._begun, known = (self._variant, start), 0
+        # Of a game that goes on, only what is new: to make all moves again would take time from its own.
+        for move in moves[known:]:
             self._board.push_text(move)
+        self._moves = moves
 
     def go(self, words: list[str]) -> Any:
         """Return the player's choice.

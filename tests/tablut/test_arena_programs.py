@@ -150,6 +150,17 @@ def test_a_stubborn_program_is_ended(fake: Any, tmp_path: Path) -> None:
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.skipif(not hasattr(os, "getsid"), reason="no sessions")
+def test_a_program_shares_the_processors_on_equal_terms(fake: Any) -> None:
+    """In the session of the match, by which Linux shares them out, but in a group of its own, which can be ended."""
+    with IdlePrograms() as idle:
+        player = contestant(fake("illegal"), ONE).make(RULES, 1, idle)
+        (process,) = idle._all
+        pid = process._popen.pid
+        assert (os.getsid(pid), os.getpgid(pid)) == (os.getsid(0), pid)
+        close_player(player)
+
+
 def test_what_the_program_says_is_read(fake: Any) -> None:
     one = contestant(f"{fake('illegal')}@nodes=1", ONE)
     with IdlePrograms() as idle:

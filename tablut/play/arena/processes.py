@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from tablut.cli.printable import one_line
 from tablut.errors import InputError
@@ -29,6 +29,7 @@ _MOST_OPTIONS: Final = 1000
 _LAST_WORDS: Final = 400
 _LEAVE: Final = 1.0
 """Seconds that a program has to end after ``quit``."""
+_OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 _ANSWERS: Final = (b"bestmove", b"readyok", b"uciok")
 
 
@@ -75,8 +76,9 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # A group of its own: what it starts ends with it, and an interrupt is not meant for it.
-                start_new_session=True,
+                # A group of its own: what it starts ends with it, and an interrupt is not meant for it. No session
+                # of its own: Linux shares processors out by session, and the other player thinks in ours.
+                **_OWN_GROUP,
             )
         except OSError as error:
             raise InputError(f"program {excerpt(command)}: cannot be started: {error.strerror or error}") from error
