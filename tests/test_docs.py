@@ -26,6 +26,7 @@ from tests.support.pages import PAGES, ROOT, Block, Command, blocks_of, read
 NOT_RUN = {
     ("README.md", "python -m pip install -e . && tablut bounds"),
     ("testing.md", "python -m tests.faults"),
+    ("search.md", "git worktree add ../baseline d9a9f19"),
     ("competition.md", "tablut play            # you are white against alphabeta, two seconds a move"),
     ("competition.md", "tablut referee --timeout 10 --logs logs           # white on port 5800, black on 5801"),
 }
