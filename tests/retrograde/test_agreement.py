@@ -33,6 +33,7 @@ from tablut.position import Position
 from tablut.prober import Verdict, value_of, verdict_of
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
 # The start wins in 3, however the game goes on; one corner to escape to gives draws, and wins of 23 plies.
 LONE_CORNER = ("+...+", ".....", "..T..", ".....", "X...+")
@@ -156,7 +157,7 @@ QUICKLY = [Phase.explicit, Phase.reuse, Phase.generate]
 limits = st.none() | st.integers(1, 4) | st.integers(1, 40)
 
 
-@settings(max_examples=12, deadline=None, phases=QUICKLY, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, phases=QUICKLY, suppress_health_check=list(HealthCheck))
 @given(variant=small_variants(size=3), limit=limits)
 def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, limit: int | None) -> None:
     assert_all_agree(under(variant, move_limit=limit), tmp_path_factory.getbasetemp() / "agree")

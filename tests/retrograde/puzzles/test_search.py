@@ -22,6 +22,7 @@ from tablut.prober import MISSING, Verdict, value_of
 from tablut.rules.naive import NaiveGame
 from tablut.testing import placement, random_play, small_variants
 from tablut.variants import load_variant
+from tests.support.effort import examples
 
 SMALL = ["ashton-5-4v0", "brandubh-5-4v0"]
 WINNERS = ("white", "black")
@@ -68,7 +69,7 @@ def compare_with_twin(variant, position, plies):
 
 
 @given(small_variants(most_attackers=4, most_defenders=2), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_within_three_plies_under_any_rules(variant, random: Random) -> None:
     """Few soldiers on a small board with any terrain: sides get stuck, last attackers fall, kings are walled in."""
     game = NaiveGame(variant)
@@ -103,7 +104,7 @@ def test_full_boards_deeper(name: str) -> None:
 
 
 @given(small_variants(most_attackers=2, most_defenders=1), st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_the_solver_and_the_listing_agree_under_any_rules(variant, random: Random) -> None:
     position = placement(variant, random, soldiers=random.randrange(1, 4))
     game = NaiveGame(variant)
