@@ -70,7 +70,8 @@ def sift(rows, counts, slots, dead):
     unique, sums, kept = np.empty_like(counts), np.empty(LEAVES, dtype=np.uint64), np.empty_like(counts)
     slots.fill(0)
     dead.fill(0)
-    buckets.mark_unique(rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots, unique, sums)
+    leaves = buckets.LeafTables(rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots)
+    buckets.mark_unique(leaves, unique, sums)
     return buckets.compact(rows, starts, unique, dead, kept, sums), kept
 
 

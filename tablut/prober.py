@@ -9,9 +9,10 @@ package) and returns a `Prober`, or None if it has nothing on that variant.
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tablut.errors import InputError, TablutError
+from tablut.indexing.values import MISSING, Verdict, Wdl, value_of, verdict_of, within_limit
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tablut.indexing.values import TierValues
+    from tablut.indexing.tier_values import TierValues
     from tablut.position import Position
     from tablut.variants import Variant, VariantLike
 
@@ -37,106 +38,9 @@ __all__ = [
     "within_limit",
 ]
 
-Wdl = Literal["win", "draw", "loss", "unresolved"]
-
-MISSING: Final = -32768
-"""The value of a position that no table covers."""
-
 
 class MissingTableError(TablutError, LookupError):
     """A position that no table covers."""
-
-
-class Verdict(NamedTuple):
-    """What a position is worth to the side to move.
-
-    Attributes
-    ----------
-    wdl : {'win', 'draw', 'loss', 'unresolved'}
-        ``unresolved`` where the rules let the history of the game decide.
-    dtm : int or None
-        Plies to the end under best play; None unless a side can force a win.
-
-    Examples
-    --------
-    >>> verdict_of(3), verdict_of(-1), verdict_of(0)
-    (Verdict(wdl='win', dtm=3), Verdict(wdl='loss', dtm=0), Verdict(wdl='draw', dtm=None))
-    """
-
-    wdl: Wdl
-    dtm: int | None
-
-
-def verdict_of(value: int, *, unforced: Wdl = "draw") -> Verdict:
-    """Return the verdict of a value: n > 0 a win in n plies, n < 0 a loss in -n - 1, 0 not forced.
-
-    Parameters
-    ----------
-    value : int
-        As `Prober.probe_words` gives it; not `MISSING`.
-    unforced : {'draw', 'unresolved'}
-        The verdict where neither side can force a win.
-
-    Returns
-    -------
-    Verdict
-        For the side to move.
-
-    Examples
-    --------
-    >>> verdict_of(2), verdict_of(0, unforced="unresolved")
-    (Verdict(wdl='win', dtm=2), Verdict(wdl='unresolved', dtm=None))
-    """
-    if value == 0:
-        return Verdict(unforced, None)
-    return Verdict("win", value) if value > 0 else Verdict("loss", -value - 1)
-
-
-def value_of(verdict: Verdict) -> int:
-    """Return the value of a verdict, the inverse of `verdict_of`.
-
-    Parameters
-    ----------
-    verdict : Verdict
-        For the side to move.
-
-    Returns
-    -------
-    int
-        As `Prober.probe_words` gives it.
-
-    Examples
-    --------
-    >>> [value_of(verdict_of(value)) for value in (-3, -1, 0, 1, 4)]
-    [-3, -1, 0, 1, 4]
-    """
-    if verdict.dtm is None:
-        return 0
-    return verdict.dtm if verdict.wdl == "win" else -verdict.dtm - 1
-
-
-def within_limit(value: int, plies_left: int | None) -> int:
-    """Return a value under a move limit: 0 where a win or loss takes more plies than are left.
-
-    Parameters
-    ----------
-    value : int
-        As `Prober.probe_words` gives it; not `MISSING`.
-    plies_left : int or None
-        Plies before the game is drawn; None without a limit.
-
-    Returns
-    -------
-    int
-        The value, or 0.
-
-    Examples
-    --------
-    >>> within_limit(5, 4), within_limit(5, 5), within_limit(-5, 4), within_limit(-6, 4), within_limit(5, None)
-    (0, 5, -5, 0, 5)
-    """
-    plies = value if value > 0 else -value - 1
-    return 0 if value and plies_left is not None and plies > plies_left else value
 
 
 class Prober(Protocol):

@@ -107,6 +107,11 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int) -> str:
     pixels : int
         Width of each.
 
+    Returns
+    -------
+    str
+        SVG.
+
     Examples
     --------
     >>> from tablut.variants import load_variant

@@ -26,13 +26,17 @@ from tests.support.pages import PAGES, ROOT, Block, Command, blocks_of, read
 NOT_RUN = {
     ("README.md", "python -m pip install -e . && tablut bounds"),
     ("testing.md", "python -m tests.faults"),
+    ("competition.md", "tablut play            # you are white against alphabeta, two seconds a move"),
+    ("competition.md", "tablut referee --timeout 10 --logs logs           # white on port 5800, black on 5801"),
 }
 # Pictures, formulas and layouts: neither commands nor files.
 SHOWN = {
     ("README.md", "9  · ☆ ☆ ● ● ● ☆ ☆ ·      ● attacker   16, they capture the king"),
     ("architecture.md", "reports/      renders what the others computed"),
     ("bounds.md", "C(m, d) · C(n + m − d, a)"),
+    ("engine-protocol.md", "info depth 9 score cp 233 nodes 153668 nps 1260862 time 121 tbhits 0 pv a4-e4 d5-d4 d1-d3"),
     ("formats.md", '[Variant "mine"]'),
+    ("players.md", '[project.entry-points."tablut.players"]'),
 }
 SECONDS = 900
 """A command that takes longer than that is a defect of the page: it waits for something."""

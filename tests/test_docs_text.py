@@ -158,7 +158,11 @@ PROSE = [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "reports" / "templates")
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_retired_words_stay_away_from_the_pages(page: Path) -> None:
-    assert retired(without_blocks(read(page)), RETIRED_FROM_PAGES) == []
+    text = without_blocks(read(page))
+    if page.name == "CHANGELOG.md":
+        # It has to say what was renamed: an old name stands there as a name.
+        text = re.sub(r"`[^`]*`", "", text)
+    assert retired(text, RETIRED_FROM_PAGES) == []
 
 
 def test_a_retired_word_is_found() -> None:

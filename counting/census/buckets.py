@@ -13,7 +13,7 @@ the checksum, and for nothing else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIXING",
+    "LeafTables",
     "check_rows",
     "compact",
     "copy_leaves",
@@ -44,7 +45,7 @@ CACHED_ROWS: Final = 8192
 
 
 @inlined
-def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
+def _row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
     """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design."""
     mixed = U64(0x7461626C75743032)
     for word in range(width - 1):
@@ -57,13 +58,13 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 
 @inlined
-def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
+def _row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
     """Return what a row of this hash adds to a checksum, by all of its bits."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
 @inlined
-def same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> bool:
+def _same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> bool:
     """Return whether two rows are the same position."""
     if width > 1 and one[0] != other[0]:
         return False
@@ -75,7 +76,7 @@ def same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> 
 
 
 @inlined
-def copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int) -> None:
+def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int) -> None:
     """Copy a row; written out, because a loop over at most four words is vectorised, at a loss."""
     target[0] = source[0]
     if width > 1:
@@ -94,28 +95,54 @@ def leaf_sums(
     counts: NDArray[np.int64],
     sums: NDArray[np.uint64],
 ) -> None:
-    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows."""
+    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        Packed positions.
+    leaf_bits : int
+        Bits of the hash that name a leaf.
+    leaves : ndarray of uint16, shape (n,)
+        Receives the leaf of each row.
+    counts : ndarray of int64, shape (L,)
+        Is added to.
+    sums : ndarray of uint64, shape (L,)
+        Is added to.
+    """
     width = rows.shape[1]
     base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
         row = advance(base, index * width)
-        value = row_hash(row, width)
+        value = _row_hash(row, width)
         leaf = I64(value >> U64(64 - leaf_bits))
         leaf_of[index] = np.uint16(leaf)
         number_of[leaf] += 1
-        sum_of[leaf] += row_sum(value, row, width)
+        sum_of[leaf] += _row_sum(value, row, width)
 
 
 @kernel
 def scatter(
     rows: NDArray[np.uint64], leaves: NDArray[np.uint16], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows to where the cursors of their leaves point, and move these on."""
+    """Copy rows to where the cursors of their leaves point, and move these on.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        Packed positions.
+    leaves : ndarray of uint16, shape (n,)
+        The leaf of each row.
+    cursors : ndarray of int64, shape (L,)
+        Where each leaf's next row goes; moved on.
+    out : ndarray of uint64, shape (n, W)
+        Receives them in the order of leaves.
+    """
     width = rows.shape[1]
     base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
         leaf = I64(leaf_of[index])
-        copy_row(advance(target, cursor[leaf] * width), advance(base, index * width), width)
+        _copy_row(advance(target, cursor[leaf] * width), advance(base, index * width), width)
         cursor[leaf] += 1
 
 
@@ -135,6 +162,11 @@ def check_rows(
         The first of the leaves.
     counts, sums : ndarray
         What the index says of these leaves.
+
+    Returns
+    -------
+    int
+        The number of the leaf among all.
     """
     width = rows.shape[1]
     index = 0
@@ -143,9 +175,9 @@ def check_rows(
         wrong = False
         for _ in range(counts[leaf]):
             row = advance(pointer(rows), index * width)
-            value = row_hash(row, width)
+            value = _row_hash(row, width)
             wrong |= I64(value >> U64(64 - leaf_bits)) != first + leaf
-            total += row_sum(value, row, width)
+            total += _row_sum(value, row, width)
             index += 1
         if wrong or total != sums[leaf]:
             return first + leaf
@@ -156,7 +188,19 @@ def check_rows(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on."""
+    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves.
+    counts : ndarray of int64, shape (L,)
+        How many rows each leaf has.
+    cursors : ndarray of int64, shape (L,)
+        Where each leaf's next row goes; moved on.
+    out : ndarray of uint64, shape (m, W)
+        Receives them.
+    """
     width = rows.shape[1]
     source, target = pointer(rows), pointer(out)
     index = 0
@@ -171,6 +215,16 @@ def copy_leaves(
 def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the logarithm of the table size of each leaf: at most three quarters of a table are ever used.
 
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (L,)
+        How many rows each leaf has.
+
+    Returns
+    -------
+    ndarray of int64, shape (L,)
+        At least 1.
+
     Examples
     --------
     >>> table_bits(np.array([0, 1, 3, 4, 96, 97])).tolist()
@@ -181,39 +235,65 @@ def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @inlined
-def slot_of(value: np.uint64, leaf_bits: int, bits: int) -> int:
+def _slot_of(value: np.uint64, leaf_bits: int, bits: int) -> int:
     """Return the place of a hash in its leaf's table: the bits that follow those of the leaf."""
     return I64((value << U64(leaf_bits)) >> U64(64 - bits))
 
 
+class LeafTables(NamedTuple):
+    """The rows of some leaves, and for each leaf a table that finds them; L is the number of leaves.
+
+    Attributes
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves.
+    starts : ndarray of int64, shape (L + 1,)
+        Where each leaf begins, and where the last one ends.
+    leaf_bits : int
+        Bits of the hash that name a leaf.
+    bits, tables : ndarray of int64, shape (L,)
+        Logarithm of the size of each leaf's table, and where it begins; see `table_bits`.
+    slots : ndarray of uint32
+        The tables: zero, or one more than the number of a row in its leaf.
+    """
+
+    rows: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    leaf_bits: int
+    bits: NDArray[np.int64]
+    tables: NDArray[np.int64]
+    slots: NDArray[np.uint32]
+
+    def part(self, leaves: slice) -> LeafTables:
+        """Return some of the leaves, with views of the same arrays.
+
+        Parameters
+        ----------
+        leaves : slice
+            Their numbers among these, with a beginning and an end.
+
+        Returns
+        -------
+        LeafTables
+            All rows and slots, and the places of these leaves in them.
+        """
+        starts = self.starts[leaves.start : leaves.stop + 1]
+        return self._replace(starts=starts, bits=self.bits[leaves], tables=self.tables[leaves])
+
+
 @kernel
-def mark_unique(
-    rows: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    leaf_bits: int,
-    bits: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    slots: NDArray[np.uint32],
-    unique: NDArray[np.int64],
-    sums: NDArray[np.uint64],
-) -> int:
+def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
     """Move the distinct rows of each leaf to its front and leave the table that finds them.
+
+    O(n) where the hashes are spread; a leaf that the cache does not hold is split first.
 
     Parameters
     ----------
-    rows : ndarray of uint64, shape (n, W)
-        In the order of leaves; changed.
-    starts : ndarray of int64, shape (leaves + 1,)
-        Where each leaf begins, and n.
-    leaf_bits : int
-        Bits of the hash that name a leaf.
-    bits, tables : ndarray of int64, shape (leaves,)
-        Logarithm of the size of each leaf's table, and where it begins.
-    slots : ndarray of uint32
-        The tables: zero, or one more than the number of a row in its leaf; zero at first.
-    unique : ndarray of int64, shape (leaves,)
+    leaves : LeafTables
+        All slots zero; rows and slots are changed.
+    unique : ndarray of int64, shape (L,)
         Receives the numbers of distinct rows.
-    sums : ndarray of uint64, shape (leaves,)
+    sums : ndarray of uint64, shape (L,)
         Receives the hash sums of all rows, as they were.
 
     Returns
@@ -221,6 +301,8 @@ def mark_unique(
     int
         The number of distinct rows.
     """
+    rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
+    tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
     largest = 0
     for leaf in range(len(unique)):
@@ -244,7 +326,7 @@ def mark_unique(
             for part in range(1 << parts):
                 cursor[part] = 0
             for index in range(size):
-                cursor[slot_of(row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
+                cursor[_slot_of(_row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
             begin = 0
             for part in range(1 << parts):
                 count = cursor[part]
@@ -252,22 +334,22 @@ def mark_unique(
                 begin += count
             for index in range(size):
                 row = advance(here, index * width)
-                part = slot_of(row_hash(row, width), leaf_bits, parts)
-                copy_row(advance(spread, cursor[part] * width), row, width)
+                part = _slot_of(_row_hash(row, width), leaf_bits, parts)
+                _copy_row(advance(spread, cursor[part] * width), row, width)
                 cursor[part] += 1
             source = spread
         found = 0
         for index in range(size):
             row = advance(source, index * width)
-            value = row_hash(row, width)
-            checksum += row_sum(value, row, width)
-            slot = slot_of(value, leaf_bits, bits[leaf])
+            value = _row_hash(row, width)
+            checksum += _row_sum(value, row, width)
+            slot = _slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
-            while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
+            while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
                 slot = (slot + 1) & mask
                 entry = I64(table[slot])
             if entry == 0:
-                copy_row(advance(here, found * width), row, width)
+                _copy_row(advance(here, found * width), row, width)
                 found += 1
                 table[slot] = np.uint32(found)
         unique[leaf] = found
@@ -282,28 +364,23 @@ def mark_unique(
 def mark_known(
     known: NDArray[np.uint64],
     counts: NDArray[np.int64],
-    rows: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    leaf_bits: int,
-    bits: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    slots: NDArray[np.uint32],
+    leaves: LeafTables,
     dead: NDArray[np.uint8],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Mark the rows that an earlier ply has.
+    """Mark the rows that an earlier ply has. O(k) where the hashes are spread.
 
     Parameters
     ----------
     known : ndarray of uint64, shape (k, W)
         Rows of an earlier ply, in the order of the same leaves.
-    counts : ndarray of int64, shape (leaves,)
+    counts : ndarray of int64, shape (L,)
         How many of them each leaf has.
-    rows, starts, leaf_bits, bits, tables, slots
+    leaves : LeafTables
         As `mark_unique` left them.
     dead : ndarray of uint8, shape (n,)
         Set to 1 at the rows found.
-    sums : ndarray of uint64, shape (leaves,)
+    sums : ndarray of uint64, shape (L,)
         Receives the hash sums of the known rows.
 
     Returns
@@ -311,6 +388,8 @@ def mark_known(
     int
         How many were found.
     """
+    rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
+    tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
     index, hits = 0, 0
     for leaf in range(len(counts)):
@@ -321,11 +400,11 @@ def mark_known(
         for _ in range(counts[leaf]):
             row = advance(pointer(known), index * width)
             index += 1
-            value = row_hash(row, width)
-            checksum += row_sum(value, row, width)
-            slot = slot_of(value, leaf_bits, bits[leaf])
+            value = _row_hash(row, width)
+            checksum += _row_sum(value, row, width)
+            slot = _slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
-            while entry != 0 and not same_row(advance(here, (entry - 1) * width), row, width):
+            while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
                 slot = (slot + 1) & mask
                 entry = I64(table[slot])
             if entry != 0:
@@ -348,6 +427,26 @@ def compact(
 
     ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf, as they are
     without the bits `FIXING`, which `counting.census.survey` clears; returned is how many there are.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        As `mark_unique` left them; changed.
+    starts : ndarray of int64, shape (L + 1,)
+        Where each leaf begins, and n.
+    unique : ndarray of int64, shape (L,)
+        The numbers of distinct rows.
+    dead : ndarray of uint8, shape (n,)
+        1 for rows to be left out.
+    counts : ndarray of int64, shape (L,)
+        Receives how many rows of each leaf are left.
+    sums : ndarray of uint64, shape (L,)
+        Receives their hash sums.
+
+    Returns
+    -------
+    int
+        How many are left.
     """
     width = rows.shape[1]
     kept = 0
@@ -357,8 +456,8 @@ def compact(
         for index in range(starts[leaf], starts[leaf] + unique[leaf]):
             if dead[index] == 0:
                 row = advance(pointer(rows), index * width)
-                checksum += row_hash(row, width)
-                copy_row(advance(pointer(rows), kept * width), row, width)
+                checksum += _row_hash(row, width)
+                _copy_row(advance(pointer(rows), kept * width), row, width)
                 kept += 1
         counts[leaf] = kept - before
         sums[leaf] = checksum

@@ -25,7 +25,18 @@ __all__ = ["decode_rows", "encode_rows"]
 
 @inlined
 def product(one: np.uint64, other: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the 128 bits of a product, the low half first."""
+    """Return the 128 bits of a product, the low half first.
+
+    Parameters
+    ----------
+    one, other : uint64
+        The factors.
+
+    Returns
+    -------
+    tuple of uint64
+        The halves.
+    """
     mask = U64(0xFFFFFFFF)
     half = U64(32)
     low, high = one & mask, one >> half
@@ -39,7 +50,20 @@ def product(one: np.uint64, other: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def less(low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.uint64) -> bool:
-    """Return whether one number of 128 bits is less than another."""
+    """Return whether one number of 128 bits is less than another.
+
+    Parameters
+    ----------
+    low, high : uint64
+        The one number, in halves.
+    other_low, other_high : uint64
+        The other.
+
+    Returns
+    -------
+    bool
+        Whether it is less.
+    """
     return bool(high < other_high or (high == other_high and low < other_low))
 
 
@@ -50,7 +74,24 @@ def rank_board(
     board: tuple[np.uint64, np.uint64],
     taken: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, int]:
-    """Return the rank of a board's cells among those that are not taken, and how many they are."""
+    """Return the rank of a board's cells among those that are not taken, and how many they are.
+
+    Parameters
+    ----------
+    binomial : pointer to uint64
+        At ``n * stride + k`` the number of k-combinations of n.
+    stride : int
+        See ``binomial``.
+    board : tuple of uint64
+        The cells, as bits, the lower 64 first.
+    taken : tuple of uint64
+        The cells that are taken, as bits, the lower 64 first.
+
+    Returns
+    -------
+    tuple of (uint64, int)
+        The rank, and the number of cells; O(cells).
+    """
     rank, count = U64(0), I64(0)
     bits = board[0]
     while bits != U64(0):
@@ -71,7 +112,18 @@ def rank_board(
 
 @inlined
 def cell_bit(cell: int) -> tuple[np.uint64, np.uint64]:
-    """Return a board with one cell."""
+    """Return a board with one cell.
+
+    Parameters
+    ----------
+    cell : int
+        The cell.
+
+    Returns
+    -------
+    tuple of uint64
+        As bits, the lower 64 first.
+    """
     bit = U64(1) << U64(cell & 63)
     return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
 
@@ -131,6 +183,20 @@ def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: 
     """Return the last entry of an ascending table of 128 bits that is not above a number, searched from a guess.
 
     The first entry is 0, the last above every number that is asked for.
+
+    Parameters
+    ----------
+    table : pointer to uint64
+        At ``2 * entry`` the low half, then the high one.
+    guess : int
+        Where the search begins.
+    low, high : uint64
+        The number, in halves.
+
+    Returns
+    -------
+    int
+        The entry; O(distance from the guess).
     """
     while less(low, high, table[2 * guess], table[2 * guess + 1]):
         guess -= 1
@@ -145,6 +211,18 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
     An estimate in floating point, made a little too small, is taken off until what is left
     is less than the divisor: its relative error of 2**-50 leaves nothing after two rounds or three.
+
+    Parameters
+    ----------
+    low, high : uint64
+        The dividend, in halves.
+    divisor : uint64
+        The divisor.
+
+    Returns
+    -------
+    tuple of uint64
+        Quotient and remainder.
     """
     result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
     while high != U64(0) or low >= divisor:
@@ -170,6 +248,28 @@ def unrank_board(
     """Return the board of a rank among the cells that are not taken; the inverse of `rank_board`.
 
     ``gaps`` is room for the places before which a cell is taken.
+
+    Parameters
+    ----------
+    binomial : pointer to uint64
+        At ``n * stride + k`` the number of k-combinations of n.
+    stride : int
+        See ``binomial``.
+    cells : int
+        How many cells the board has.
+    taken : tuple of uint64
+        The cells that are taken, as bits, the lower 64 first.
+    count : int
+        How many cells to choose.
+    rank : uint64
+        The rank.
+    gaps : pointer to int64
+        Room for ``count`` numbers.
+
+    Returns
+    -------
+    tuple of uint64
+        The board as bits, the lower 64 first; O(cells).
     """
     low, high = taken
     gap = I64(0)
@@ -198,7 +298,19 @@ def unrank_board(
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Set the bits of a board in a packed position, clear so far, from bit ``start`` on."""
+    """Set the bits of a board in a packed position, clear so far, from bit ``start`` on.
+
+    Parameters
+    ----------
+    row : pointer to uint64
+        The packed position.
+    width : int
+        Its number of words.
+    start : int
+        The first bit.
+    low, high : uint64
+        The board, in halves.
+    """
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from counting.census.buckets import copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
+from counting.census.buckets import LeafTables, copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.files import read_rows, spans
 from counting.census.records import LEAF_BITS
@@ -57,19 +57,19 @@ class RowTable:
         counts = np.zeros(last - first, dtype=np.int64)
         for file in files:
             counts += file.counts[first:last]
-        self._starts = np.concatenate(([0], np.cumsum(counts)))
-        self.rows = np.empty((int(self._starts[-1]), words), dtype=np.uint64)
-        cursors = self._starts[:-1].copy()
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        self.rows = np.empty((int(starts[-1]), words), dtype=np.uint64)
+        cursors = starts[:-1].copy()
         for file in files:
             for begin, end in spans(file, first, last):
                 some = read_rows(file, begin, end)
                 copy_leaves(some, file.counts[begin:end], cursors[begin - first : end - first], self.rows)
-        self._bits = table_bits(counts)
-        sizes = np.left_shift(1, self._bits)
-        self._tables, self._slots = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()), dtype=np.uint32)
+        bits = table_bits(counts)
+        sizes = np.left_shift(1, bits)
+        slots = np.zeros(int(sizes.sum()), dtype=np.uint32)
+        self._leaves = LeafTables(self.rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots)
         unique, sums = np.empty_like(counts), np.empty(len(counts), dtype=np.uint64)
-        place = (self.rows, self._starts, LEAF_BITS, self._bits, self._tables, self._slots)
-        self.distinct = int(mark_unique(*place, unique, sums))
+        self.distinct = int(mark_unique(self._leaves, unique, sums))
         self.marked = np.zeros(len(self.rows), dtype=np.uint8)
 
     def mark(self, known: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
@@ -88,8 +88,7 @@ class RowTable:
             How many of the others are in this table.
         """
         sums: NDArray[Any] = np.empty(len(counts), dtype=np.uint64)
-        place = (self.rows, self._starts, LEAF_BITS, self._bits, self._tables, self._slots, self.marked)
-        return int(mark_known(np.ascontiguousarray(known), counts, *place, sums))
+        return int(mark_known(np.ascontiguousarray(known), counts, self._leaves, self.marked, sums))
 
 
 def canonical_children(

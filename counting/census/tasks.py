@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counting.census.buckets import (
+    LeafTables,
     compact,
     copy_leaves,
     leaf_sums,
@@ -209,7 +210,8 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     sizes = np.left_shift(1, bits)
     tables, slots = np.cumsum(sizes) - sizes, _cleared("slots", int(sizes.sum()), np.dtype(np.uint32))
     unique, found_sums = np.empty_like(counts), np.empty_like(sums)
-    mark_unique(rows, starts, leaf_bits, bits, tables, slots, unique, found_sums)
+    block = LeafTables(rows, starts, leaf_bits, bits, tables, slots)
+    mark_unique(block, unique, found_sums)
     if not np.array_equal(sums, found_sums):
         _name_the_damaged(files, first, last)
     dead = _cleared("dead", len(rows), np.dtype(np.uint8))
@@ -218,18 +220,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
         for begin, end in spans(part, first, last):
             known = read_rows(part, begin, end, check=False, name="block")
             local, known_sums = slice(begin - first, end - first), np.empty(end - begin, dtype=np.uint64)
-            mark_known(
-                known,
-                part.counts[begin:end],
-                rows,
-                starts[begin - first : end - first + 1],
-                leaf_bits,
-                bits[local],
-                tables[local],
-                slots,
-                dead,
-                known_sums,
-            )
+            mark_known(known, part.counts[begin:end], block.part(local), dead, known_sums)
             if not np.array_equal(part.sums[begin:end], known_sums):
                 _name_the_damaged([part], begin, end)
     leaves = 1 << leaf_bits

@@ -52,6 +52,11 @@ def draw_number(size: int, seed: int, index: int) -> int:
     seed, index : int
         Which sample, both of at most 64 bits.
 
+    Returns
+    -------
+    int
+        Below the size.
+
     Examples
     --------
     >>> [draw_number(1000, 1, index) for index in range(4)]
@@ -66,7 +71,20 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 
 def numbered_position(index: PlacementIndex, number: int) -> Position:
-    """Return the position of a number: of the placement with half that rank."""
+    """Return the position of a number: of the placement with half that rank.
+
+    Parameters
+    ----------
+    index : PlacementIndex
+        Of the variant.
+    number : int
+        Twice a rank, or one more.
+
+    Returns
+    -------
+    Position
+        With white to move if the number is even.
+    """
     return index.unrank(number >> 1, "b" if number & 1 else "w")
 
 
@@ -114,6 +132,16 @@ def _halves(values: list[int]) -> NDArray[np.uint64]:
 def build_drawing(variant: Variant) -> DrawTables:
     """Return the tables of a variant.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    DrawTables
+        Of its placements.
+
     Raises
     ------
     InputError
@@ -155,7 +183,7 @@ def build_drawing(variant: Variant) -> DrawTables:
 
 
 @inlined
-def philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return the four words of Philox-4x64-10 for the key (seed, 0) and the counter (block, index, 0, 0)."""
     first, second, third, fourth = block, index, U64(0), U64(0)
     key, other_key = seed, U64(0)
@@ -169,7 +197,7 @@ def philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint
 
 
 @inlined
-def cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
+def _cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
     """Return the lowest bits of 128."""
     if bits < 64:
         return low & ((U64(1) << U64(bits)) - U64(1)), U64(0)
@@ -180,14 +208,29 @@ def cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint6
 
 @inlined
 def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the number of a sample; see `draw_number`."""
+    """Return the number of a sample; see `draw_number`.
+
+    Parameters
+    ----------
+    x : DrawTables
+        The tables of the drawing.
+    seed : uint64
+        Of the generator.
+    index : uint64
+        Of the sample.
+
+    Returns
+    -------
+    tuple of (uint64, uint64)
+        Its low and its high word.
+    """
     block = U64(1)
     while True:
-        first, second, third, fourth = philox(seed, block, index)
-        low, high = cut(first, second, x.bits)
+        first, second, third, fourth = _philox(seed, block, index)
+        low, high = _cut(first, second, x.bits)
         if less(low, high, x.size[0], x.size[1]):
             return low, high
-        low, high = cut(third, fourth, x.bits)
+        low, high = _cut(third, fourth, x.bits)
         if less(low, high, x.size[0], x.size[1]):
             return low, high
         block += U64(1)
@@ -197,7 +240,23 @@ def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, 
 def write_numbered(
     x: DrawTables, low: np.uint64, high: np.uint64, row: NDArray[np.uint64], width: int, gaps: NDArray[np.int64]
 ) -> None:
-    """Write the packed position of a number; ``gaps`` is scratch of C items."""
+    """Write the packed position of a number; ``gaps`` is scratch of C items.
+
+    Parameters
+    ----------
+    x : DrawTables
+        The tables of the drawing.
+    low : uint64
+        The low word of the number.
+    high : uint64
+        Its high word.
+    row : ndarray of uint64, shape (W,)
+        Receives the position.
+    width : int
+        W, the words of a position.
+    gaps : ndarray of int64, shape (C,)
+        Scratch.
+    """
     stride = x.cells + 1
     side = I64(low & U64(1))
     low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
@@ -222,7 +281,7 @@ def write_numbered(
     at_king = cell_bit(king)
     no_defender = (x.closed[2] | at_king[0], x.closed[3] | at_king[1])
     no_attacker = (x.closed[0] | at_king[0], x.closed[1] | at_king[1])
-    left = x.cells - defenders - popcount_pair(no_attacker)
+    left = x.cells - defenders - _popcount_pair(no_attacker)
     white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + left])
     white = unrank_board(x.binomial, stride, x.cells, no_defender, defenders, white_rank, gaps)
     no_attacker = (no_attacker[0] | white[0], no_attacker[1] | white[1])
@@ -235,13 +294,13 @@ def write_numbered(
 
 
 @inlined
-def popcount_pair(board: tuple[np.uint64, np.uint64]) -> int:
+def _popcount_pair(board: tuple[np.uint64, np.uint64]) -> int:
     """Return how many cells a board has."""
     return popcount(board[0]) + popcount(board[1])
 
 
 @kernel
-def draw_rows(
+def _draw_rows(
     tables: DrawTables, seed: np.uint64, first: int, rows: NDArray[np.uint64], numbers: NDArray[np.uint64]
 ) -> None:
     """Write the samples from ``first`` on: packed positions, shape (n, W), and numbers, shape (n, 2)."""
@@ -256,7 +315,7 @@ def draw_rows(
 
 
 @kernel
-def number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
+def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
     """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
@@ -296,13 +355,38 @@ class Drawer:
         self.words = engine_for(variant).tables.words
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
-        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers."""
+        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers.
+
+        Parameters
+        ----------
+        seed : int
+            Of the generator.
+        first : int
+            The number of the first one.
+        count : int
+            How many there are.
+
+        Returns
+        -------
+        tuple of (ndarray, list of int)
+            Packed positions, uint64 of shape (count, W), and their numbers.
+        """
         rows, numbers = np.empty((count, self.words), np.uint64), np.empty((count, 2), np.uint64)
-        draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
+        _draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
         return rows, [low | high << 64 for low, high in numbers.tolist()]
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
         """Return the packed positions of numbers, uint64 of shape (n, W).
+
+        Parameters
+        ----------
+        numbers : list of int
+            Below the size.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, W)
+            In the same order.
 
         Raises
         ------
@@ -313,11 +397,22 @@ class Drawer:
             if not 0 <= number < self.size:
                 raise InputError(f"position number {number}: {self.variant.name} has 0 to {self.size - 1}")
         rows = np.empty((len(numbers), self.words), np.uint64)
-        number_rows(self.tables, _halves(numbers).reshape(-1, 2), rows)
+        _number_rows(self.tables, _halves(numbers).reshape(-1, 2), rows)
         return rows
 
 
 @lru_cache(maxsize=16)
 def drawer_for(variant: Variant) -> Drawer:
-    """Return the drawer of a variant; the same object for equal variants."""
+    """Return the drawer of a variant; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    Drawer
+        The same object for equal variants.
+    """
     return Drawer(variant)

@@ -64,7 +64,7 @@ class LemmaTables(NamedTuple):
     garrisons: NDArray[np.int64]
 
 
-def build_lemmas(variant: Variant) -> LemmaTables:
+def _build_lemmas(variant: Variant) -> LemmaTables:
     """Return the tables of a variant."""
     rules, regions, size = variant.rules, variant.regions, variant.size
     corner = rules.corners.hostile and bool(regions.royal_corners)
@@ -89,7 +89,7 @@ def build_lemmas(variant: Variant) -> LemmaTables:
 
 
 @inlined
-def without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: int, defenders: int) -> bool:
+def _without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: int, defenders: int) -> bool:
     """Return whether soldiers are missing that neither side can have captured last."""
     if attackers == r.attackers and defenders == r.defenders:
         return False
@@ -100,7 +100,7 @@ def without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: 
 
 
 @inlined
-def overfull_camp(t: Tables, m: LemmaTables, board: NDArray[np.uint32]) -> bool:
+def _overfull_camp(t: Tables, m: LemmaTables, board: NDArray[np.uint32]) -> bool:
     """Return whether a camp holds more attackers than started in it."""
     for camp in range(m.camps):
         held = I64(0)
@@ -112,7 +112,7 @@ def overfull_camp(t: Tables, m: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
-def captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
+def _captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
     """Return whether a piece of a set, arriving last, captures another; ``king`` is -1 if it is not of the set."""
     if king >= 0:
         return would_capture(t, left, I64(kind == 0), cell, king)
@@ -124,7 +124,7 @@ def captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, king
 
 
 @inlined
-def peel(t: Tables, r: OriginTables, left: NDArray[np.uint32]) -> int:
+def _peel(t: Tables, r: OriginTables, left: NDArray[np.uint32]) -> int:
     """Take pieces away that could have arrived last among those left; return the king's cell, or -1 if it went."""
     size = t.size
     king = king_of(t, left)
@@ -141,7 +141,7 @@ def peel(t: Tables, r: OriginTables, left: NDArray[np.uint32]) -> int:
                 if cell == king:
                     kind = I64(2)
                 row, column = line_origins(t, r, left, cell, kind)
-                if (row | column) == 0 or captures_one(t, left, cell, kind, king):
+                if (row | column) == 0 or _captures_one(t, left, cell, kind, king):
                     continue
                 toggle(t, left, cell, 16 if kind != 0 else 0)
                 if kind == 2:
@@ -151,7 +151,7 @@ def peel(t: Tables, r: OriginTables, left: NDArray[np.uint32]) -> int:
 
 
 @inlined
-def stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
+def _stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
     """Return whether every piece of a set stands where a piece of its kind starts."""
     home = king_of(t, r.start)
     home_rank, home_file = coordinates(t, home)
@@ -169,16 +169,48 @@ def stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], kin
 
 @inlined
 def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> bool:
-    """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left."""
+    """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : ndarray of uint32, shape (2N + 4,)
+        Scratch; holds what is left.
+
+    Returns
+    -------
+    bool
+        Whether nothing in it can have moved last.
+    """
     for place in range(board_items(t.size)):
         left[place] = board[place]
-    king = peel(t, r, left)
-    return not stands_as_at_start(t, r, left, king)
+    king = _peel(t, r, left)
+    return not _stands_as_at_start(t, r, left, king)
 
 
 @inlined
 def is_start(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether a board is the start, with the side that begins to move."""
+    """Return whether a board is the start, with the side that begins to move.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    bool
+        False as well with the other side to move.
+    """
     for place in range(t.size):
         if board[place] != r.start[place]:
             return False
@@ -186,11 +218,13 @@ def is_start(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
-def cheap_lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
+def _cheap_lemma(
+    t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
+) -> int:
     """Return the lemma that excludes a placement other than the start, the last move's left out; or 0."""
-    if without_last_capture(t, r, m, count_of(t, board, 1), count_of(t, board, 0)):
+    if _without_last_capture(t, r, m, count_of(t, board, 1), count_of(t, board, 0)):
         return MATERIAL
-    if overfull_camp(t, m, board):
+    if _overfull_camp(t, m, board):
         return CAMP
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
         return IMMOBILE
@@ -199,17 +233,36 @@ def cheap_lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.ui
 
 @called
 def lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0; ``left`` is a scratch board."""
+    """Return the lemma that excludes a counted position, or 0; ``left`` is a scratch board.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    m : LemmaTables
+        What excludes a position.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : ndarray of uint32, shape (2N + 4,)
+        Scratch.
+
+    Returns
+    -------
+    int
+        Its number; 0 if none does.
+    """
     if is_start(t, r, board):
         return I64(0)
-    found = cheap_lemma(t, r, m, board, left)
+    found = _cheap_lemma(t, r, m, board, left)
     if found != 0:
         return I64(found)
     return I64(0) if has_unmove(t, r, board) else I64(LAST_MOVE)
 
 
 @kernel
-def lemmas_of_boards(
+def _lemmas_of_boards(
     tables: Tables, origins: OriginTables, more: LemmaTables, boards: NDArray[np.uint32], found: NDArray[np.uint8]
 ) -> None:
     """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,)."""
@@ -244,7 +297,7 @@ class Lemmas:
         self.engine = engine_for(variant)
         self.tables = self.engine.tables
         self.origins = build_origins(variant)
-        self.more = build_lemmas(variant)
+        self.more = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32]) -> NDArray[np.uint8]:
         """Return which lemma excludes each position; 0 for none.
@@ -253,13 +306,29 @@ class Lemmas:
         ----------
         boards : ndarray of uint32, shape (n, 2N + 4)
             Counted placements, as boards of the engine; unchanged.
+
+        Returns
+        -------
+        ndarray of uint8, shape (n,)
+            The number of the lemma.
         """
         found = np.empty(len(boards), dtype=np.uint8)
-        lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), found)
+        _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), found)
         return found
 
 
 @lru_cache(maxsize=16)
 def lemmas_for(variant: Variant) -> Lemmas:
-    """Return the lemmas of a variant; the same object for equal variants."""
+    """Return the lemmas of a variant; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    Lemmas
+        The same object for equal variants.
+    """
     return Lemmas(variant)

@@ -46,7 +46,7 @@ class LemmaCounts(NamedTuple):
 
 
 @kernel
-def tally_lemmas(
+def _tally_lemmas(
     drawing: DrawTables,
     tables: Tables,
     origins: OriginTables,
@@ -79,6 +79,22 @@ def tally_lemmas(
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCounts:
     """Return what the lemmas say of the samples from ``first`` on.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    seed : int
+        Of the generator.
+    first : int
+        The number of the first one.
+    count : int
+        How many samples.
+
+    Returns
+    -------
+    LemmaCounts
+        For the range.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -86,14 +102,14 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
     100
     """
     lemmas, counts = lemmas_for(variant), np.zeros(len(LEMMAS) + 1, dtype=np.int64)
-    checksum = tally_lemmas(
+    checksum = _tally_lemmas(
         drawer_for(variant).tables, lemmas.tables, lemmas.origins, lemmas.more, np.uint64(seed), first, count, counts
     )
     return LemmaCounts(counts.tolist(), int(checksum))
 
 
 @kernel
-def locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uint32], left: NDArray[np.uint32]) -> None:
+def _locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uint32], left: NDArray[np.uint32]) -> None:
     """Write what is left of boards, shape (n, 2N + 4), when all that could have arrived last is taken away."""
     t, r = flat(tables), flat(origins)
     stride = board_items(t.size)
@@ -130,6 +146,22 @@ class SampleChunk(NamedTuple):
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> SampleChunk:
     """Return the certificates of the samples from ``first`` on, by lemma, game or backward tree.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    seed : int
+        Of the generator.
+    first : int
+        The number of the first one.
+    count : int
+        How many samples.
+
+    Returns
+    -------
+    SampleChunk
+        With a certificate for each sample.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -144,7 +176,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
     left = boards.copy()
     locked = codes == LOCKED
     sets = np.ascontiguousarray(left[locked])
-    locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), sets)
+    _locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), sets)
     left[locked] = sets
     passed = np.flatnonzero(codes == 0)
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-    from retrograde.puzzles.making import Made
+    from retrograde.puzzles.making import Made, Wanted
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
@@ -77,14 +77,14 @@ def make_command(
     Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
     """
     from retrograde.proofs.solution import ProofLimits
-    from retrograde.puzzles.making import from_placements, from_self_play
+    from retrograde.puzzles.making import Wanted, from_placements, from_self_play
 
     rules = load_variant(variant)
     if shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     check_memory("--memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
-    maker = _Maker(rules, count=count, seed=seed, plies=(shortest, longest), limits=limits, winner=winner)
+    maker = _Maker(rules, Wanted(count, seed, (shortest, longest), limits, winner))
     interrupted = False
     try:
         if source == "tablebase":
@@ -101,23 +101,22 @@ def make_command(
 class _Maker:
     """Makes puzzles under a progress display; an interrupt leaves those that there are."""
 
-    def __init__(self, variant: Variant, *, count: int, seed: int, **wanted: Any) -> None:
+    def __init__(self, variant: Variant, wanted: Wanted) -> None:
         from retrograde.puzzles.making import Made
 
-        self.variant, self.count, self.seed = variant, count, seed
-        self.wanted = {"count": count, "seed": seed, **wanted}
+        self.variant, self.wanted = variant, wanted
         self.made = Made([], 0)
 
     def make(self, source: Callable[..., Made]) -> None:
         """Make puzzles by a function that tells after each attempt what there is."""
         with progress("puzzles") as display:
-            task = display.add_task("", total=self.count)
+            task = display.add_task("", total=self.wanted.number)
 
             def tell(found: Made) -> None:
                 self._keep(found)
                 display.update(task, completed=len(found.puzzles))
 
-            self._keep(interruptible(partial(source, self.variant, **self.wanted, tell=tell)))
+            self._keep(interruptible(partial(source, self.variant, self.wanted, tell=tell)))
 
     def mine(self, store: Path | None, samples: int | None) -> None:
         """Find the deepest puzzles of a tablebase."""
@@ -126,7 +125,7 @@ class _Maker:
         prober = find_prober(self.variant, store)
         if prober is None:
             raise InputError(f"--from tablebase: none ships for {self.variant.name}; name one with --tablebase")
-        work = partial(from_tablebase, self.variant, prober, **self.wanted, samples=samples, keep=self._keep)
+        work = partial(from_tablebase, self.variant, prober, self.wanted, samples=samples, keep=self._keep)
         with progress("positions") as display:
             task = display.add_task("", total=None)
             told = partial(display.advance, task)
@@ -151,14 +150,14 @@ def _reply(variant: Variant, maker: _Maker, out: Path | None, interrupted: bool)
         write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
     result = _Made(
         variant=variant.name,
-        asked=maker.count,
+        asked=maker.wanted.number,
         examined=made.examined,
         puzzles=[str(puzzle) for puzzle in made.puzzles],
         file=None if out is None else str(out),
         interrupted=interrupted,
     )
-    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == maker.count else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show_made(console, result), code, seed=maker.seed)
+    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == maker.wanted.number else EXIT_UNKNOWN
+    return Reply(result, lambda console: _show_made(console, result), code, seed=maker.wanted.seed)
 
 
 def _show_made(console: PeopleConsole, result: _Made) -> None:

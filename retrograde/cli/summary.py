@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from retrograde.tablebase.encoding import unforced
 from tablut.cli.tables import Table, label, number
+from tablut.indexing.values import unforced
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
         defenders=record.defenders,
         positions=2 * record.placements,
         classes=2 * record.classes,
-        **record.tally(unforced(rules.repetition), rules.move_limit),
+        **record.tally(unforced(variant), rules.move_limit),
         max_dtm=record.longest(rules.move_limit),
         bytes=record.bytes,
     )

@@ -52,6 +52,7 @@ class _Verified(Result):
     files_checked: int
     positions_checked: int
     samples: _Samples
+    played: dict[str, int]
     published: dict[str, list[str]]
     failures: int
     failed: list[_Failure]
@@ -94,7 +95,7 @@ def verify_command(
     sample: Annotated[
         int | None,
         typer.Option(
-            "--sample", min=0, metavar="N", help="Wins to play out by the naive rules. [default: 20; --quick: 0]"
+            "--sample", min=0, metavar="N", help="Positions to play out by the naive rules. [default: 20; --quick: 0]"
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample.")] = 1,
@@ -106,8 +107,8 @@ def verify_command(
 ) -> Reply:
     """Verify every stored value from its moves, by other code than the solver.
 
-    The move generator and the rank of a position are shared; a sample of wins is played out by the
-    naive rules. Also compares every file with its digest and the values with those published, and
+    The move generator and the rank of a position are shared; a sample of wins, losses and draws is
+    played out by the naive rules. Also compares every file with its digest and the values with those published, and
     proves that the index has each position exactly once.
     """
     from retrograde.tablebase.store import open_store
@@ -157,6 +158,7 @@ def verify_command(
         files_checked=report.files_checked,
         positions_checked=report.positions_checked,
         samples=_Samples(**report.samples),
+        played=report.played,
         published={str(standing): tiers for standing, tiers in report.published.items()},
         failures=report.failures,
         failed=[_Failure(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
@@ -174,7 +176,8 @@ def _show_verified(console: PeopleConsole, variant: str, report: Verification, *
     if not quick:
         console.print(f"{report.positions_checked:,} values verified from their moves")
         searched, followed = report.samples["searched"], report.samples["followed"]
-        console.print(f"{searched} wins searched and {followed} played to their end by the naive rules")
+        played = ", ".join(f"{count} {kind}" for kind, count in report.played.items())
+        console.print(f"{searched} positions searched and {followed} played out by the naive rules ({played})")
     names = report.published
     if names["same"]:
         console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)

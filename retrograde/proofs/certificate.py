@@ -156,16 +156,43 @@ class ProofCertificate:
         return "\n".join(lines) + "\n"
 
     def write(self, target: Path) -> None:
-        """Write the file, all of it or nothing."""
+        """Write the file, all of it or nothing.
+
+        Parameters
+        ----------
+        target : Path
+            The file.
+        """
         write_text(target, self.text(), hint="; choose another file with --save-proof")
 
     def is_under(self, variant: Variant) -> bool:
-        """Return whether a rule set is the one that the proof was made under."""
+        """Return whether a rule set is the one that the proof was made under.
+
+        Parameters
+        ----------
+        variant : Variant
+            The rule set.
+
+        Returns
+        -------
+        bool
+            By the digest of the game.
+        """
         return self.game == (variant.digest if self.version > 1 else rules_digest(variant))
 
 
 def rules_digest(variant: Variant) -> str:
     """Return the digest by which version 1 named its game: of terrain and rule fields, not of the start.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    str
+        Hexadecimal digits.
 
     Examples
     --------
@@ -197,6 +224,11 @@ def build_certificate(
     plies_left : int, optional
         Plies before the game is drawn; by default the variant's move limit.
 
+    Returns
+    -------
+    ProofCertificate
+        With every position that play by the strategy can reach.
+
     Raises
     ------
     TablutError
@@ -210,14 +242,16 @@ def build_certificate(
     # By the text of a position: plies and move, as the engine writes it.
     found: dict[str, tuple[int, int]] = {}
 
-    def text(position: NDArray[Any]) -> str:
+    def _text(position: NDArray[Any]) -> str:
+        """Return the one-line text of a position."""
         cells, side = engine.cells(position)
         return str(Position(cells, side))  # type: ignore[arg-type]
 
-    def is_winners(position: NDArray[Any]) -> bool:
+    def _is_winners(position: NDArray[Any]) -> bool:
+        """Return whether it is the winner's turn."""
         return int(head(position)[SIDE_AT]) == search.prover
 
-    def after(position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
+    def _after(position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
         """Return the positions that the loser's moves lead to, after the winner's move if it is the winner's turn."""
         if code is not None:
             position = position.copy()
@@ -226,7 +260,7 @@ def build_certificate(
                 return []
         children = engine.expand(engine.words(position))
         decided = [OUTCOMES[number] for number in children.outcomes.tolist()]
-        assert all(outcome is None or outcome.winner == winner for outcome in decided), text(position)
+        assert all(outcome is None or outcome.winner == winner for outcome in decided), _text(position)
         return [child for child, end in zip(engine.boards(children.words), decided, strict=True) if end is None]
 
     # Positions to be covered, each with the plies that are left.
@@ -234,35 +268,35 @@ def build_certificate(
     while waiting:
         position, left = waiting.pop()
         code = None
-        if is_winners(position):
-            name = text(position)
+        if _is_winners(position):
+            name = _text(position)
             if name in found and found[name][0] <= left:
                 continue
             if not search.within(position, left):
                 raise TablutError(f"proof of '{name}': the limits ran out; raise --nodes or --seconds")
             if len(found) >= most and name not in found:
-                raise TablutError(f"proof of '{text(board)}': has over {most:,} positions; raise --proof-positions")
+                raise TablutError(f"proof of '{_text(board)}': has over {most:,} positions; raise --proof-positions")
             left, code = search.distance, search.move
             found[name] = left, code
             left -= 1
-        waiting += [(child, left - 1) for child in after(position, code)]
+        waiting += [(child, left - 1) for child in _after(position, code)]
 
     # Where a faster move was found for a position, what only the slower one led to is not needed any more.
     strategy: dict[str, tuple[int, str]] = {}
     uncovered = [board]
     while uncovered:
         position, code = uncovered.pop(), None
-        if is_winners(position):
-            name = text(position)
+        if _is_winners(position):
+            name = _text(position)
             if name in strategy:
                 continue
             left, code = found[name]
             strategy[name] = left, str(Move.from_code(code, size))
-        uncovered += after(position, code)
+        uncovered += _after(position, code)
     return ProofCertificate(
         variant=shipped_name(variant),
         game=variant.digest,
-        position=text(board),
+        position=_text(board),
         winner=winner,
         plies=plies,
         plies_left=variant.rules.move_limit if plies_left is None else plies_left,
@@ -282,6 +316,11 @@ def read_certificate(name: str, content: str) -> ProofCertificate:
         Of the file, for messages.
     content : str
         Its text.
+
+    Returns
+    -------
+    ProofCertificate
+        Well formed; whether it proves anything is for the checker to say.
 
     Raises
     ------
@@ -331,6 +370,11 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
         What the file holds.
     given : Variant, optional
         What ``--variant`` names.
+
+    Returns
+    -------
+    Variant
+        The rule set with the digest that the certificate names.
 
     Raises
     ------

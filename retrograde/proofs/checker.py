@@ -79,7 +79,24 @@ class _Open(NamedTuple):
 class StrategyCheck:
     """The check of one strategy, that can be asked on its way how far it came.
 
-    Parameters are those of `check_strategy`.
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set.
+    position : str
+        One-line text of the root, as the toolkit writes it.
+    winner : {'white', 'black'}
+        Who is said to win.
+    plies : int
+        Within how many plies.
+    strategy : mapping
+        By the text of a position with the winner to move: plies and move.
+    plies_left : int, optional
+        Plies before the game is drawn; by default the variant's move limit.
+    most_plies : int
+        Plies to be made in the search for a shorter win; 0 for none.
+    most_failures : int
+        Failures after which checking stops.
 
     Attributes
     ----------
@@ -250,7 +267,20 @@ class StrategyCheck:
     # -- the lower bound ---------------------------------------------------------------
 
     def wins_within(self, root: NaivePosition, plies: int) -> bool:
-        """Return whether the winner wins within so many plies, by trying everything; repetitions count for nothing."""
+        """Return whether the winner wins within so many plies, by trying everything; repetitions count for nothing.
+
+        Parameters
+        ----------
+        root : NaivePosition
+            The position.
+        plies : int
+            The bound.
+
+        Returns
+        -------
+        bool
+            True if it can.
+        """
         stack: list[_Open] = []
         value = self._opened(root, plies)
         while True:
@@ -289,6 +319,22 @@ def wins_within(variant: VariantLike, position: str, winner: Literal["white", "b
     """Return whether a side can force a win within so many plies, by trying everything in plain Python.
 
     The naive twin of `retrograde.proofs.win_search.WinSearch.within`.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set.
+    position : str
+        One-line text of the root.
+    winner : {'white', 'black'}
+        The side.
+    plies : int
+        The bound.
+
+    Returns
+    -------
+    bool
+        True if it can.
 
     Raises
     ------

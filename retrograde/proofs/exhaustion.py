@@ -15,31 +15,19 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.prober import MISSING, verdict_of
+from tablut.indexing.values import MISSING, unforced, verdict_of
 from tablut.rules.outcome import OUTCOMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.position import Position
-    from tablut.prober import Verdict, Wdl
+    from tablut.prober import Verdict
     from tablut.variants import Variant
 
-__all__ = ["ReachableValues", "may_be_listed", "reachable_values", "unforced"]
+__all__ = ["ReachableValues", "may_be_listed", "reachable_values"]
 
 _BATCH = 1 << 15
-
-
-def unforced(variant: Variant) -> Wdl:
-    """Return what a position is worth from which neither side can force a win.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> unforced(load_variant("ashton")), unforced(load_variant("berkeley"))
-    ('draw', 'unresolved')
-    """
-    return "unresolved" if variant.rules.repetition == "mover_loses" else "draw"
 
 
 class ReachableValues:
@@ -62,11 +50,35 @@ class ReachableValues:
         self._keys = _keys(words)
 
     def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
-        """Return whether positions of a material are known: those that are reachable, so no material as such."""
+        """Return whether positions of a material are known: those that are reachable, so no material as such.
+
+        Parameters
+        ----------
+        attackers : int
+            How many attackers.
+        defenders : int
+            How many defenders.
+
+        Returns
+        -------
+        bool
+            Always false.
+        """
         return False
 
     def probe(self, position: Position) -> Verdict:
-        """Return the verdict on a position of the closure."""
+        """Return the verdict on a position of the closure.
+
+        Parameters
+        ----------
+        position : Position
+            Reachable from the roots.
+
+        Returns
+        -------
+        Verdict
+            Exact.
+        """
         engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
@@ -74,7 +86,18 @@ class ReachableValues:
         return verdict_of(int(value), unforced=unforced(self.variant))
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed positions; `MISSING` beyond the closure."""
+        """Return the values of packed positions; `MISSING` beyond the closure.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            The positions.
+
+        Returns
+        -------
+        ndarray of int16, shape (n,)
+            As `tablut.prober.value_of` writes verdicts.
+        """
         keys = _keys(words)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self.values[places], MISSING).astype(np.int16)
@@ -118,6 +141,20 @@ def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
 
     Counted are the undecided placements with the material of the position or less, for
     both sides to move.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        On a board of its size.
+    most : int
+        Positions that may be listed.
+
+    Returns
+    -------
+    bool
+        False if the list could not be held.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from retrograde.proofs.exhaustion import may_be_listed, reachable_values, unforced
+from retrograde.proofs.exhaustion import may_be_listed, reachable_values
 from retrograde.proofs.search.proof_numbers import MOST_PLIES
 from retrograde.proofs.solution import Bounds, ProofLimits, Solution, Source
 from retrograde.proofs.values import first_moves, known_line, known_value
@@ -34,8 +34,8 @@ from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
+from tablut.indexing.values import Verdict, unforced
 from tablut.position import Move
-from tablut.prober import Verdict
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 
@@ -111,7 +111,18 @@ class Solver:
         self._question: _Question | None = None
 
     def so_far(self, reason: str = "interrupted") -> Solution | None:
-        """Return what is proved of the position that another thread is solving; None if it has not begun."""
+        """Return what is proved of the position that another thread is solving; None if it has not begun.
+
+        Parameters
+        ----------
+        reason : str
+            Why it is not solved.
+
+        Returns
+        -------
+        Solution or None
+            Of status ``unknown``.
+        """
         return None if self._question is None else self._question.unknown(reason)
 
     def solve(self, position: PositionLike, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
@@ -125,6 +136,11 @@ class Solver:
             Plies before the game is drawn; by default the variant's move limit.
         all_wins : bool
             Whether winning moves that take longer are looked for as well.
+
+        Returns
+        -------
+        Solution
+            Proved, or with the bounds that are.
 
         Raises
         ------
@@ -144,6 +160,18 @@ class Solver:
 
 def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
     """Return whether the side to move has no move, and thereby lost.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set.
+    position : Position, Board or str
+        On a board of its size.
+
+    Returns
+    -------
+    bool
+        False if play goes on.
 
     Raises
     ------
@@ -429,6 +457,26 @@ def solve(
     all_wins: bool = False,
 ) -> Solution:
     """Return the solution of a position; see `Solver`.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set.
+    position : Position, Board or str
+        On a board of its size.
+    limits : ProofLimits, optional
+        Of the search.
+    prober : Prober, optional
+        A tablebase of the variant.
+    plies_left : int, optional
+        Plies before the game is drawn; by default the variant's move limit.
+    all_wins : bool
+        Whether winning moves that take longer are looked for as well.
+
+    Returns
+    -------
+    Solution
+        Proved, or with the bounds that are.
 
     Examples
     --------

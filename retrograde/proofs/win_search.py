@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.proofs.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
-from retrograde.proofs.search.table import LONGEST, keep_values, new_table
+from retrograde.proofs.search.table import LONGEST, keep_values
+from retrograde.proofs.search.workspace import new_proof_workspace, with_room
 from tablut.compilation import wall_clock
 from tablut.errors import InputError, MachineError
 from tablut.prober import MISSING
@@ -108,18 +109,14 @@ class WinSearch:
         self._prober = prober
         variant = engine.variant
         try:
-            self._table = new_table(memory_bytes, engine.tables.words)
+            self._workspace = new_proof_workspace(engine.tables, prover, memory_bytes)
         except MemoryError as error:
             size = f"{memory_bytes / 2**20:,.0f} MiB"
             raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error
-        self._pending = np.zeros((4 * engine.tables.cells, engine.tables.words), dtype=np.uint64)
-        # A position may be given with more soldiers than the start has.
-        cells = variant.size**2
-        self._covered = np.zeros((cells + 1, cells + 1), dtype=np.uint8)
         if prober is not None:
             for attackers in range(1, variant.attackers + 1):
                 for defenders in range(variant.defenders + 1):
-                    self._covered[attackers, defenders] = prober.covers(attackers, defenders)
+                    self._workspace.covered[attackers, defenders] = prober.covers(attackers, defenders)
 
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
         """Return whether the prover wins within a number of plies.
@@ -147,23 +144,14 @@ class WinSearch:
             raise InputError(f"{plies} plies: a proof search looks {MOST_PLIES} plies ahead at most")
         if plies < 1:
             return False
+        self._workspace = with_room(self._workspace, plies)
         answer = np.zeros(ANSWER_FIELDS, dtype=np.int64)
         spent = 0
         while True:
             left = self.budget.left if most is None else min(self.budget.left, most - spent)
             if left <= 0:
                 return None
-            prove(
-                self._engine.tables,
-                board,
-                self.prover,
-                plies,
-                min(left, _SLICE),
-                self._table,
-                self._covered,
-                self._pending,
-                answer,
-            )
+            prove(self._engine.tables, self._workspace, board, plies, min(left, _SLICE), answer)
             pn, dn, distance, move, nodes, pending = answer.tolist()
             self.budget.nodes += nodes
             spent += nodes
@@ -173,7 +161,7 @@ class WinSearch:
             if dn == 0:
                 return False
             if pending:
-                self._ask(self._pending[:pending])
+                self._ask(self._workspace.pending[:pending])
 
     def _ask(self, words: NDArray[np.uint64]) -> None:
         """Write what the tablebase knows of positions into the table."""
@@ -181,10 +169,10 @@ class WinSearch:
         values = self._prober.probe_words(words.copy()).astype(np.int64)
         if (values == MISSING).any():
             # It does not know all of what it covers: search on without it.
-            self._covered[:] = 0
+            self._workspace.covered[:] = 0
             return
         mine = (self._engine.boards(words)[:, 2 * self._engine.variant.size + 1] == self.prover).astype(bool)
         wins = np.where(mine & (values > 0), values, np.where(~mine & (values < 0), -values - 1, LONGEST))
         wins = np.minimum(wins, LONGEST)
         no_wins = np.where(wins < LONGEST, wins - 1, LONGEST)
-        keep_values(self._table, words, wins, no_wins)
+        keep_values(self._workspace.table, words, wins, no_wins)

@@ -29,6 +29,18 @@ __all__ = ["earlier_positions", "lengthen"]
 def earlier_positions(variant: Variant, position: Position) -> list[Position]:
     """Return the undecided positions from which a legal move without capture leads to a position.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        On a board of its size.
+
+    Returns
+    -------
+    list of Position
+        In a fixed order.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -95,16 +107,17 @@ def lengthen(
     winner = int(solution.position.side == "b")
     search = WinSearch(engine, winner, limits.memory_bytes // 2, Budget(limits))
 
-    def shuffled(position: Position) -> list[Position]:
+    def _shuffled(position: Position) -> list[Position]:
+        """Return the earlier positions in random order."""
         found = earlier_positions(variant, position)
         return [found[place] for place in rng.permutation(len(found))]
 
-    for between in shuffled(solution.position):
+    for between in _shuffled(solution.position):
         board = engine.board(between.cells, between.side)
         search.budget = Budget(limits)
         if not search.within(board, distance + 1) or search.within(board, distance - 1) is not False:
             continue
-        for before in shuffled(between):
+        for before in _shuffled(between):
             if not fits(before):
                 continue
             search.budget = Budget(limits)

@@ -21,6 +21,11 @@ COLLECTION: Final = "collection"
 def collection_names() -> list[str]:
     """Return the names of the puzzle files that ship.
 
+    Returns
+    -------
+    list of str
+        Sorted.
+
     Examples
     --------
     >>> collection_names()
@@ -46,6 +51,11 @@ def _lines() -> dict[str, str]:
 def shipped_ids() -> tuple[str, ...]:
     """Return the ids of the puzzles that ship.
 
+    Returns
+    -------
+    tuple of str
+        In the order of the files.
+
     Examples
     --------
     >>> shipped_ids()[0], len(shipped_ids())
@@ -62,6 +72,11 @@ def read_puzzle_text(source: str) -> str:
     source : str
         A file; else, in any case, the name of one that ships, ``collection`` for all of
         them, or the id of a puzzle that ships.
+
+    Returns
+    -------
+    str
+        Not yet parsed.
 
     Raises
     ------
@@ -89,7 +104,20 @@ def read_puzzle_text(source: str) -> str:
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:
-    """Return the puzzles that a source names; see `read_puzzle_text` and `parse_puzzles`."""
+    """Return the puzzles that a source names; see `read_puzzle_text` and `parse_puzzles`.
+
+    Parameters
+    ----------
+    source : str
+        The name of a file that ships, or a path.
+    variant : str, optional
+        Only those of this variant.
+
+    Returns
+    -------
+    list of Puzzle
+        In the order of the file.
+    """
     return parse_puzzles(source, read_puzzle_text(source), variant)
 
 

@@ -34,6 +34,11 @@ def grade(plies: int, temptations: int) -> int:
     temptations : int
         Tempting first moves that do not attain it.
 
+    Returns
+    -------
+    int
+        1 is easiest.
+
     Examples
     --------
     >>> grade(3, 0), grade(5, 9), grade(11, 20)
@@ -43,7 +48,20 @@ def grade(plies: int, temptations: int) -> int:
 
 
 def threatens(variant: Variant, position: Position) -> bool:
-    """Return whether the side that is *not* to move would win with its next ply, were it its turn."""
+    """Return whether the side that is *not* to move would win with its next ply, were it its turn.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        On a board of its size.
+
+    Returns
+    -------
+    bool
+        Whether it threatens to win.
+    """
     engine = engine_for(variant)
     board = engine.board(position.cells, "w" if position.side == "b" else "b")
     children = engine.expand(engine.words(board))
@@ -55,6 +73,20 @@ def threatens(variant: Variant, position: Position) -> bool:
 
 def tempting_moves(variant: Variant, position: Position, winning: Collection[Move]) -> list[Move]:
     """Return the tempting moves that are not among the winning ones.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        On a board of its size.
+    winning : collection of Move
+        The solution.
+
+    Returns
+    -------
+    list of Move
+        In the order of generation.
 
     Examples
     --------
@@ -98,6 +130,19 @@ def _to_escape(variant: Variant, cell: int) -> int:
 
 
 def is_symmetrical(variant: Variant, position: Position) -> bool:
-    """Return whether a symmetry of the rules maps a position to itself."""
+    """Return whether a symmetry of the rules maps a position to itself.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        On a board of its size.
+
+    Returns
+    -------
+    bool
+        Whether one other than the identity does.
+    """
     images = [position.transformed(element).cells for element in variant.symmetries]
     return images.count(position.cells) > 1

@@ -33,16 +33,42 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.proofs.solution import Solution
+    from tablut.engine import Engine
     from tablut.indexing import PlacementTier
     from tablut.position import Position, Side
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["Made", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of", "stem"]
+__all__ = ["Made", "Wanted", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of", "stem"]
 
 _OPENING = 8
 """Plies of a game of which no puzzle is made."""
 _GAME = 80
 _BATCH = 4096
+_SIDES = "wb"
+
+
+class Wanted(NamedTuple):
+    """What puzzles are to be made.
+
+    Attributes
+    ----------
+    number : int
+        How many.
+    seed : int
+        Of all that is random; decides between puzzles of a tablebase that are as deep.
+    plies : tuple of int
+        Shortest and longest win.
+    limits : ProofLimits
+        For each position; ``seconds`` would make the result depend on the machine.
+    winner : {'white', 'black'} or None
+        Only puzzles that this side wins.
+    """
+
+    number: int
+    seed: int
+    plies: tuple[int, int]
+    limits: ProofLimits
+    winner: str | None = None
 
 
 class Made(NamedTuple):
@@ -62,13 +88,9 @@ class Made(NamedTuple):
 
 def from_self_play(
     variant: VariantLike,
+    wanted: Wanted,
     *,
-    count: int,
-    seed: int,
-    plies: tuple[int, int],
-    limits: ProofLimits,
     games: int,
-    winner: str | None = None,
     deepen: int = 0,
     tell: Callable[[Made], None] = lambda _: None,
 ) -> Made:
@@ -78,88 +100,101 @@ def from_self_play(
     ----------
     variant : Variant, str or path-like
         The rule set.
-    count : int
-        How many to make.
-    seed : int
-        Of the games.
-    plies : tuple of int
-        Shortest and longest win.
-    limits : ProofLimits
-        For each position; ``seconds`` would make the result depend on the machine.
+    wanted : Wanted
+        What puzzles, and how many.
     games : int
         Games after which to give up.
-    winner : {'white', 'black'}, optional
-        Only puzzles that this side wins.
     deepen : int
         How often to try to put two plies in front of a puzzle (`retrograde.puzzles.backwards`).
     tell : callable, optional
         Is told after each game what there is so far.
+
+    Returns
+    -------
+    Made
+        In the order of the games.
     """
     variant = as_variant(variant)
-    solver = Solver(variant, limits)
-    engine = engine_for(variant)
+    solver = Solver(variant, wanted.limits)
     known: set[Board] = set()
     puzzles: list[Puzzle] = []
     examined = 0
     for number in range(games):
-        rng = np.random.default_rng([seed, number])
-        endless = Budget(ProofLimits(nodes=sys.maxsize))
-        searches = {
-            letter: WinSearch(engine, side, limits.memory_bytes // 2, endless) for side, letter in enumerate("wb")
-        }
-        best: Solution | None = None
-        for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
-            if winner is not None and winner[0] != position.side:
-                continue
-            if not fit(variant, position):
-                continue
-            examined += 1
-            # Most positions are not won, or too easily; that is cheaper to see than to solve them.
-            if not _promising(
-                searches[position.side], engine.board(position.cells, position.side), plies, limits.nodes
-            ):
-                continue
-            solution = solver.solve(position)
-            if not is_puzzle(solution, plies) or (best is not None and (best.dtm or 0) >= (solution.dtm or 0)):
-                continue
-            best = solution
+        rng = np.random.default_rng([wanted.seed, number])
+        best, looked_at = _best_of_game(solver, wanted, rng)
+        examined += looked_at
         if best is not None:
-            source = f"self-play, seed {seed}, game {number}"
+            source = f"self-play, seed {wanted.seed}, game {number}"
             for added in range(1, deepen + 1):
-                longer = lengthen(solver, best, limits, rng, partial(fit, variant))
-                if longer is None or (longer.dtm or 0) > plies[1]:
+                longer = lengthen(solver, best, wanted.limits, rng, partial(fit, variant))
+                if longer is None or (longer.dtm or 0) > wanted.plies[1]:
                     break
-                best, source = longer, f"self-play, seed {seed}, game {number}, {2 * added} plies put in front"
+                best, source = longer, f"self-play, seed {wanted.seed}, game {number}, {2 * added} plies put in front"
             canonical = Board(variant, best.position).canonical()
             if canonical not in known:
                 known.add(canonical)
-                puzzles.append(puzzle_of(variant, best, f"{stem(variant)}-{seed}-{number}", source))
+                puzzles.append(puzzle_of(variant, best, f"{stem(variant)}-{wanted.seed}-{number}", source))
         tell(Made(puzzles.copy(), examined))
-        if len(puzzles) == count:
+        if len(puzzles) == wanted.number:
             break
     return Made(puzzles, examined)
 
 
+def _best_of_game(solver: Solver, wanted: Wanted, rng: np.random.Generator) -> tuple[Solution | None, int]:
+    """Return the puzzle of a game that takes longest, if there is one, and how many positions were looked at."""
+    variant, engine = solver.variant, engine_for(solver.variant)
+    searches = {letter: _endless(engine, letter, wanted) for letter in _SIDES}
+    best: Solution | None = None
+    examined = 0
+    for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
+        if (wanted.winner is not None and wanted.winner[0] != position.side) or not fit(variant, position):
+            continue
+        examined += 1
+        # Most positions are not won, or too easily; that is cheaper to see than to solve them.
+        if not _promising(searches[position.side], engine.board(position.cells, position.side), wanted):
+            continue
+        solution = solver.solve(position)
+        if is_puzzle(solution, wanted.plies) and (best is None or (best.dtm or 0) < (solution.dtm or 0)):
+            best = solution
+    return best, examined
+
+
 def from_placements(
     variant: VariantLike,
+    wanted: Wanted,
     *,
-    count: int,
-    seed: int,
-    plies: tuple[int, int],
-    limits: ProofLimits,
     samples: int,
     men: int,
-    winner: str | None = None,
     tell: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return puzzles among random placements of few men, in the order in which they are found.
 
-    Parameters are those of `from_self_play`; ``samples`` placements are looked at, with at
-    most ``men`` pieces, the king counted, and at least one attacker more than defenders.
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set.
+    wanted : Wanted
+        What puzzles, and how many.
+    samples : int
+        Placements after which to give up.
+    men : int
+        Most pieces, the king counted; there are fewer defenders than attackers.
+    tell : callable, optional
+        Is told again and again what there is so far.
+
+    Returns
+    -------
+    Made
+        In the order in which they were found.
+
+    Raises
+    ------
+    InputError
+        If the variant has no such material.
     """
     variant = as_variant(variant)
     engine = engine_for(variant)
-    solver = Solver(variant, limits)
+    solver = Solver(variant, wanted.limits)
     tiers = [
         tier
         for tier in PlacementIndex(variant).tiers.values()
@@ -170,24 +205,30 @@ def from_placements(
     known: set[Board] = set()
     puzzles: list[Puzzle] = []
     examined = 0
-    for batch in _samples(variant, tiers, np.random.default_rng(seed), samples, winner, size=64):
+    for batch in _samples(variant, tiers, np.random.default_rng(wanted.seed), samples, wanted.winner, size=64):
         for position in batch:
             examined += 1
-            if len(puzzles) == count:
+            if len(puzzles) == wanted.number:
                 return Made(puzzles, examined)
-            side = int(position.side == "b")
-            search = WinSearch(engine, side, limits.memory_bytes // 2, Budget(ProofLimits(nodes=sys.maxsize)))
+            search = _endless(engine, position.side, wanted)
             board = engine.board(position.cells, position.side)
-            if not fit(variant, position) or not _promising(search, board, plies, limits.nodes):
+            if not fit(variant, position) or not _promising(search, board, wanted):
                 continue
             solution = solver.solve(position)
             canonical = Board(variant, position).canonical()
-            if is_puzzle(solution, plies) and canonical not in known:
+            if is_puzzle(solution, wanted.plies) and canonical not in known:
                 known.add(canonical)
-                name = f"{stem(variant)}-{seed}-p{len(puzzles)}"
-                puzzles.append(puzzle_of(variant, solution, name, f"placements of {men} men, seed {seed}"))
+                name = f"{stem(variant)}-{wanted.seed}-p{len(puzzles)}"
+                source = f"placements of {men} men, seed {wanted.seed}"
+                puzzles.append(puzzle_of(variant, solution, name, source))
         tell(Made(puzzles.copy(), examined))
     return Made(puzzles, examined)
+
+
+def _endless(engine: Engine, side: str, wanted: Wanted) -> WinSearch:
+    """Return a search of a side's wins, without a limit of its own."""
+    budget = Budget(ProofLimits(nodes=sys.maxsize))
+    return WinSearch(engine, _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)
 
 
 def _samples(
@@ -211,23 +252,49 @@ def _samples(
         yield [position for position in batch if Board(variant, position).outcome() is None]
 
 
-def _promising(search: WinSearch, board: NDArray[np.uint32], plies: tuple[int, int], nodes: int) -> bool:
+def _promising(search: WinSearch, board: NDArray[np.uint32], wanted: Wanted) -> bool:
     """Return whether the side to move is seen to win within the longest distance, but not before the shortest."""
     spent = search.budget.nodes
-    for bound in range(1, plies[1] + 1, 2):
-        answer = search.within(board, bound, nodes - (search.budget.nodes - spent))
+    for bound in range(1, wanted.plies[1] + 1, 2):
+        answer = search.within(board, bound, wanted.limits.nodes - (search.budget.nodes - spent))
         if answer is not False:
-            return answer is True and bound >= plies[0]
+            return answer is True and bound >= wanted.plies[0]
     return False
 
 
 def fit(variant: Variant, position: Position) -> bool:
-    """Return whether a position may become a puzzle, whatever its value."""
+    """Return whether a position may become a puzzle, whatever its value.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        On a board of its size.
+
+    Returns
+    -------
+    bool
+        False if it is impossible, or maps to itself.
+    """
     return not Board(variant, position).status() and not is_symmetrical(variant, position)
 
 
 def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
-    """Return whether a win is proved, its distance as wanted, and attained by one first move only."""
+    """Return whether a win is proved, its distance as wanted, and attained by one first move only.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of its position.
+    plies : tuple of int
+        Shortest and longest win.
+
+    Returns
+    -------
+    bool
+        All of these.
+    """
     return (
         solution.status == "proved"
         and solution.wdl == "win"
@@ -239,6 +306,16 @@ def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
 
 def stem(variant: Variant) -> str:
     """Return what ids of a variant's puzzles begin with: its name, if that fits into a line of tags.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    str
+        At most 40 characters.
 
     Examples
     --------
@@ -252,7 +329,24 @@ def stem(variant: Variant) -> str:
 
 
 def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
-    """Return the puzzle of a solved position, graded."""
+    """Return the puzzle of a solved position, graded.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    solution : Solution
+        A win that is proved.
+    name : str
+        Its id.
+    source : str
+        Where it comes from.
+
+    Returns
+    -------
+    Puzzle
+        With its first moves and tags.
+    """
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
     shipped = shipped_name(variant)

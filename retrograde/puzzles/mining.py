@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retrograde.proofs.solver import Solver
-from retrograde.puzzles.making import Made, fit, is_puzzle, puzzle_of, stem
+from retrograde.puzzles.making import Made, Wanted, fit, is_puzzle, puzzle_of, stem
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing.placements import PlacementIndex
-from tablut.indexing.tier_kernels import TierTables, tier_tables, unrank_entries
+from tablut.indexing.tier_boards import unrank_entries
+from tablut.indexing.tier_tables import TierTables, tier_tables
 from tablut.position import Position
 from tablut.prober import MISSING
 from tablut.rules.outcome import OUTCOMES
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.engine import Engine
     from tablut.prober import Prober
@@ -78,17 +78,17 @@ class _Mine:
 
     def size(self) -> int:
         """Return how many entries will be looked at."""
-        return sum(self._share(number) for number in range(len(self.tiers.size))) * len(self.sides)
+        return sum(self._share(number) for number in range(len(self.tiers.tier.size))) * len(self.sides)
 
     def _share(self, number: int) -> int:
-        entries = int(self.tiers.size[number])
+        entries = int(self.tiers.tier.size[number])
         if self.samples is None:
             return entries
-        return min(entries, -(-self.samples // (len(self.tiers.size) * len(self.sides))))
+        return min(entries, -(-self.samples // (len(self.tiers.tier.size) * len(self.sides))))
 
     def _entries(self, rng: np.random.Generator) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
         """Yield tiers, sides to move and entries: all of them, or each tier as often as any other."""
-        for number, entries in enumerate(self.tiers.size.tolist()):
+        for number, entries in enumerate(self.tiers.tier.size.tolist()):
             for side in self.sides:
                 share = self._share(number)
                 for start in range(0, share, _SLICE):
@@ -143,13 +143,9 @@ def _best(one: _Found, other: _Found, most: int) -> _Found:
 def from_tablebase(
     variant: VariantLike,
     prober: Prober,
+    wanted: Wanted,
     *,
-    count: int,
-    seed: int,
-    plies: tuple[int, int],
-    limits: ProofLimits,
     samples: int | None = None,
-    winner: str | None = None,
     begin: Callable[[int], None] = lambda _: None,
     tell: Callable[[int], None] = lambda _: None,
     keep: Callable[[Made], None] = lambda _: None,
@@ -162,22 +158,19 @@ def from_tablebase(
         The rule set.
     prober : Prober
         The tablebase.
-    count : int
-        How many to make.
-    seed : int
-        Decides between puzzles of the same depth.
-    plies : tuple of int
-        Shortest and longest win.
-    limits : ProofLimits
-        For the proof of each puzzle.
+    wanted : Wanted
+        What puzzles, and how many.
     samples : int, optional
         Look at so many random positions, equally many of each tier, instead of all.
-    winner : {'white', 'black'}, optional
-        Only puzzles that this side wins.
     begin, tell : callable
         Told how many positions will be looked at, and then again and again how many more have been.
     keep : callable
         Is told after each puzzle what there is so far.
+
+    Returns
+    -------
+    Made
+        The deepest first.
 
     Raises
     ------
@@ -193,32 +186,30 @@ def from_tablebase(
     ]
     if not materials:
         raise InputError(f"tablebase of {variant.name}: covers no material; build it with more men")
-    sides = (0, 1) if winner is None else (int(winner == "black"),)
-    mine = _Mine(engine, prober, tier_tables(variant, materials), sides, plies, seed, samples)
-    solver = Solver(variant, limits, prober)
-    pool = _POOL * count
+    sides = (0, 1) if wanted.winner is None else (int(wanted.winner == "black"),)
+    mine = _Mine(engine, prober, tier_tables(variant, materials), sides, wanted.plies, wanted.seed, samples)
+    solver = Solver(variant, wanted.limits, prober)
+    pool = _POOL * wanted.number
     while True:
         begin(mine.size())
         found = mine.dig(pool, tell)
         puzzles: list[Puzzle] = []
-        for puzzle in _puzzles(variant, solver, found, count, seed, plies):
+        for puzzle in _puzzles(variant, solver, found, wanted):
             puzzles.append(puzzle)
             keep(Made(puzzles.copy(), mine.size()))
         # A full pool may have crowded out what would have been fit.
-        if len(puzzles) == count or len(found.values) < pool:
+        if len(puzzles) == wanted.number or len(found.values) < pool:
             return Made(puzzles, mine.size())
         pool *= 8
 
 
-def _puzzles(
-    variant: Variant, solver: Solver, found: _Found, count: int, seed: int, plies: tuple[int, int]
-) -> Iterator[Puzzle]:
-    """Yield what is left of the candidates when each is proved, at most ``count``."""
+def _puzzles(variant: Variant, solver: Solver, found: _Found, wanted: Wanted) -> Iterator[Puzzle]:
+    """Yield what is left of the candidates when each is proved, at most as many as are wanted."""
     engine = engine_for(variant)
     known: set[Board] = set()
-    make = partial(puzzle_of, variant, source=f"tablebase, seed {seed}")
+    make = partial(puzzle_of, variant, source=f"tablebase, seed {wanted.seed}")
     for words in found.words:
-        if len(known) == count:
+        if len(known) == wanted.number:
             return
         cells, side = engine.cells(engine.boards(words[None])[0])
         position = Position(cells, "b" if side == "b" else "w")
@@ -226,6 +217,6 @@ def _puzzles(
         if canonical in known or not fit(variant, position):
             continue
         solution = solver.solve(position)
-        if is_puzzle(solution, plies):
-            yield make(solution, name=f"{stem(variant)}-{seed}-t{len(known)}")
+        if is_puzzle(solution, wanted.plies):
+            yield make(solution, name=f"{stem(variant)}-{wanted.seed}-t{len(known)}")
             known.add(canonical)

@@ -71,6 +71,16 @@ class Stipulation(NamedTuple):
     def parse(cls, text: str) -> Stipulation:
         """Return the stipulation of a text.
 
+        Parameters
+        ----------
+        text : str
+            As in a puzzle file.
+
+        Returns
+        -------
+        Stipulation
+            What is claimed.
+
         Raises
         ------
         InputError
@@ -178,7 +188,18 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
 
 
 def rules_of(puzzle: Puzzle) -> Variant:
-    """Return the rule set of a puzzle."""
+    """Return the rule set of a puzzle.
+
+    Parameters
+    ----------
+    puzzle : Puzzle
+        The puzzle.
+
+    Returns
+    -------
+    Variant
+        The one that its position is of.
+    """
     return load_variant(puzzle.variant)
 
 
@@ -257,6 +278,11 @@ def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
     header : str
         Comment at the top, line by line.
 
+    Returns
+    -------
+    str
+        One line a puzzle.
+
     Examples
     --------
     >>> line = "2b2/5/b1K1b/5/2b2 w; id=one; variant=ashton-5-4v0; stipulation=white wins in 3; grade=1"
@@ -272,6 +298,18 @@ def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "un
 
     A claim is refuted as soon as what is proved contradicts it, even if the solution is
     not complete.
+
+    Parameters
+    ----------
+    puzzle : Puzzle
+        The puzzle.
+    solution : Solution
+        Of its position.
+
+    Returns
+    -------
+    {'holds', 'refuted', 'unknown', 'none'}
+        Of all claims together.
     """
     verdicts = []
     if puzzle.stipulation is not None:

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.kernels.codes import ALIAS, DECIDED
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.errors import DamagedTableError, TooOldError
 from retrograde.tablebase.scratch import mapped_array
 from retrograde.tablebase.store import SIDES, open_store, tier_name
@@ -26,6 +24,7 @@ from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.compilation import cpu_clock, wall_clock
 from tablut.indexing.tiers import TierIndex
+from tablut.indexing.values import ALIAS, ALIAS_CODE, DECIDED, code_of
 from tablut.scheduling import open_scheduler
 from tablut.variants import as_variant
 
@@ -154,6 +153,13 @@ def _is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], Non
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Build one tier from those below it, which the store must have.
 
+    Parameters
+    ----------
+    task : TierTask
+        What is to be built.
+    advanced : callable, optional
+        Told what is being done.
+
     Returns
     -------
     dict
@@ -191,14 +197,13 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
 
 
 def _to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Turn a solver's items into what the store wants, in their place; see `retrograde.tablebase.encoding`."""
+    """Turn a solver's items into codes that are to be stored, in their place; see `tablut.indexing.values`."""
     # Part by part, so that the cache holds what is in between.
     for start in range(0, len(items), _PART):
         part = items[start : start + _PART]
-        aliases = part == ALIAS
-        part *= part >= DECIDED
-        part &= np.uint16(~DECIDED & 0xFFFF)
-        part[aliases] = ALIAS_CODE
+        codes = code_of(part)
+        codes[part == ALIAS] = ALIAS_CODE
+        part[:] = codes
     return items
 
 
@@ -219,13 +224,12 @@ def _read(
 
 
 def _representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return which combinations of leads are the least of their classes, from the compiled index."""
-    index = solver.index
-    tier = solver.materials.index(material)
-    start, space = int(index.rows_at[tier]), int(index.lead_space[tier])
-    part = slice(start, start + index.kings * space)
-    own: NDArray[np.bool_] = (index.row[part] >= 0) & (index.element[part] == 0)
-    return own.reshape(index.kings, space)
+    """Return which combinations of row soldiers are the least of their classes, from the compiled index."""
+    x, tier = solver.index, solver.materials.index(material)
+    start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])
+    part = slice(start, start + x.square.kings * space)
+    own: NDArray[np.bool_] = (x.row.number[part] >= 0) & (x.row.element[part] == 0)
+    return own.reshape(x.square.kings, space)
 
 
 def _held(size: int) -> NDArray[np.uint16]:

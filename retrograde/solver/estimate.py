@@ -25,9 +25,9 @@ _STORED_BYTES: Final = 0.012
 _ITEM_BYTES: Final = 2
 """Of a class while it is solved."""
 _INDEX_BYTES: Final = 10
-"""For each king and combination of leads, at most."""
+"""For each king and combination of row soldiers, at most."""
 _INDEXED: Final = 1 << 31
-"""Combinations of leads that the index can number."""
+"""Combinations of row soldiers that the index can number."""
 
 
 class BuildEstimate(NamedTuple):
@@ -82,6 +82,11 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     built : collection of (attackers, defenders)
         Tiers that are there.
 
+    Returns
+    -------
+    BuildEstimate
+        What it takes.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -95,7 +100,7 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     index: dict[Material, int] = {}
     for material in graph:
         plain = TierIndex(variant, *material)
-        index[material] = plain.lead_space * len(plain.kings.representatives)
+        index[material] = plain.row_space * len(plain.kings.representatives)
     todo = [material for material in graph if material not in built]
     most_memory = scratch = 0
     for material in todo:
@@ -118,6 +123,24 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
 
 def check_build(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> BuildEstimate:
     """Return what a build will take, if this machine has it.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    men : int
+        Most men, the king counted.
+    memory : int
+        Bytes for the arrays of one tier and those below it.
+    root : Path
+        Where the store is to be.
+    built : collection of (attackers, defenders)
+        Tiers that are there.
+
+    Returns
+    -------
+    BuildEstimate
+        What it takes.
 
     Raises
     ------

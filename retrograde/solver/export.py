@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.solver.tier_solver import codes_of
-from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier, writing
-from tablut.indexing.tier_kernels import rank_boards, tier_tables, unrank_entries
+from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
+from tablut.indexing.values import ALIAS_CODE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from retrograde.solver.tier_solver import TierSolver
     from retrograde.tablebase.store import Store
-    from tablut.indexing.tier_kernels import TierTables
+    from tablut.indexing.tier_tables import TierTables
 
 __all__ = ["store_solution"]
 
@@ -39,6 +40,11 @@ def store_solution(solver: TierSolver, root: Path | str) -> Store:
         With all its tiers solved.
     root : Path or str
         The store; made if it is missing.
+
+    Returns
+    -------
+    Store
+        With all tiers of the solver.
 
     Raises
     ------
@@ -63,7 +69,7 @@ def store_solution(solver: TierSolver, root: Path | str) -> Store:
         for tier, material in enumerate(solver.materials):
             if store.has(*material):
                 continue
-            size = int(whole.size[tier])
+            size = int(whole.tier.size[tier])
             white, black = (np.empty(size, dtype=np.uint16) for _ in range(2))
             boards = np.empty((min(size, _STEP), 2 * variant.size + 4), dtype=np.uint32)
             for start in range(0, size, _STEP):

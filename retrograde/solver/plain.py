@@ -42,7 +42,18 @@ class PlainSolution(NamedTuple):
     plies: dict[str, int]
 
     def value(self, text: str) -> int:
-        """Return the value of a position: n > 0 a win in n plies, n < 0 a loss in -n - 1, 0 not forced."""
+        """Return the value of a position: n > 0 a win in n plies, n < 0 a loss in -n - 1, 0 not forced.
+
+        Parameters
+        ----------
+        text : str
+            The position, as the keys write it.
+
+        Returns
+        -------
+        int
+            The value.
+        """
         return self.wins.get(text, 0) or (-self.losses[text] - 1 if text in self.losses else 0)
 
 
@@ -57,6 +68,11 @@ def plain_solution(variant: VariantLike, roots: Iterable[str] | None = None) -> 
         A small board, or few men.
     roots : iterable of str, optional
         One-line texts of undecided positions; by default the start.
+
+    Returns
+    -------
+    PlainSolution
+        Their values.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from retrograde.solver.solution import SIDES, SolvedGame, ValueCounts, solve_game
 from tablut.indexing import PlacementIndex
+from tablut.indexing.values import is_loss, plies_of
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import as_variant
@@ -13,7 +14,7 @@ from tablut.variants import as_variant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tablut.prober import Verdict
+    from tablut.indexing.values import Verdict
     from tablut.variants import VariantLike
 
 __all__ = ["Line", "SideCounts", "SolveReport", "solve_report"]
@@ -228,8 +229,8 @@ def _distances(solved: SolvedGame) -> list[DistanceCount]:
         found += [
             DistanceCount(
                 side=side,
-                wdl="loss" if code & 1 else "win",
-                dtm=code >> 1,
+                wdl="loss" if is_loss(code) else "win",
+                dtm=plies_of(code),
                 positions=int(counts.positions[code]),
                 classes=int(counts.classes[code]),
             )

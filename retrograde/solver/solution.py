@@ -12,26 +12,36 @@ forced. What is reached is what a game comes to within the limit.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from retrograde.solver.export import store_solution
-from retrograde.solver.kernels.codes import ALIAS, DECIDED
-from retrograde.solver.kernels.reach import CODES, NEW, count_values, mark_children
-from retrograde.solver.kernels.workspace import new_workspace
+from retrograde.solver.kernels.reach import count_values
+from retrograde.solver.reached import mark_reached
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import SolverError, TierSolver, codes_of
 from symmetry import stabiliser
 from tablut.board import Board
+from tablut.engine.records import directory
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
+from tablut.indexing.values import (
+    ALIAS,
+    CODES,
+    Verdict,
+    code_of,
+    is_decided,
+    is_loss,
+    plies_of,
+    unforced,
+    value_of_code,
+    verdict_of,
+    within_limit,
+)
 from tablut.notation import diagram_cells
-from tablut.position import Position
-from tablut.prober import Verdict, verdict_of, within_limit
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -40,21 +50,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Workspace
+    from retrograde.solver.reached import Marks
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tiers import TierIndex
-    from tablut.position import Move
-    from tablut.prober import Wdl
+    from tablut.indexing.values import Wdl
+    from tablut.position import Move, Position
     from tablut.variants import VariantLike
 
 __all__ = ["Deepest", "SolvedGame", "ValueCounts", "memory_needed", "solve_game"]
 
 Side = Literal["white", "black"]
 SIDES: tuple[Side, Side] = ("white", "black")
-Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
-"""By material, what is marked with white and with black to move; see `retrograde.solver.kernels.reach`."""
 _BYTES = 6
 """Bytes of memory for an entry: two items and two marks."""
 
@@ -66,14 +74,25 @@ class ValueCounts:
     Attributes
     ----------
     classes, positions : ndarray of int64, shape (codes,)
-        By code (see `retrograde.solver.kernels.codes`), up to symmetry and without.
+        By code (see `tablut.indexing.values`), up to symmetry and without.
     """
 
     classes: NDArray[np.int64]
     positions: NDArray[np.int64]
 
     def totals(self, *, up_to_symmetry: bool = False) -> tuple[int, int, int]:
-        """Return the numbers of wins, of positions that neither side can force, and of losses."""
+        """Return the numbers of wins, of positions that neither side can force, and of losses.
+
+        Parameters
+        ----------
+        up_to_symmetry : bool
+            Whether to count classes, not positions.
+
+        Returns
+        -------
+        tuple of int
+            The three numbers.
+        """
         counts = self.classes if up_to_symmetry else self.positions
         return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
 
@@ -108,6 +127,13 @@ class SolvedGame:
     Values are those of a position that is the first of its game: under a move limit what takes longer is
     not forced.
 
+    Parameters
+    ----------
+    solver : TierSolver
+        With all its tiers solved.
+    marks : dict
+        By material, which entries the start reaches, with white and with black to move.
+
     Attributes
     ----------
     variant : Variant
@@ -126,15 +152,15 @@ class SolvedGame:
         self._unlimited = replace(self.variant, rules=self.variant.rules.model_copy(update={"move_limit": None}))
         self._solver, self._marks = solver, marks
         self._indices: dict[tuple[int, int], TierIndex] = {}
-        workspace = new_workspace(solver.variant, solver.variant.defenders)
+        # Its arrays are kept to the end of the loop.
+        desk = solver.new_desk(solver.variant.defenders)
+        places = directory(desk)
         self.counts: dict[tuple[int, int, Side], ValueCounts] = {}
         for tier, material in enumerate(solver.materials):
             for side, name in enumerate(SIDES):
                 classes, positions = np.zeros(CODES, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
                 count_values(
-                    solver.tables,
-                    solver.index,
-                    workspace,
+                    places,
                     tier,
                     solver.items[material][side],
                     marks[material][side],
@@ -157,10 +183,23 @@ class SolvedGame:
     @property
     def unforced(self) -> Wdl:
         """What a position is that neither side can force: a draw, or unresolved."""
-        return "unresolved" if self.variant.rules.repetition == "mover_loses" else "draw"
+        return unforced(self.variant)
 
     def total(self, side: Side | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the counts of a side to move, of a material, or of both; of everything by default."""
+        """Return the counts of a side to move, of a material, or of both; of everything by default.
+
+        Parameters
+        ----------
+        side : str, optional
+            ``white`` or ``black``.
+        material : (int, int), optional
+            Attackers and defenders.
+
+        Returns
+        -------
+        ValueCounts
+            The sums.
+        """
         chosen = [
             counts
             for (attackers, defenders, name), counts in self.counts.items()
@@ -181,6 +220,11 @@ class SolvedGame:
         position : Position, Board or str
             Its history plays no part.
 
+        Returns
+        -------
+        Verdict
+            Its value.
+
         Raises
         ------
         InputError
@@ -197,12 +241,22 @@ class SolvedGame:
         if material not in self._indices:
             self._indices[material] = self._solver.tier_index(material)
         entry = self._indices[material].rank(position)
-        item = int(self._solver.items[material][position.side == "b"][entry])
-        code = item & ~DECIDED if item & DECIDED else 0
-        return -(code >> 1) - 1 if code & 1 else code >> 1
+        value: int = value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry])))
+        return value
 
     def line(self, position: PositionLike) -> tuple[Move, ...]:
-        """Return best play from a position to the end of the game; nothing if neither side can force it."""
+        """Return best play from a position to the end of the game; nothing if neither side can force it.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            Where it begins.
+
+        Returns
+        -------
+        tuple of Move
+            The moves.
+        """
         moves: list[Move] = []
         here = as_position(position, self.variant)
         verdict = self.probe(here)
@@ -235,14 +289,25 @@ class SolvedGame:
         attackers, defenders, side = list(self.counts)[-longest[1]]
         number = SIDES.index(side)
         items = self._solver.items[attackers, defenders][number]
-        reached = (self._marks[attackers, defenders][number] != 0) & ((items & ~np.uint16(DECIDED)) >> 1 == longest[0])
-        entry = int(np.flatnonzero(reached & (items & DECIDED != 0))[0])
+        reached = self._marks[attackers, defenders][number] != 0
+        entry = int(np.flatnonzero(reached & is_decided(items) & (plies_of(items) == longest[0]))[0])
         index = self._solver.tier_index((attackers, defenders))
         position = index.unrank(entry, "w" if side == "white" else "b")
         return Deepest(position, self.probe(position), self.line(position))
 
     def store(self, root: Path | str) -> Store:
-        """Keep every value of the board in a tablebase; see `retrograde.solver.export.store_solution`."""
+        """Keep every value of the board in a tablebase; see `retrograde.solver.export.store_solution`.
+
+        Parameters
+        ----------
+        root : Path or str
+            The store; made if it is missing.
+
+        Returns
+        -------
+        Store
+            With all these values.
+        """
         return store_solution(self._solver, root)
 
     def _find_zugzwangs(self) -> dict[str, int]:
@@ -263,12 +328,22 @@ def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
     codes = codes_of(items)
     forced = codes != 0
     if limit is not None:
-        forced &= codes >> 1 <= limit
-    return np.where(forced, np.where(codes & 1, -1, 1), 0).astype(np.int8)
+        forced &= plies_of(codes) <= limit
+    return np.where(forced, np.where(is_loss(codes), -1, 1), 0).astype(np.int8)
 
 
 def memory_needed(variant: VariantLike) -> int:
     """Return about how many bytes the solution of a variant takes.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The game.
+
+    Returns
+    -------
+    int
+        Bytes.
 
     Examples
     --------
@@ -292,6 +367,11 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
         Number of threads.
     advanced : callable, optional
         Told what is being done.
+
+    Returns
+    -------
+    SolvedGame
+        The solution.
 
     Raises
     ------
@@ -319,97 +399,4 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
     for attackers, defenders in solver.materials:
         name = f"{attackers}v{defenders}"
         solver.solve((attackers, defenders), advanced=lambda step, name=name: tell(f"{name}: {step}"))  # type: ignore[misc]
-    return SolvedGame(solver, _mark_reached(solver, tell))
-
-
-def _mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
-    """Return the marks of all that the start reaches."""
-    variant = solver.variant
-    marks: Marks = {
-        material: tuple(np.zeros(solver.size(material), dtype=np.uint8) for _ in SIDES) for material in solver.materials
-    }
-    addresses = np.array(
-        [side.ctypes.data for material in solver.materials for side in marks[material]], dtype=np.int64
-    )
-    start = Position.parse(variant.start_position, variant.size)
-    index = solver.tier_index(start.material)
-    marks[start.material][start.side == "b"][index.rank(start)] = NEW
-    workspaces = [new_workspace(variant, variant.defenders) for _ in range(solver.threads)]
-    kings = solver.index.kings
-    rows = [
-        int(solver.index.row_count[tier * kings : (tier + 1) * kings].sum()) for tier in range(len(solver.materials))
-    ]
-    limit = variant.rules.move_limit
-    if limit is not None:
-        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, workspaces)
-        return marks
-    for tier in reversed(range(len(solver.materials))):
-        attackers, defenders = solver.materials[tier]
-        tell(f"{attackers}v{defenders}: what the start reaches")
-        fresh = 1
-        while fresh:
-            fresh = sum(
-                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, workspaces)
-                for side in (0, 1)
-            )
-    return marks
-
-
-def _mark_plies(
-    solver: TierSolver,
-    tell: Callable[[str], None],
-    limit: int,
-    first: int,
-    rows: list[int],
-    marks: Marks,
-    addresses: NDArray[np.int64],
-    workspaces: list[Workspace],
-) -> None:
-    """Mark ply by ply what the start reaches within so many plies; who is to move changes with every ply."""
-    for ply in range(limit):
-        side = (first + ply) & 1
-        tell(f"what the start reaches in {ply + 1} plies")
-        new = [tier for tier, material in enumerate(solver.materials) if (marks[material][side] == NEW).any()]
-        if not new:
-            break
-        for tier in new:
-            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, workspaces)
-
-
-def _mark_side(
-    solver: TierSolver,
-    tier: int,
-    side: int,
-    rows: int,
-    marks: tuple[NDArray[np.uint8], ...],
-    addresses: NDArray[np.int64],
-    workspaces: list[Workspace],
-) -> int:
-    parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
-    free = list(workspaces)
-
-    def run(part: int) -> int:
-        workspace = free.pop()
-        try:
-            fresh = mark_children(
-                solver.tables,
-                solver.index,
-                workspace,
-                tier,
-                side,
-                part * rows // parts,
-                (part + 1) * rows // parts,
-                marks[side],
-                marks[1 - side],
-                addresses,
-            )
-        finally:
-            free.append(workspace)
-        if fresh < 0:
-            raise SolverError(
-                f"{solver.variant.name}: a move from tier {solver.materials[tier]} leads out of the index"
-            )
-        return int(fresh)
-
-    with ThreadPoolExecutor(max_workers=solver.threads) as pool:
-        return sum(pool.map(run, range(parts)))
+    return SolvedGame(solver, mark_reached(solver, tell))

@@ -14,6 +14,11 @@ def solve_pps() -> float:
     """Return how many entries a CPU second one thread solves: ashton, all tiers of four men.
 
     An entry is a class of placements with one side to move. Compilation is not counted.
+
+    Returns
+    -------
+    float
+        The best of three runs.
     """
     variant = load_variant("ashton")
     materials = [material for tiers in generations(tier_graph(variant, 4)) for material in tiers]

@@ -75,6 +75,16 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
 def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
     """Return the tiers in an order in which they can be solved; those of one list do not need each other.
 
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        As `tier_graph` makes it.
+
+    Returns
+    -------
+    list of list of (attackers, defenders)
+        The lowest first.
+
     Examples
     --------
     >>> from tablut.variants import load_variant

@@ -7,9 +7,8 @@ The tiers that captures lead to come first. Within a tier:
 3. Black's losses in two plies: the search of a position ends at the first move that does not lose.
 4. White's wins in three: it ends at the first that wins.
 5. All moves of black, then all moves of white, where nothing is known yet; that is little.
-6. Distance by distance, what is new becomes known to its parents. Either it is told to them,
-   read backwards from each new value, or they ask, forward from each parent that is not
-   final: whichever are fewer.
+6. Distance by distance, what is new is propagated to its parents: backward from each new
+   value, or forward, by looking at each parent that is not final; whichever are fewer.
 
 References
 ----------
@@ -25,22 +24,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.solver.kernels.backward import backward_pass
-from retrograde.solver.kernels.codes import ALIAS, CODES, DECIDED
-from retrograde.solver.kernels.forward import FULL, LOSSES, WINS, forward_pass
+from retrograde.solver.kernels.forward import forward_pass
 from retrograde.solver.kernels.immediate import immediate_pass
-from retrograde.solver.kernels.reverse import reverse_slides
-from retrograde.solver.kernels.workspace import new_workspace
+from retrograde.solver.kernels.task import FULL, LOSSES, WINS, Pass
+from retrograde.solver.kernels.workspace import Desk, new_workspace
 from retrograde.solver.tier_graph import tier_graph
+from tablut.engine.records import directory
 from tablut.engine.tables import build_tables
-from tablut.indexing.tier_kernels import tier_tables
+from tablut.engine.unmoves import build_origins
+from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
+from tablut.indexing.values import ALIAS, CODES, code_of, lost_in, won_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Workspace
     from symmetry import Symmetry
     from tablut.variants import Variant
 
@@ -75,7 +75,7 @@ class TierSolver:
     ----------
     items : dict of (int, int) to tuple of ndarray of uint16
         For each tier solved so far, its items with white and with black to move; see
-        `retrograde.solver.kernels.codes`.
+        `tablut.indexing.values`.
 
     Examples
     --------
@@ -100,17 +100,73 @@ class TierSolver:
         self.tables = build_tables(variant)
         self.index = tier_tables(variant, self.materials, self.group)
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
-        self._reverse = reverse_slides(self.tables)
         defenders = max(defenders for _, defenders in self.materials)
-        trails = max((attackers for attackers, defenders in self.materials if defenders), default=0)
-        self._workspaces = [new_workspace(variant, defenders, trails) for _ in range(threads)]
+        column_men = max((attackers for attackers, defenders in self.materials if defenders), default=0)
+        self._desks = [self.new_desk(defenders, column_men) for _ in range(threads)]
+        self._directories = [directory(desk) for desk in self._desks]
 
     def size(self, material: tuple[int, int]) -> int:
-        """Return the number of entries of a tier, for one side to move."""
-        return int(self.index.size[self.materials.index(material)])
+        """Return the number of entries of a tier, for one side to move.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+
+        Returns
+        -------
+        int
+            Entries, aliases included.
+        """
+        return int(self.index.tier.size[self.materials.index(material)])
+
+    def new_desk(self, defenders: int, column_men: int = 0) -> Desk:
+        """Return what a thread works with; see `retrograde.solver.kernels.workspace.new_workspace`.
+
+        Parameters
+        ----------
+        defenders : int
+            Most defenders of the tiers that it works on.
+        column_men : int
+            Most column soldiers of these; 0 if no row will be judged as a whole.
+
+        Returns
+        -------
+        Desk
+            Of this solver's variant and tiers.
+        """
+        workspace = new_workspace(self.variant, defenders, column_men)
+        return Desk(self.tables, build_origins(self.variant), self.index, workspace)
+
+    def rows(self, tier: int) -> int:
+        """Return the number of rows of a tier, given by its number.
+
+        Parameters
+        ----------
+        tier : int
+            Its place in ``materials``.
+
+        Returns
+        -------
+        int
+            Over all kings.
+        """
+        kings = self.index.square.kings
+        return int(self.index.tier.row_count[tier * kings : (tier + 1) * kings].sum())
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
-        """Return the plain index of a tier."""
+        """Return the plain index of a tier.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+
+        Returns
+        -------
+        TierIndex
+            Under the symmetries of this solver.
+        """
         return TierIndex(self.variant, *material, group=self.group)
 
     def solve(
@@ -161,12 +217,12 @@ class TierSolver:
             tell(f"distance {distance}")
             # Black has seen white's wins up to 3 and losses in 0; white black's losses up to 4 and wins in 1.
             if distance > 4:
-                work.spread(BLACK, lost=True, distance=distance)
-            work.spread(WHITE, lost=True, distance=distance)
+                work.propagate(BLACK, lost=True, distance=distance)
+            work.propagate(WHITE, lost=True, distance=distance)
             if distance > 1:
-                work.spread(BLACK, lost=False, distance=distance)
+                work.propagate(BLACK, lost=False, distance=distance)
             if distance > _SEEN:
-                work.spread(WHITE, lost=False, distance=distance)
+                work.propagate(WHITE, lost=False, distance=distance)
             distance += 1
         self.items[material] = arrays
         return arrays
@@ -177,10 +233,9 @@ class _Tier:
 
     def __init__(self, solver: TierSolver, tier: int, arrays: tuple[NDArray[np.uint16], NDArray[np.uint16]]) -> None:
         self.solver, self.tier, self.arrays = solver, tier, arrays
-        kings = solver.index.kings
-        self.rows = int(solver.index.row_count[tier * kings : (tier + 1) * kings].sum())
+        self.rows = solver.rows(tier)
         # By side and code, how many items were given it; one that was improved counts twice.
-        self.known = np.zeros((2, CODES), dtype=np.int64)
+        self.found = np.zeros((2, CODES), dtype=np.int64)
         # The kernels are given addresses; `items` keeps alive what lies there.
         self.lower = np.zeros(2 * len(solver.materials), dtype=np.int64)
         for material, (white, black) in solver.items.items():
@@ -200,90 +255,62 @@ class _Tier:
 
     def longest(self) -> int:
         """Return the greatest distance so far."""
-        return int(np.flatnonzero(self.known[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
+        return int(np.flatnonzero(self.found[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
+
+    def task(
+        self, side: int, report: NDArray[np.int64], mode: int = FULL, limit: int = 0, *, by_rows: bool = False
+    ) -> Pass:
+        """Return what a pass is given that writes the items of a side."""
+        return Pass(
+            self.tier, side, mode, limit, int(by_rows), self.arrays[side], self.arrays[1 - side], self.lower, report
+        )
 
     def immediate(self, side: int) -> None:
         """Run the first pass over all rows."""
-        solver, items = self.solver, self.arrays[side]
 
-        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
-            return immediate_pass(
-                solver.tables, solver.index, workspace, self.tier, side, first, last, items, self.lower, report
-            )
+        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
+            return immediate_pass(desk, self.task(side, report), first, last)
 
-        self.known[side] += self._share(run)
+        self.found[side] += self._share(run)
 
     def forward(self, mode: int, side: int, limit: int, *, by_rows: bool = False) -> None:
         """Run a forward pass over all rows."""
-        solver = self.solver
-        mine, theirs = self.arrays[side], self.arrays[1 - side]
 
-        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
-            return forward_pass(
-                solver.tables,
-                solver.index,
-                workspace,
-                mode,
-                self.tier,
-                side,
-                first,
-                last,
-                limit,
-                by_rows,
-                mine,
-                theirs,
-                self.lower,
-                report,
-            )
+        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
+            return forward_pass(desk, self.task(side, report, mode, limit, by_rows=by_rows), first, last)
 
-        self.known[side] += self._share(run)
+        self.found[side] += self._share(run)
 
-    def spread(self, side: int, *, lost: bool, distance: int) -> None:
-        """Let the parents of all positions of one value know it, on whichever way is shorter."""
-        parents = self.known[1 - side]
-        asking = len(self.arrays[side]) - int(parents.sum())
+    def propagate(self, side: int, *, lost: bool, distance: int) -> None:
+        """Propagate all positions of one value to their parents, in whichever direction is shorter."""
+        parents = self.found[1 - side]
+        forward = len(self.arrays[side]) - int(parents.sum())
         if lost:
             # Wins may become quicker.
-            asking += int(parents[2 * distance + 4 : ALIAS : 2].sum())
+            forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
         # What has been seen of the other side's wins must not be forgotten.
-        if limit >= _SEEN and is_quicker(asking, int(self.known[side, distance << 1 | lost])):
+        if limit >= _SEEN and is_quicker(forward, int(self.found[side, distance << 1 | lost])):
             self.forward(FULL, 1 - side, limit)
         else:
             self.backward(side, lost=lost, distance=distance)
 
     def backward(self, side: int, *, lost: bool, distance: int) -> None:
-        """Tell the parents of all positions of one value; nothing to do if there are none."""
-        if not self.known[side, distance << 1 | lost]:
+        """Propagate all positions of one value, with a side to move, backward; nothing to do if there are none."""
+        item = lost_in(distance) if lost else won_in(distance)
+        if not self.found[side, code_of(item)]:
             return
-        solver = self.solver
-        items, parents = self.arrays[side], self.arrays[1 - side]
 
-        def run(workspace: Workspace, report: NDArray[np.int64], first: int, last: int) -> int:
-            return backward_pass(
-                solver.tables,
-                solver.index,
-                workspace,
-                solver._reverse,
-                self.tier,
-                side,
-                lost,
-                distance,
-                first,
-                last,
-                items,
-                parents,
-                self.lower,
-                report,
-            )
+        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
+            return backward_pass(desk, self.task(1 - side, report), item, first, last)
 
-        self.known[1 - side] += self._share(run)
+        self.found[1 - side] += self._share(run)
 
-    def _share(self, run: Callable[[Workspace, NDArray[np.int64], int, int], int]) -> NDArray[np.int64]:
+    def _share(self, run: Callable[[NDArray[np.int64], NDArray[np.int64], int, int], int]) -> NDArray[np.int64]:
         """Run a pass part by part, on all threads, and return what it reports."""
         solver = self.solver
         parts = list(self.parts())
-        free = [(workspace, np.zeros(CODES, dtype=np.int64)) for workspace in solver._workspaces]
+        free = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in solver._directories]
         reports = [report for _, report in free]
         if len(parts) == 1:
             errors = run(*free[0], *parts[0])
@@ -305,11 +332,36 @@ class _Tier:
         return total
 
 
-def is_quicker(asking: int, telling: int) -> bool:
-    """Return whether so many parents ask for less than so many children tell; the values are the same."""
-    return asking < telling
+def is_quicker(forward: int, backward: int) -> bool:
+    """Return whether it is less work to look at parents than to propagate from successors; the values are the same.
+
+    Parameters
+    ----------
+    forward : int
+        How many parents are not final.
+    backward : int
+        How many successors have a new value.
+
+    Returns
+    -------
+    bool
+        Whether to go forward.
+    """
+    return forward < backward
 
 
 def codes_of(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes of items: 0 not forced, ``2 d`` a win in d plies, ``2 d + 1`` a loss; aliases give 0."""
-    return np.where(items & DECIDED, items & ~np.uint16(DECIDED), 0).astype(np.uint16)
+    """Return the codes of items, see `tablut.indexing.values`; aliases give 0.
+
+    Parameters
+    ----------
+    items : ndarray of uint16, shape (n,)
+        The items.
+
+    Returns
+    -------
+    ndarray of uint16, shape (n,)
+        Their codes.
+    """
+    codes: NDArray[np.uint16] = code_of(items)
+    return codes

@@ -1,4 +1,4 @@
-"""Tablebases of endgames: their files, probing, and a verification that shares nothing with the solver."""
+"""Tablebases of endgames: their files, and probing; `retrograde.verification` proves their values."""
 
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError, TooNewError, TooOldError
 from retrograde.tablebase.probing import RatedMove, Tablebase, open_tablebase

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.tablebase.encoding import ALIAS_CODE, slices, value_table
+from retrograde.tablebase.encoding import slices, value_table
 from retrograde.tablebase.kernels.lookup import look_up, tiers_of
 from retrograde.tablebase.memory import UnpackedTiers
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
+from tablut.indexing.values import ALIAS_CODE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +41,18 @@ class BatchProber:
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
         """Return the values of positions, shape (n, W) to (n,); ``missing`` where there is none.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            The positions, packed.
+        missing : int
+            The value where there is none.
+
+        Returns
+        -------
+        ndarray of int16, shape (n,)
+            The values.
 
         Raises
         ------

@@ -1,7 +1,6 @@
 """From the solver's codes to what is stored, chunk by chunk, and from stored codes to values.
 
-A code is an integer: 0 where neither side can force a win, ``2 d`` for a win in d plies
-of the side to move, ``2 d + 1`` for a loss in d. It is stored as it is, in one byte
+A code (`tablut.indexing.values`) is stored as it is, in one byte
 where all codes of an array fit, in the order of the index: other orders, differences to
 neighbours, and predicting one side to move from the other all pack worse
 (``docs/tablebases.md`` has the figures).
@@ -11,36 +10,38 @@ Aliases, to which no position is ranked, repeat the code before them, which cost
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tablut.indexing.values import ALIAS_CODE, value_of_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from tablut.prober import Wdl
-
 __all__ = [
-    "ALIAS_CODE",
     "code_histogram",
     "fill_aliases",
     "pack_bits",
     "slices",
-    "unforced",
     "unpack_bits",
     "value_table",
 ]
-
-ALIAS_CODE: Final = 0xFFFF
-"""Marks an alias in the arrays that are written."""
 
 _STEP = 1 << 18
 
 
 def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of consecutive parts.
+
+    Parameters
+    ----------
+    length : int
+        Of the whole.
+    step : int
+        Of a part, at most.
 
     Examples
     --------
@@ -59,6 +60,11 @@ def code_histogram(codes: NDArray[np.uint16]) -> dict[int, int]:
     codes : ndarray of uint16, shape (n,)
         Read part by part, so it may be mapped from a file.
 
+    Returns
+    -------
+    dict of int to int
+        By code.
+
     Examples
     --------
     >>> code_histogram(np.array([3, 0, ALIAS_CODE, 3], dtype=np.uint16))
@@ -73,6 +79,16 @@ def code_histogram(codes: NDArray[np.uint16]) -> dict[int, int]:
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
     """Return codes in which each alias repeats the code before it, those at the front the first code.
+
+    Parameters
+    ----------
+    codes : ndarray of uint16, shape (n,)
+        The codes.
+
+    Returns
+    -------
+    ndarray of uint16, shape (n,)
+        The same array if there is no alias.
 
     Examples
     --------
@@ -93,7 +109,18 @@ def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def pack_bits(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return flags, shape (K, L), as bits, the lowest first, each row filled up to a multiple of 64; shape (K, B)."""
+    """Return flags, shape (K, L), as bits, the lowest first, each row filled up to a multiple of 64; shape (K, B).
+
+    Parameters
+    ----------
+    flags : ndarray of bool, shape (K, L)
+        The flags.
+
+    Returns
+    -------
+    ndarray of uint8, shape (K, B)
+        The bits.
+    """
     kings, length = flags.shape
     padded = np.zeros((kings, -(-length // 64) * 64), dtype=np.bool_)
     padded[:, :length] = flags
@@ -102,6 +129,18 @@ def pack_bits(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 def unpack_bits(packed: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
     """Return the flags of bits, the inverse of `pack_bits`.
+
+    Parameters
+    ----------
+    packed : ndarray of uint8, shape (K, B)
+        The bits.
+    length : int
+        L, how many flags a row has.
+
+    Returns
+    -------
+    ndarray of bool, shape (K, L)
+        The flags.
 
     Examples
     --------
@@ -113,7 +152,7 @@ def unpack_bits(packed: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
 
 
 def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
-    """Return the value of each code below ``codes``, as `tablut.prober.verdict_of` reads it.
+    """Return the value of each code below ``codes``, see `tablut.indexing.values`.
 
     Parameters
     ----------
@@ -122,18 +161,18 @@ def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
     move_limit : int, optional
         Plies of a game; what takes longer is not forced.
 
+    Returns
+    -------
+    ndarray of int16, shape (codes,)
+        The values.
+
     Examples
     --------
     >>> value_table(6).tolist(), value_table(6, 1).tolist()
     ([0, -1, 1, -2, 2, -3], [0, -1, 1, -2, 0, 0])
     """
     code = np.arange(codes)
-    values = np.where(code & 1, -(code >> 1) - 1, code >> 1)
+    values: NDArray[np.int16] = value_of_code(code).astype(np.int16)
     if move_limit is not None:
-        values[code >> 1 > move_limit] = 0
-    return values.astype(np.int16)
-
-
-def unforced(repetition: str) -> Wdl:
-    """Return what a position is from which neither side can force a win, by the rule on repetition."""
-    return "unresolved" if repetition == "mover_loses" else "draw"
+        values[(code >> 1) > move_limit] = 0
+    return values

@@ -1,7 +1,7 @@
 """Tiers unpacked in memory (or in files of a scratch folder), for kernels to read from.
 
 They are kept as stored: an array of codes for each side to move, and the compiled index,
-which takes up to ten bytes for each combination of the leads with a king.
+which takes up to ten bytes for each combination of the row soldiers with a king.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.tablebase.encoding import ALIAS_CODE, value_table
+from retrograde.tablebase.encoding import value_table
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.scratch import mapped_array
 from retrograde.tablebase.store import SIDES
-from tablut.indexing.tier_kernels import TierTables, tier_tables
+from tablut.indexing.tier_tables import TierTables, tier_tables
+from tablut.indexing.tier_values import ADDRESS, WIDE, TierValues
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import ADDRESS, WIDE, TierValues
+from tablut.indexing.values import ALIAS_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["UnpackedTiers", "tiers_within"]
 
 _INDEX_BYTES = 10
-"""For each king and combination of leads: row, element, and as much again if each has a row of its own."""
+"""For each king and combination of row soldiers: row, element, and as much again if each has a row of its own."""
 
 
 class UnpackedTiers:
@@ -50,7 +51,7 @@ class UnpackedTiers:
     tables : TierTables
         The compiled index.
     places : ndarray of int64, shape (4 * tiers,)
-        See `tablut.indexing.values.TierValues`.
+        See `tablut.indexing.tier_values.TierValues`.
     arrays : dict
         By material, the codes with white and with black to move.
     """
@@ -62,11 +63,27 @@ class UnpackedTiers:
         self.arrays: dict[tuple[int, int], tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]] = {}
 
     def number(self, material: tuple[int, int]) -> int:
-        """Return the number of a tier in the tables."""
+        """Return the number of a tier in the tables.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+
+        Returns
+        -------
+        int
+            Its place in the tables.
+        """
         return self.materials.index(material)
 
     def load(self, material: tuple[int, int]) -> None:
         """Unpack a tier, its checksums verified; nothing to do if it is there.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
 
         Raises
         ------
@@ -78,7 +95,7 @@ class UnpackedTiers:
         if material in self.arrays:
             return
         tier = self.store.tier(*material)
-        size = int(self.tables.size[self.number(material)])
+        size = int(self.tables.tier.size[self.number(material)])
         if tier.entries != size:
             # Kernels trust the ranks that the tables give.
             raise TablebaseError(
@@ -99,7 +116,13 @@ class UnpackedTiers:
         self.arrays[material] = (found[0], found[1])
 
     def drop(self, material: tuple[int, int]) -> None:
-        """Forget a tier's codes."""
+        """Forget a tier's codes.
+
+        Parameters
+        ----------
+        material : (int, int)
+            Attackers and defenders.
+        """
         at = 4 * self.number(material)
         self.places[at : at + 4] = 0
         self.arrays.pop(material, None)
@@ -117,6 +140,11 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
         What it has not is passed over, and so is what does not fit.
     memory : int
         Bytes, for codes and index. Making the index takes as much again as the index for a moment.
+
+    Returns
+    -------
+    TierValues or None
+        Ready for kernels.
 
     Raises
     ------
@@ -143,4 +171,4 @@ def _bytes_of(store: Store, material: tuple[int, int]) -> int:
     """Return the most bytes that a tier takes in memory, its index included."""
     tier, plain = store.tier(*material), TierIndex(store.variant, *material)
     width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
-    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.lead_space
+    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space

@@ -1,6 +1,16 @@
 """Asking a tablebase: one position, the moves of a board, or arrays of positions.
 
->>> from tablut.position import Position
+>>> from tablut.indexing.values import (
+    MISSING,
+    Verdict,
+    Wdl,
+    a_ply_earlier,
+    unforced,
+    value_of_code,
+    verdict_of,
+    within_limit,
+)
+from tablut.position import Position
 >>> from tablut.variants import load_variant
 >>> tablebase = prober_for(load_variant("ashton"))
 >>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)
@@ -33,14 +43,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from retrograde.tablebase.encoding import unforced
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.store import SideName, Store, StoredTier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
+from tablut.indexing.values import (
+    MISSING,
+    Verdict,
+    Wdl,
+    a_ply_earlier,
+    unforced,
+    value_of_code,
+    verdict_of,
+    within_limit,
+)
 from tablut.position import Position
-from tablut.prober import MISSING, MissingTableError, Verdict, Wdl, verdict_of, within_limit
+from tablut.prober import MissingTableError
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -49,7 +68,7 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase.batch import BatchProber
     from tablut.formats.reading import PositionLike
-    from tablut.indexing.values import TierValues
+    from tablut.indexing.tier_values import TierValues
     from tablut.position import Move
     from tablut.variants import VariantLike
 
@@ -99,7 +118,7 @@ class Tablebase:
 
     def __init__(self, store: Store, cache_bytes: int = CACHE_BYTES) -> None:
         self.store, self.variant = store, store.variant
-        self._unforced = unforced(self.variant.rules.repetition)
+        self._unforced = unforced(self.variant)
         self._cells = self.variant.size**2
         # By material, side and number.
         self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
@@ -109,7 +128,18 @@ class Tablebase:
     # -- what is there -----------------------------------------------------------------
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether the values of a material are there."""
+        """Return whether the values of a material are there.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            The material.
+
+        Returns
+        -------
+        bool
+            Whether its tier is stored.
+        """
         return self.store.has(attackers, defenders)
 
     @cached_property
@@ -136,6 +166,11 @@ class Tablebase:
         position : Position, Board or str
             The history of a board counts for a move limit.
 
+        Returns
+        -------
+        Verdict
+            What it is worth to the side to move.
+
         Raises
         ------
         MissingTableError
@@ -148,23 +183,71 @@ class Tablebase:
         return verdict_of(self._value(position), unforced=self._unforced)
 
     def probe_wdl(self, position: PositionLike) -> Wdl:
-        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`."""
+        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+
+        Returns
+        -------
+        str
+            One of the four.
+        """
         value = self._value(position)
         return "win" if value > 0 else "loss" if value < 0 else self._unforced
 
     def probe_dtm(self, position: PositionLike) -> int | None:
-        """Return the plies to the end under best play; None unless a side can force a win; raises as `probe`."""
+        """Return the plies to the end under best play; None unless a side can force a win; raises as `probe`.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+
+        Returns
+        -------
+        int or None
+            The plies.
+        """
         return self.probe(position).dtm
 
     def get_wdl(self, position: PositionLike, default: Default | None = None) -> Wdl | Default | None:
-        """Return what `probe_wdl` does, or the default where the material is not covered."""
+        """Return what `probe_wdl` does, or the default where the material is not covered.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+        default : object
+            What to return there.
+
+        Returns
+        -------
+        str or object
+            One of the four, or the default.
+        """
         try:
             return self.probe_wdl(position)
         except MissingTableError:
             return default
 
     def get_dtm(self, position: PositionLike, default: Default | None = None) -> int | Default | None:
-        """Return what `probe_dtm` does, or the default where the material is not covered."""
+        """Return what `probe_dtm` does, or the default where the material is not covered.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+        default : object
+            What to return there.
+
+        Returns
+        -------
+        int, None or object
+            The plies, or the default.
+        """
         try:
             return self.probe_dtm(position)
         except MissingTableError:
@@ -186,6 +269,11 @@ class Tablebase:
     def stored_value(self, position: PositionLike) -> int:
         """Return the value of an undecided position as the table has it, as if there was no move limit.
 
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position.
+
         Returns
         -------
         int
@@ -202,7 +290,8 @@ class Tablebase:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
         number, offset = divmod(entry, tier.record.chunk)
         code = int(self._chunk(material, tier, "white" if side == "w" else "black", number)[offset])
-        return -(code >> 1) - 1 if code & 1 else code >> 1
+        value: int = value_of_code(code)
+        return value
 
     def _open_tier(self, material: tuple[int, int], position: Position) -> StoredTier:
         if not material[0]:
@@ -240,6 +329,11 @@ class Tablebase:
         board : Board
             Not changed.
 
+        Returns
+        -------
+        list of RatedMove
+            All legal moves.
+
         Raises
         ------
         MissingTableError
@@ -255,10 +349,7 @@ class Tablebase:
             board.push(move)
             outcome = board.outcome()
             if outcome is None:
-                value = self._value(board)
-                # What the other side wins in n plies is lost in n + 1, and the other way round.
-                value = -value - 2 if value > 0 else -value if value < 0 else 0
-                verdict = verdict_of(value, unforced=self._unforced)
+                verdict = verdict_of(a_ply_earlier(self._value(board)), unforced=self._unforced)
             elif outcome.winner is None:
                 verdict = Verdict("draw", None)
             else:
@@ -298,6 +389,11 @@ class Tablebase:
 
         Those of the fewest men come first. Nothing that was returned before is shared.
 
+        Parameters
+        ----------
+        memory : int
+            Bytes, for codes and index.
+
         Returns
         -------
         TierValues or None
@@ -329,6 +425,11 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     cache_bytes : int
         Most memory for chunks that single probes have unpacked.
 
+    Returns
+    -------
+    Tablebase
+        To be probed.
+
     Raises
     ------
     TablebaseError
@@ -338,7 +439,18 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
 
 
 def shipped_store(variant: VariantLike) -> Path | None:
-    """Return the folder of the tablebase that ships for a variant's game, or None."""
+    """Return the folder of the tablebase that ships for a variant's game, or None.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The game.
+
+    Returns
+    -------
+    Path or None
+        The folder.
+    """
     variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
     for folder in sorted(data.glob("*/zarr.json")):
@@ -349,6 +461,18 @@ def shipped_store(variant: VariantLike) -> Path | None:
 
 def prober_for(variant: VariantLike, store: Path | None = None) -> Tablebase | None:
     """Return the tablebase of a variant: a store, or what ships; None if nothing does.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The game.
+    store : Path, optional
+        A store of it; by default what ships.
+
+    Returns
+    -------
+    Tablebase or None
+        To be probed.
 
     Raises
     ------

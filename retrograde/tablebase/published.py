@@ -67,6 +67,16 @@ def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Sta
 def published_text(stores: Iterable[Path | str]) -> str:
     """Return what is to be published of some stores, every file of them checked.
 
+    Parameters
+    ----------
+    stores : iterable of Path or str
+        Their folders.
+
+    Returns
+    -------
+    str
+        As JSON.
+
     Raises
     ------
     TablebaseError

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Ranker"]
 
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
-"""Under one element: the number of each cell's image among the leads' cells and among the trails', or -1."""
+"""Under one element, the number of each cell's image among the row soldiers' cells, and the column soldiers', or -1."""
 
 
 class Ranker:
@@ -53,20 +53,21 @@ class Ranker:
     def __init__(self, variant: Variant, attackers: int, defenders: int, packed: NDArray[np.uint8]) -> None:
         plain = TierIndex(variant, attackers, defenders)
         self._kings = plain.kings
-        self._lead_letter, self._trail_letter = ("w", "b") if defenders else ("b", "w")
-        self._lead_men, self._trail_men = plain.lead_men, plain.trail_men
+        self._row_letter, self._column_letter = ("w", "b") if defenders else ("b", "w")
+        self._row_men, self._column_men = plain.row_men, plain.column_men
         cells = variant.size**2
-        self._lead_number = [-1] * cells
-        self._trail_number = [-1] * cells
-        for numbers, places in ((self._lead_number, plain.leads), (self._trail_number, plain.trails)):
+        self._row_number = [-1] * cells
+        self._column_number = [-1] * cells
+        for numbers, places in ((self._row_number, plain.row_cells), (self._column_number, plain.column_cells)):
             for number, cell in enumerate(places):
                 numbers[cell] = number
-        most = max(plain.lead_men, plain.trail_men)
+        most = max(plain.row_men, plain.column_men)
         self._binomial = [tuple(comb(place, k + 1) for place in range(cells)) for k in range(most)]
         self._widths = plain.widths
-        # Of the king's representative among the trails' cells; an impossible number if it is none of them.
+        # Of the king's representative among the column soldiers' cells; an impossible number if it is none of them.
         self._king_number = [
-            self._trail_number[king] if self._trail_number[king] >= 0 else cells for king in self._kings.representatives
+            self._column_number[king] if self._column_number[king] >= 0 else cells
+            for king in self._kings.representatives
         ]
         self._words = packed.view("<u8")
         counts = np.bitwise_count(self._words)
@@ -89,6 +90,11 @@ class Ranker:
         ----------
         cells : str
             One letter a cell; one king and the tier's soldiers, which is not checked.
+
+        Returns
+        -------
+        int or None
+            The entry.
         """
         king = cells.find("K")
         number = self._kings.orbit.get(king)
@@ -97,32 +103,32 @@ class Ranker:
         images = self._images.get(king)
         if images is None:
             images = self._images[king] = self._find_images(king, number)
-        leads, trails = _find(cells, self._lead_letter), _find(cells, self._trail_letter)
+        rows, columns = _find(cells, self._row_letter), _find(cells, self._column_letter)
         binomial = self._binomial
         least, chosen = -1, []
-        for lead_numbers, trail_numbers in images:
-            places = sorted([lead_numbers[cell] for cell in leads])
+        for row_numbers, column_numbers in images:
+            places = sorted([row_numbers[cell] for cell in rows])
             if places[0] < 0:
                 return None
             combination = 0
             for k, place in enumerate(places):
                 combination += binomial[k][place]
             if combination < least or least < 0:
-                least, chosen = combination, [(lead_numbers, trail_numbers)]
+                least, chosen = combination, [(row_numbers, column_numbers)]
             elif combination == least:
-                chosen.append((lead_numbers, trail_numbers))
+                chosen.append((row_numbers, column_numbers))
         word = int(self._words[number, least >> 6])
         row = int(self._before[number, least >> 6]) + (word & ((1 << (least & 63)) - 1)).bit_count()
         entry = self._offsets[number] + row * self._widths[number]
-        if not self._trail_men:
+        if not self._column_men:
             return entry
         column = -1
-        for _, trail_numbers in chosen:
-            taken = [trail_numbers[cell] for cell in leads]
+        for _, column_numbers in chosen:
+            taken = [column_numbers[cell] for cell in rows]
             taken.append(self._king_number[number])
             places = []
-            for cell in trails:
-                place = trail_numbers[cell]
+            for cell in columns:
+                place = column_numbers[cell]
                 if place < 0:
                     return None
                 places.append(place - sum([other < place for other in taken]))
@@ -144,8 +150,8 @@ class Ranker:
             images = [table[first[cell]] for cell in range(len(first))]
             found.append(
                 (
-                    tuple(self._lead_number[image] for image in images),
-                    tuple(self._trail_number[image] for image in images),
+                    tuple(self._row_number[image] for image in images),
+                    tuple(self._column_number[image] for image in images),
                 )
             )
         return tuple(found)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError, TooNewError, TooOldError
 from tablut.errors import InputError
 from tablut.files import read_bytes, write_text
+from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
 from tablut.variants import Variant
 from tablut.variants.regions import CAMP_LETTERS
 from tablut.variants.rules import Rules
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tablut.prober import Wdl
+    from tablut.indexing.values import Wdl
 
 __all__ = [
     "FORMAT_NAME",
@@ -90,7 +90,18 @@ class RulesRecord(_Record):
 
     @classmethod
     def of(cls, variant: Variant) -> RulesRecord:
-        """Return the record of a variant."""
+        """Return the record of a variant.
+
+        Parameters
+        ----------
+        variant : Variant
+            The rule set.
+
+        Returns
+        -------
+        RulesRecord
+            Its record.
+        """
         return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
 
     def variant(self) -> Variant:
@@ -218,8 +229,19 @@ class TierRecord(_Record):
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a forced win, in plies, of those that fit into a move limit."""
-        plies = (code >> 1 for side in (self.white, self.black) for code in side.classes)
+        """Return the longest distance of a forced win, in plies, of those that fit into a move limit.
+
+        Parameters
+        ----------
+        move_limit : int, optional
+            Plies of a game; what takes longer is not forced.
+
+        Returns
+        -------
+        int
+            The distance.
+        """
+        plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
@@ -231,17 +253,32 @@ class TierRecord(_Record):
             What a position is from which neither side can force a win.
         move_limit : int, optional
             Plies of a game; what takes longer is not forced.
+
+        Returns
+        -------
+        dict of str to int
+            By ``win``, ``draw``, ``unresolved`` and ``loss``.
         """
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
-                forced = code != 0 and (move_limit is None or code >> 1 <= move_limit)
-                tally["loss" if forced and code & 1 else "win" if forced else unforced] += count
+                forced = code != 0 and (move_limit is None or plies_of(code) <= move_limit)
+                tally["loss" if forced and is_loss(code) else "win" if forced else unforced] += count
         return tally
 
 
 def digest_of(values: Mapping[Part, str]) -> str:
     """Return one digest of those of a tier's arrays.
+
+    Parameters
+    ----------
+    values : mapping of str to str
+        The digest of each array, by its name.
+
+    Returns
+    -------
+    str
+        Hexadecimal digits.
 
     Examples
     --------
@@ -269,6 +306,13 @@ def _group_text(body: Any) -> str:
 def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
     """Write a record as the attributes of a folder's Zarr group, with its digest.
 
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    record : RootRecord or TierRecord
+        The record.
+
     Raises
     ------
     OutputError
@@ -280,6 +324,18 @@ def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
 
 def read_record(folder: Path, model: type[Model]) -> Model:
     """Return the record of a folder's Zarr group.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    model : type
+        What the record is to be.
+
+    Returns
+    -------
+    RootRecord or TierRecord
+        The record, its digest verified.
 
     Raises
     ------

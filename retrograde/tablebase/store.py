@@ -5,7 +5,7 @@
     STORE/zarr.json                      the game, the tiers planned (a Zarr group)
     STORE/3v1/zarr.json                  one tier: its numbers, the digests of its files (a group)
     STORE/3v1/white/  black/             codes with white and with black to move, by entry (arrays)
-    STORE/3v1/representatives/           which lead combinations have rows, as bits (an array)
+    STORE/3v1/representatives/           which combinations of row soldiers have rows, as bits (an array)
     STORE/provenance/3v1.json            when, by what and how fast; nothing reads it
 
 Arrays are cut into chunks (each with a CRC-32C after Zstandard) and chunks into
@@ -57,6 +57,16 @@ _TIER_NAME: Final = re.compile(r"\d+v\d+")
 def tier_name(material: tuple[int, int]) -> str:
     """Return what a tier and its folder are called.
 
+    Parameters
+    ----------
+    material : (int, int)
+        Attackers and defenders.
+
+    Returns
+    -------
+    str
+        Its name.
+
     Examples
     --------
     >>> tier_name((3, 1))
@@ -67,6 +77,13 @@ def tier_name(material: tuple[int, int]) -> str:
 
 class Store:
     """A tablebase on disk; see `open_store`.
+
+    Parameters
+    ----------
+    root : Path
+        Its folder.
+    record : RootRecord
+        What it says about itself.
 
     Attributes
     ----------
@@ -93,11 +110,32 @@ class Store:
         return [material for material in self.planned if self.has(*material)]
 
     def has(self, attackers: int, defenders: int) -> bool:
-        """Return whether a tier is there."""
+        """Return whether a tier is there.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            The material.
+
+        Returns
+        -------
+        bool
+            Whether its folder is.
+        """
         return (attackers, defenders) in self.planned and self._folder(attackers, defenders).is_dir()
 
     def tier(self, attackers: int, defenders: int) -> StoredTier:
         """Return a tier, its record and the presence of its files checked; what is no folder of the store is refused.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            The material.
+
+        Returns
+        -------
+        StoredTier
+            The tier.
 
         Raises
         ------
@@ -167,9 +205,9 @@ class StoredTier:
         self._compared: set[str] = set()
 
     def _lengths(self) -> dict[Part, int]:
-        """Return how many items each array has: the record's entries, and a bit for each combination of leads."""
+        """Return how long each array is: the record's entries, and a bit for each combination of row soldiers."""
         plain = self._plain_index
-        words = -(-plain.lead_space // 64)
+        words = -(-plain.row_space // 64)
         entries = self.record.entries
         return {
             "white": entries,
@@ -242,6 +280,11 @@ class StoredTier:
     def values(self) -> dict[Part, str]:
         """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`.
 
+        Returns
+        -------
+        dict of str to str
+            By the name of the array.
+
         Raises
         ------
         TablebaseError
@@ -270,6 +313,18 @@ class StoredTier:
     def chunk(self, part: Part, number: int) -> NDArray[Any]:
         """Return one chunk, its checksum verified.
 
+        Parameters
+        ----------
+        part : str
+            The name of the array.
+        number : int
+            Which chunk.
+
+        Returns
+        -------
+        ndarray
+            Its items.
+
         Raises
         ------
         DamagedTableError
@@ -279,7 +334,20 @@ class StoredTier:
         return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
 
     def read(self, part: Part, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of an array; all shards and chunks that it touches are verified."""
+        """Return a range of an array; all shards and chunks that it touches are verified.
+
+        Parameters
+        ----------
+        part : str
+            The name of the array.
+        start, stop : int
+            The range.
+
+        Returns
+        -------
+        ndarray
+            Its items.
+        """
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
             name = f"{part}/c/{number}"
@@ -330,7 +398,20 @@ class StoredTier:
             )
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
+        """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard.
+
+        Parameters
+        ----------
+        side : str
+            ``white`` or ``black``, who is to move.
+        out : ndarray, optional
+            Receives the codes.
+
+        Returns
+        -------
+        ndarray
+            The codes, by entry.
+        """
         found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
             found[start:stop] = self.read(side, start, stop)
@@ -349,6 +430,11 @@ class StoredTier:
     @cached_property
     def ranker(self) -> Ranker:
         """What finds the entry of a single position.
+
+        Returns
+        -------
+        Ranker
+            Made once.
 
         Raises
         ------
@@ -371,12 +457,22 @@ class StoredTier:
             self.variant,
             plain.attackers,
             plain.defenders,
-            representatives=unpack_bits(self.packed_representatives(), plain.lead_space),
+            representatives=unpack_bits(self.packed_representatives(), plain.row_space),
         )
 
 
 def open_store(root: Path | str) -> Store:
     """Open a tablebase.
+
+    Parameters
+    ----------
+    root : Path or str
+        Its folder.
+
+    Returns
+    -------
+    Store
+        The tablebase.
 
     Raises
     ------
@@ -390,12 +486,34 @@ def open_store(root: Path | str) -> Store:
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
-    """Return the bytes of items, the lowest first, on any machine."""
+    """Return the bytes of items, the lowest first, on any machine.
+
+    Parameters
+    ----------
+    items : ndarray
+        The items.
+
+    Returns
+    -------
+    bytes
+        The bytes.
+    """
     return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
 
 
 def sha256_of(path: Path) -> str:
-    """Return the digest of a file's content."""
+    """Return the digest of a file's content.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        Hexadecimal digits.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -27,6 +27,7 @@ from retrograde.tablebase.schema import (
 from retrograde.tablebase.store import Store, little_endian, open_store, sha256_of
 from tablut.errors import OutputError, output_failure
 from tablut.files import lock_folder, remove_temporaries, sync_names, write_text
+from tablut.indexing.values import ALIAS_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,6 +64,11 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
         The game.
     tiers : sequence of (attackers, defenders)
         The tiers that the store is to have; those planned before stay.
+
+    Returns
+    -------
+    Store
+        With all these tiers planned.
 
     Raises
     ------
@@ -114,6 +120,11 @@ def _of_game(root: Path, variant: Variant) -> Store:
 def writing(root: Path | str) -> Iterator[None]:
     """Keep other writers away from a store for as long as the context lasts; what a killed one left is removed.
 
+    Parameters
+    ----------
+    root : Path
+        The folder of the store.
+
     Raises
     ------
     InputError
@@ -129,6 +140,11 @@ def writing(root: Path | str) -> Iterator[None]:
 
 def sweep(root: Path) -> None:
     """Remove what a writer that did not end left in a store; whoever calls keeps the others away.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of the store.
 
     Raises
     ------
@@ -164,7 +180,7 @@ def write_tier(
     index : TierIndex
         The tier, under all symmetries.
     white, black : ndarray of uint16, shape (index.size,)
-        Codes (see `retrograde.tablebase.encoding`) by entry; aliases are `ALIAS_CODE`.
+        Codes (see `tablut.indexing.values`) by entry; aliases are `ALIAS_CODE`.
         Read part by part, so they may be mapped from files.
     statistics : mapping, optional
         Provenance for people, such as seconds and program version; kept beside the data.
@@ -191,50 +207,14 @@ def write_tier(
     if material not in store.planned:
         raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
     sides: dict[SideName, NDArray[np.uint16]] = {"white": white, "black": black}
-    for codes in sides.values():
-        if codes.shape != (index.size,) or codes.dtype != np.uint16:
-            raise ValueError(f"tier {name}: codes are uint16 of shape ({index.size},), not {codes.dtype} {codes.shape}")
-    with ThreadPoolExecutor(max_workers=min(threads, 2)) as pool:
-        histograms = dict(zip(sides, pool.map(code_histogram, sides.values()), strict=True))
-    classes = sum(histograms["white"].values())
-    if classes != sum(histograms["black"].values()):
-        raise ValueError(f"tier {name}: the two sides to move have different numbers of aliases")
-
+    _check_codes(name, index.size, sides)
     target, folder = store.root / name, store.root / f".{name}.tmp"
     try:
         # What a killed writer left is of no use.
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
-            dtypes: dict[SideName, Literal["uint8", "uint16"]] = {
-                side: "uint8" if max(found, default=0) <= 0xFF else "uint16" for side, found in histograms.items()
-            }
-            values: dict[Part, str] = {}
-            with ThreadPoolExecutor(max_workers=min(threads, 2)) as pool:
-                digests = pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides)
-                values.update(zip(sides, digests, strict=True))
-            bits = pack_bits(index.representatives).ravel()
-            values["representatives"] = _write_array(folder / "representatives", bits, "uint8")
-            record = TierRecord(
-                game=index.variant.digest,
-                attackers=index.attackers,
-                defenders=index.defenders,
-                placements=index.positions,
-                entries=index.size,
-                classes=classes,
-                chunk=CHUNK,
-                shard=SHARD,
-                white=SideRecord(dtype=dtypes["white"], classes=histograms["white"]),
-                black=SideRecord(dtype=dtypes["black"], classes=histograms["black"]),
-                values=values,
-                files={
-                    path.relative_to(folder).as_posix(): FileRecord(bytes=path.stat().st_size, sha256=sha256_of(path))
-                    for path in sorted(folder.rglob("*"))
-                    if path.is_file()
-                },
-            )
-            write_record(folder, record)
-            _sync(folder)
+            record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
                 # Before the tier is there: a build that is killed in between makes the tier again, and this.
                 write_text(store.root / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
@@ -251,6 +231,55 @@ def write_tier(
         raise output_failure(
             f"tablebase folder {str(target)!r}: {error.strerror}; tiers that are finished are kept", error
         ) from error
+    return record
+
+
+def _check_codes(name: str, size: int, sides: Mapping[SideName, NDArray[np.uint16]]) -> None:
+    """Raise a ValueError if codes do not fit an index, or an entry is an alias with one side to move alone."""
+    for codes in sides.values():
+        if codes.shape != (size,) or codes.dtype != np.uint16:
+            raise ValueError(f"tier {name}: codes are uint16 of shape ({size},), not {codes.dtype} {codes.shape}")
+    for start, stop in slices(size, CHUNK):
+        white, black = (codes[start:stop] == ALIAS_CODE for codes in sides.values())
+        differ = np.flatnonzero(white != black)
+        if len(differ):
+            entry = start + int(differ[0])
+            raise ValueError(f"tier {name}: entry {entry:,} is an alias with one side to move and not with the other")
+
+
+def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, NDArray[np.uint16]], threads: int) -> TierRecord:
+    """Write the arrays and the record of a tier to its folder."""
+    values: dict[Part, str] = {}
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        histograms = dict(zip(sides, pool.map(code_histogram, sides.values()), strict=True))
+        dtypes: dict[SideName, Literal["uint8", "uint16"]] = {
+            side: "uint8" if max(found, default=0) <= 0xFF else "uint16" for side, found in histograms.items()
+        }
+        digests = pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides)
+        values.update(zip(sides, digests, strict=True))
+    values["representatives"] = _write_array(
+        folder / "representatives", pack_bits(index.representatives).ravel(), "uint8"
+    )
+    record = TierRecord(
+        game=index.variant.digest,
+        attackers=index.attackers,
+        defenders=index.defenders,
+        placements=index.positions,
+        entries=index.size,
+        classes=sum(histograms["white"].values()),
+        chunk=CHUNK,
+        shard=SHARD,
+        white=SideRecord(dtype=dtypes["white"], classes=histograms["white"]),
+        black=SideRecord(dtype=dtypes["black"], classes=histograms["black"]),
+        values=values,
+        files={
+            path.relative_to(folder).as_posix(): FileRecord(bytes=path.stat().st_size, sha256=sha256_of(path))
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
+    )
+    write_record(folder, record)
+    _sync(folder)
     return record
 
 

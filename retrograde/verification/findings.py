@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tablut.prober import verdict_of
+from tablut.indexing.values import value_of_code, verdict_of
 
 if TYPE_CHECKING:
     from retrograde.tablebase.published import Standing
@@ -49,7 +49,9 @@ class Verification:
         Tiers by how their values stand to the published ones (`retrograde.tablebase.published`): the ``same``,
         ``unknown`` there, or ``different``, which is a failure.
     samples : dict of str to int
-        Wins played out: how many were ``searched`` and how many ``followed``.
+        Positions played out: how many were ``searched``, and how many ``followed``.
+    played : dict of str to int
+        The same by what they are said to be: ``wins``, ``losses``, and ``draws`` for what neither side can force.
     failures : int
         How many things are wrong.
     wrong : list of Wrong
@@ -60,11 +62,20 @@ class Verification:
     files_checked: int = 0
     published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
     samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})
+    played: dict[str, int] = field(default_factory=lambda: {"wins": 0, "losses": 0, "draws": 0})
     failures: int = 0
     wrong: list[Wrong] = field(default_factory=list)
 
     def add(self, wrong: Wrong, count: int = 1) -> None:
-        """Count failures, and list one of them while there is room."""
+        """Count failures, and list one of them while there is room.
+
+        Parameters
+        ----------
+        wrong : Wrong
+            One of the failures.
+        count : int
+            How many there are.
+        """
         self.failures += count
         if len(self.wrong) < LISTED:
             self.wrong.append(wrong)
@@ -73,6 +84,16 @@ class Verification:
 def describe(code: int) -> str:
     """Return a code in words.
 
+    Parameters
+    ----------
+    code : int
+        See `tablut.indexing.values`.
+
+    Returns
+    -------
+    str
+        The words.
+
     Examples
     --------
     >>> describe(0), describe(6), describe(5)
@@ -80,5 +101,5 @@ def describe(code: int) -> str:
     """
     if code == 0:
         return "not forced"
-    verdict = verdict_of(-(code >> 1) - 1 if code & 1 else code >> 1)
+    verdict = verdict_of(value_of_code(code))
     return f"{verdict.wdl} in {verdict.dtm}"

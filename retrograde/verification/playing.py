@@ -1,20 +1,22 @@
-"""Wins played out by the naive rules, forward, without tables or kernels of any kind.
+"""Positions played out by the naive rules, forward, without compiled rules.
 
-A win of few plies is searched: that it is one, and that there is none shorter. The stored
+A win or loss of few plies is searched: that it is one, and that there is none shorter. The stored
 values only say which moves to try first, so a wrong one costs time and proves nothing.
-A longer win is followed along best moves of both sides: the game must end, won by the
-right side, after exactly as many plies.
+A longer one is followed along best moves of both sides: the game must end, won by the
+right side, after exactly as many plies. What neither side can force is searched for a
+short win and a short loss, of which there must be none, and followed along moves that keep it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
 from retrograde.tablebase.probing import Tablebase
 from retrograde.tablebase.store import SIDES, SideName
 from retrograde.verification.findings import Wrong, describe
+from tablut.indexing.values import code_of_value, is_loss, plies_of, value_of_code
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 
@@ -24,12 +26,19 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store, StoredTier
     from retrograde.verification.findings import Verification
 
-__all__ = ["SEARCHED_PLIES", "ForwardCheck", "play_out", "sample_wins"]
+    _Kind: TypeAlias = "tuple[StoredTier, SideName, int]"
+
+__all__ = ["DRAW_PLIES", "FOLLOWED_PLIES", "SEARCHED_PLIES", "ForwardCheck", "play_out", "sample_values"]
 
 SEARCHED_PLIES: Final = 5
-"""The longest win that is searched."""
+"""The longest win or loss that is searched."""
+DRAW_PLIES: Final = 3
+"""Where neither side is said to force a win, a win or loss of so many plies is searched for."""
+FOLLOWED_PLIES: Final = 24
+"""So many plies of it are followed."""
 _NODES: Final = 20_000
 """Positions that a search may visit before it is given up."""
+_FAR: Final = 1 << 20
 
 
 class _GivenUpError(Exception):
@@ -37,7 +46,7 @@ class _GivenUpError(Exception):
 
 
 class ForwardCheck:
-    """Searches and follows wins.
+    """Searches and follows positions.
 
     Parameters
     ----------
@@ -50,42 +59,85 @@ class ForwardCheck:
         self.game = NaiveGame(tablebase.variant)
         self.nodes = 0
 
-    def check(self, position: Position, plies: int) -> str | None:
-        """Return what is wrong with a win in so many plies; None if it is right."""
+    def check(self, position: Position, value: int) -> str | None:
+        """Return what is wrong with a value.
+
+        Parameters
+        ----------
+        position : Position
+            An undecided position.
+        value : int
+            What it is said to be worth to the side to move, see `tablut.indexing.values`.
+
+        Returns
+        -------
+        str or None
+            None if it is right.
+        """
         start = self.game.read(str(position))
+        if value == 0:
+            return self._check_unforced(start)
+        plies, word = (value, "win") if value > 0 else (-value - 1, "loss")
         if plies > SEARCHED_PLIES:
-            return self._follow(start, plies)
+            return self._follow(start, plies, _side(start) if value > 0 else _other(start))
+        forced = self.wins if value > 0 else self.loses
         self.nodes = 0
         try:
-            if not self.wins(start, plies):
-                return f"a search finds no win in {plies} plies"
-            if self.wins(start, plies - 1):
-                return f"a search finds a win in fewer than {plies} plies"
+            if not forced(start, plies):
+                return f"a search finds no {word} in {plies} plies"
+            if plies and forced(start, plies - 1):
+                return f"a search finds a {word} in fewer than {plies} plies"
         except _GivenUpError:
-            return f"a search of {_NODES:,} positions neither proves nor refutes a win in {plies} plies"
+            return f"a search of {_NODES:,} positions neither proves nor refutes a {word} in {plies} plies"
         return None
 
     def wins(self, position: NaivePosition, plies: int) -> bool:
-        """Return whether the side to move can force a win within so many plies."""
+        """Return whether the side to move can force a win within so many plies.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            An undecided position.
+        plies : int
+            How many.
+
+        Returns
+        -------
+        bool
+            By search alone.
+        """
         if plies < 1:
             return False
         return any(
             result.outcome.winner == _side(position) if result.outcome else self.loses(result.position, plies - 1)
-            for _, result, _ in self._children(position)
+            for _, result, _ in self._successors(position)
         )
 
     def loses(self, position: NaivePosition, plies: int) -> bool:
-        """Return whether the side to move cannot avoid to lose within so many plies; without a move it has lost."""
+        """Return whether the side to move cannot avoid to lose within so many plies; without a move it has lost.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            An undecided position.
+        plies : int
+            How many.
+
+        Returns
+        -------
+        bool
+            By search alone.
+        """
         if plies < 1:
             return not self.game.legal_moves(position)
         return all(
             result.outcome.winner not in (None, _side(position))
             if result.outcome
             else self.wins(result.position, plies - 1)
-            for _, result, _ in self._children(position)
+            for _, result, _ in self._successors(position)
         )
 
-    def _children(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
+    def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
         """Return moves, what they lead to, and what that is worth to the mover by the tablebase; the best first."""
         self.nodes += 1
         if self.nodes > _NODES:
@@ -98,19 +150,18 @@ class ForwardCheck:
             else:
                 merit = _merit(self.tablebase, Position.parse(self.game.write(result.position), self.game.size))
             found.append((move, result, merit))
-        return sorted(found, key=lambda child: -child[2])
+        return sorted(found, key=lambda successor: -successor[2])
 
-    def _follow(self, position: NaivePosition, plies: int) -> str | None:
+    def _follow(self, position: NaivePosition, plies: int, winner: str) -> str | None:
         """Play best moves until the game is over."""
-        winner = _side(position)
         line: list[str] = []
         self.nodes = 0
         while True:
-            children = self._children(position)
-            if not children:
-                ended = "white" if _side(position) == "black" else "black"
+            successors = self._successors(position)
+            if not successors:
+                ended: str = _other(position)
                 break
-            move, result, _ = children[0]
+            move, result, _ = successors[0]
             line.append(self.game.move_name(move))
             if result.outcome is not None:
                 ended = result.outcome.winner or ""
@@ -122,12 +173,32 @@ class ForwardCheck:
             return f"best moves end the game for {ended} in {len(line)} plies, not {plies}: {' '.join(line)}"
         return None
 
-
-_FAR: Final = 1 << 20
+    def _check_unforced(self, position: NaivePosition) -> str | None:
+        """Search for a short win and a short loss, then play moves that keep what neither side can force."""
+        self.nodes = 0
+        try:
+            if self.wins(position, DRAW_PLIES):
+                return f"a search finds a win within {DRAW_PLIES} plies"
+            if self.loses(position, DRAW_PLIES):
+                return f"a search finds a loss within {DRAW_PLIES} plies"
+        except _GivenUpError:
+            return f"a search of {_NODES:,} positions neither finds nor excludes a win within {DRAW_PLIES} plies"
+        line: list[str] = []
+        while len(line) < FOLLOWED_PLIES:
+            self.nodes = 0
+            successors = self._successors(position)
+            if not successors:
+                return f"a side has no move after {' '.join(line) or 'none'}"
+            move, result, merit = successors[0]
+            line.append(self.game.move_name(move))
+            if merit != 0:
+                return f"the best move {'wins' if merit > 0 else 'loses'}: {' '.join(line)}"
+            position = result.position
+        return None
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
-    """Return what a child is worth to the side that moved there."""
+    """Return what a successor is worth to the side that moved there."""
     value = tablebase.stored_value(position)
     if value == 0:
         return 0
@@ -138,8 +209,12 @@ def _side(position: NaivePosition) -> Literal["white", "black"]:
     return "white" if position.side == "w" else "black"
 
 
-def sample_wins(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
-    """Yield won positions with their distances, spread over tiers, sides to move and distances.
+def _other(position: NaivePosition) -> Literal["white", "black"]:
+    return "black" if position.side == "w" else "white"
+
+
+def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
+    """Yield positions with their values: wins, losses and what is not forced in turn, as far as they occur.
 
     Parameters
     ----------
@@ -148,20 +223,38 @@ def sample_wins(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTi
     number : int
         How many.
     seed : int
-        Decides which: a tier, a side and a distance that occurs there are drawn first, each
-        as likely as any other, then the first position of that kind from a random entry on.
+        Decides which: a tier, a side and a value that occurs there are drawn first, each
+        as likely as any other of the three, then the first position of that kind from a random entry on.
+
+    Yields
+    ------
+    tier : StoredTier
+        Where the position is.
+    position : Position
+        The position.
+    value : int
+        As it is stored, see `tablut.indexing.values`.
+
+    Raises
+    ------
+    LookupError
+        If a record counts a value that its tier does not have.
     """
     random = np.random.default_rng(seed)
-    kinds = []
+    wins: list[_Kind] = []
+    losses: list[_Kind] = []
+    rest: list[_Kind] = []
     for material in store.tiers():
         tier = store.tier(*material)
         for side in SIDES:
-            wins = [code for code in getattr(tier.record, side).classes if code and not code & 1]
-            kinds += [(tier, side, code) for code in wins]
-    for _ in range(number if kinds else 0):
+            for code in getattr(tier.record, side).classes:
+                (losses if is_loss(code) else wins if code else rest).append((tier, side, code))
+    groups = [kinds for kinds in (wins, losses, rest) if kinds]
+    for count in range(number if groups else 0):
+        kinds = groups[count % len(groups)]
         tier, side, code = kinds[random.integers(len(kinds))]
         entry = _find(tier, side, code, int(random.integers(tier.entries)))
-        yield tier, tier.index.unrank(entry, "w" if side == "white" else "b"), code >> 1
+        yield tier, tier.index.unrank(entry, "w" if side == "white" else "b"), value_of_code(code)
 
 
 def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
@@ -180,10 +273,24 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
 
 
 def play_out(store: Store, number: int, seed: int, report: Verification) -> None:
-    """Check a sample of wins, and add what is found to a report."""
+    """Check a sample of positions, and add what is found to a report.
+
+    Parameters
+    ----------
+    store : Store
+        The tablebase.
+    number : int
+        How many positions.
+    seed : int
+        Decides which ones.
+    report : Verification
+        Added to.
+    """
     check = ForwardCheck(Tablebase(store))
-    for tier, position, plies in sample_wins(store, number, seed):
-        wrong = check.check(position, plies)
-        report.samples["searched" if plies <= SEARCHED_PLIES else "followed"] += 1
+    for tier, position, value in sample_values(store, number, seed):
+        wrong = check.check(position, value)
+        code = code_of_value(value)
+        report.samples["searched" if code and plies_of(code) <= SEARCHED_PLIES else "followed"] += 1
+        report.played["draws" if not code else "losses" if is_loss(code) else "wins"] += 1
         if wrong is not None:
-            report.add(Wrong(tier.record.name, f"stored {describe(2 * plies)}: {wrong}", str(position)))
+            report.add(Wrong(tier.record.name, f"stored {describe(code)}: {wrong}", str(position)))

@@ -1,13 +1,13 @@
-"""Verification: every stored value proved anew, every file checked, some wins played out by the naive rules.
+"""Verification: every stored value proved anew, every file checked, some positions played out by the naive rules.
 
 **The proof.** A tablebase says for each position: won in d plies, lost in d, or not forced.
-Let every value be what its children's values give (a win one more than the shortest loss
+Let every value be what its successors' values give (a win one more than the shortest loss
 among them, a loss one more than the longest win, if there is nothing else; the rest
 not forced). Then, by induction on d, every win and loss that is stored is one, in
 exactly d plies; and from a position that is stored as not forced the side to move always
-has a child of that kind and none that is lost, so that it need not ever lose. Hence
-the values are all correct if every one of them agrees with its children, which is what
-`retrograde.verification.kernels.proof` tests, without a line of the solver.
+has a successor of that kind and none that is lost, so that it need not ever lose. Hence
+the values are all correct if every one of them agrees with its successors, which is what
+`retrograde.verification.kernels.proof` tests.
 
 **The index.** Entries are listed by a decoding of its own. All images of a placement must
 be ranked to its entry, and the orbits of all placements must add up to the number of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from retrograde.tablebase.memory import UnpackedTiers
-    from retrograde.verification.kernels.proof import Listing
+    from retrograde.verification.kernels.desk import Listing
     from tablut.indexing.tiers import TierIndex
 
 __all__ = ["MEMORY", "Verification", "Wrong", "describe", "listing", "verify"]
@@ -65,7 +65,7 @@ def verify(
     quick : bool
         Only compare every file, and its values, with their digests.
     sample : int
-        Number of wins to be played out by the naive rules as well.
+        Number of positions to be played out by the naive rules as well: wins, draws and losses.
     seed : int
         Decides which ones.
     threads : int
@@ -173,7 +173,9 @@ def _prove_tiers(
 def _prove_tier(
     tier: StoredTier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
 ) -> None:
+    from retrograde.verification.kernels.desk import ProofDesk, new_memory
     from retrograde.verification.kernels.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, prove_rows
+    from tablut.engine.records import directory
     from tablut.engine.tables import build_tables
 
     record, index = tier.record, tier.index
@@ -183,7 +185,7 @@ def _prove_tier(
     rows = listing(index)
     tables = build_tables(index.variant)
     number = unpacked.number((record.attackers, record.defenders))
-    codes = 1 + max(code for side in (record.white, record.black) for code in side.classes)
+    codes = 1 + max((code for side in (record.white, record.black) for code in side.classes), default=0)
     totals = np.zeros(COUNTERS, dtype=np.int64)
     histogram = np.zeros((2, codes), dtype=np.int64)
 
@@ -191,9 +193,10 @@ def _prove_tier(
         counters = np.zeros(COUNTERS, dtype=np.int64)
         counted = np.zeros((2, codes), dtype=np.int64)
         failures = np.zeros((LISTED, 4), dtype=np.int64)
-        prove_rows(
-            tables, unpacked.tables, rows, unpacked.places, number, part[0], part[1], counters, counted, failures
-        )
+        memory = new_memory(index.variant)
+        # Kernels are given addresses: the desk keeps alive what lies there.
+        desk = ProofDesk(tables, unpacked.tables, rows, memory, unpacked.places, number)
+        prove_rows(directory(desk), part[0], part[1], counters, counted, failures)
         advanced(record.name, part[2])
         return counters, counted, failures[: counters[FAILURES]]
 
@@ -217,8 +220,9 @@ def _prove_tier(
                 f"the material has {index.positions:,}",
             )
         )
-    if record.classes != record.entries - int(totals[ALIASES]):
-        report.add(Wrong(record.name, f"the record says {record.classes:,} classes; there are {record.entries:,}"))
+    classes = record.entries - int(totals[ALIASES])
+    if record.classes != classes:
+        report.add(Wrong(record.name, f"the record says {record.classes:,} classes; there are {classes:,}"))
     for side_record, counts in zip((record.white, record.black), histogram, strict=True):
         found = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
         if found != dict(side_record.classes):
@@ -236,17 +240,29 @@ def _parts(rows: Listing) -> Iterable[tuple[int, int, int]]:
 
 
 def listing(index: TierIndex) -> Listing:
-    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own."""
-    from retrograde.verification.kernels.proof import Listing
+    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own.
+
+    Parameters
+    ----------
+    index : TierIndex
+        The tier.
+
+    Returns
+    -------
+    Listing
+        For kernels.
+    """
+    from retrograde.verification.kernels.desk import Listing
 
     counts = np.count_nonzero(index.representatives, axis=1)
-    most = 1 + max(index.lead_men, index.trail_men)
+    most = 1 + max(index.row_men, index.column_men)
     cells = index.variant.size**2
     return Listing(
-        lead_kind=int(index.defenders > 0),
-        lead_men=index.lead_men,
-        trail_men=index.trail_men,
-        trails=len(index.trails),
+        row_kind=int(index.defenders > 0),
+        row_men=index.row_men,
+        column_men=index.column_men,
+        row_spots=len(index.row_cells),
+        column_spots=len(index.column_cells),
         most=most,
         order=len(index.kings.group),
         king_cell=np.array(index.kings.representatives, dtype=np.int64),
@@ -254,8 +270,8 @@ def listing(index: TierIndex) -> Listing:
         width=np.array(index.widths, dtype=np.int64),
         first_row=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         combination=np.nonzero(index.representatives)[1].astype(np.int64),
-        lead_cell=np.array(index.leads, dtype=np.uint8),
-        trail_cell=np.array(index.trails, dtype=np.uint8),
+        row_cell=np.array(index.row_cells, dtype=np.uint8),
+        column_cell=np.array(index.column_cells, dtype=np.uint8),
         binomial=np.array([[comb(n, k) for k in range(most)] for n in range(cells + 1)], dtype=np.int64).ravel(),
         image=np.array([symmetry.table for symmetry in index.kings.group], dtype=np.uint8).ravel(),
     )

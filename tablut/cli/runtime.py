@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -46,6 +47,7 @@ __all__ = [
     "Reply",
     "command",
     "interruptible",
+    "json_wanted",
     "progress",
     "provenance",
     "text_of",
@@ -57,6 +59,8 @@ EXIT_NO = 1
 """The answer is no: a check failed, a stipulation is refuted."""
 EXIT_UNKNOWN = 3
 """Limits ran out before a proof."""
+
+_as_json: ContextVar[bool] = ContextVar("as_json", default=False)
 
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
@@ -135,11 +139,13 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     def _wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
         started, told = time.perf_counter(), announced()
         _check_numbers(ctx, parameters)
-        stopped = None
+        stopped, token = None, _as_json.set(as_json)
         try:
             reply = function(**parameters)
         except Interrupted as interrupted:
             stopped, reply = interrupted, interrupted.reply
+        finally:
+            _as_json.reset(token)
         if as_json:
             body = reply.result.model_dump(mode="json", by_alias=True)
             if stopped is not None:
@@ -171,6 +177,11 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     _wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     _wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return _wrapper
+
+
+def json_wanted() -> bool:
+    """Return whether the command that runs was given ``--json``, for one that says something before it answers."""
+    return _as_json.get()
 
 
 def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:

@@ -30,6 +30,9 @@ COMMANDS = (
     CommandSpec("tournament", "tablut.play.arena.cli:tournament_command", "Every two of some players, rated.", 62),
     CommandSpec("measure", "tablut.play.arena.cli:measure_command", "Branching, length and balance of a game.", 63),
     CommandSpec("analyse", "tablut.play.analysis.cli:analyse_command", "A game's errors, ply by ply.", 64),
+    CommandSpec("play", "tablut.play.playing:play_command", "A game in the terminal, or on a competition server.", 65),
+    CommandSpec("engine", "tablut.play.protocol.cli:engine_command", "A line protocol for programs, like UCI.", 66),
+    CommandSpec("referee", "tablut.play.competition.cli:referee_command", "A server for the Bologna competition.", 67),
     CommandSpec(
         "warmup", "tablut.commands.warmup:warmup_command", "Compile every kernel, so that nothing waits later.", 79
     ),

@@ -27,7 +27,20 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["ATTACKER", "BLACK", "DEFENDER", "EAST", "KING", "NORTH", "SOUTH", "WEST", "WHITE", "Tables", "build_tables"]
+__all__ = [
+    "ATTACKER",
+    "BLACK",
+    "DEFENDER",
+    "EAST",
+    "KING",
+    "NORTH",
+    "SOUTH",
+    "WEST",
+    "WHITE",
+    "Tables",
+    "build_tables",
+    "line_masks",
+]
 
 WHITE: Final = 0
 BLACK: Final = 1
@@ -147,13 +160,13 @@ def build_tables(variant: Variant) -> Tables:
         **line_tables(variant)._asdict(),
         rank=(np.arange(cells) // size).astype(np.uint8),
         file=(np.arange(cells) % size).astype(np.uint8),
-        exposed=_line_masks(set(range(cells)) - sheltered, size),
+        exposed=line_masks(set(range(cells)) - sheltered, size),
         anvils=_anvils(variant, camps),
         facing=_facing(size),
         king_falls=king_falls,
         capture_sides=_capture_sides(king_falls),
         escapes=np.array([cell in regions.escapes for cell in range(cells)], dtype=np.uint8),
-        escapes_on=_line_masks(regions.escapes, size),
+        escapes_on=line_masks(regions.escapes, size),
         keys=keys,
         side_key=np.array([side_key], dtype=np.uint64),
     )
@@ -163,8 +176,26 @@ def build_tables(variant: Variant) -> Tables:
     return tables
 
 
-def _line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
-    """Return a set of cells as masks of rows, then of columns; shape (2N,)."""
+def line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
+    """Return a set of cells as masks of lines.
+
+    Parameters
+    ----------
+    cells : iterable of int
+        On a board of N² cells.
+    size : int
+        N.
+
+    Returns
+    -------
+    ndarray of uint32, shape (2N,)
+        Of rows, then of columns.
+
+    Examples
+    --------
+    >>> line_masks({0, 4}, 3).tolist()
+    [1, 2, 0, 1, 2, 0]
+    """
     masks = np.zeros(2 * size, dtype=np.uint32)
     for cell in cells:
         rank, file = divmod(cell, size)
@@ -187,7 +218,7 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
     )
     states = [to_black | (castle if rules.castle.hostile_to_black in when else set()) for when in black_when]
     states += [to_white | (castle if rules.castle.hostile_to_white in when else set()) for when in white_when]
-    return np.stack([_line_masks(state, variant.size) for state in states])
+    return np.stack([line_masks(state, variant.size) for state in states])
 
 
 def _sides(cell: int, size: int) -> dict[int, int]:

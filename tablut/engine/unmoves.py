@@ -45,7 +45,7 @@ from tablut.engine.layout import (
 from tablut.engine.lines import Mover, board_lines, slide_masks
 from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
-from tablut.engine.tables import Tables, build_tables
+from tablut.engine.tables import Tables, build_tables, line_masks
 from tablut.notation import diagram_cells
 
 if TYPE_CHECKING:
@@ -104,6 +104,16 @@ class OriginTables(NamedTuple):
 def build_origins(variant: Variant) -> OriginTables:
     """Return the tables of a variant; the same object for equal variants.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    OriginTables
+        Read-only arrays; the same object for equal variants.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -122,7 +132,7 @@ def build_origins(variant: Variant) -> OriginTables:
     at: dict[Mover, NDArray[np.uint32]] = {}
     for mover, standing in cells.items():
         at[mover] = np.zeros(2 * size, dtype=np.uint32)
-        masks = _line_masks(standing, size)
+        masks = line_masks(standing, size)
         for line, terrain in enumerate(board_lines(variant)):
             block = _origin_masks(slide_masks(variant, terrain, mover), int(masks[line]))
             content = block.tobytes()
@@ -137,8 +147,8 @@ def build_origins(variant: Variant) -> OriginTables:
         attacker_origins=at["attacker"],
         defender_origins=at["defender"],
         king_origins=at["king"],
-        attacker_cells=_line_masks(attacker_cells, size),
-        defender_cells=_line_masks(regions.free_cells, size),
+        attacker_cells=line_masks(attacker_cells, size),
+        defender_cells=line_masks(regions.free_cells, size),
         start=_start_board(variant),
     )
     for field in tables:
@@ -152,20 +162,11 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
     black = {cell for cell, letter in enumerate(cells) if letter == "b"}
     white = {cell for cell, letter in enumerate(cells) if letter in "wK"}
     board = new_board(size)
-    board[: 2 * size] = _line_masks(black, size) | _line_masks(white, size) << np.uint32(16)
+    board[: 2 * size] = line_masks(black, size) | line_masks(white, size) << np.uint32(16)
     counts = head(board)
     counts[KING_AT], counts[SIDE_AT] = cells.index("K"), variant.rules.first == "black"
     counts[ATTACKERS_AT], counts[DEFENDERS_AT] = variant.attackers, variant.defenders
     return board
-
-
-def _line_masks(cells: AbstractSet[int], size: int) -> NDArray[np.uint32]:
-    masks = np.zeros(2 * size, dtype=np.uint32)
-    for cell in cells:
-        rank, file = divmod(cell, size)
-        masks[rank] |= np.uint32(1 << file)
-        masks[size + file] |= np.uint32(1 << rank)
-    return masks
 
 
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
@@ -188,6 +189,24 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
     """Return the places on the row and on the column from which a piece can have slid to a cell.
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    cell : int
+        Where the piece stands.
+    kind : int
+        0 for an attacker, 1 for a defender, 2 for the king.
+
+    Returns
+    -------
+    tuple of (int, int)
+        Masks of places on its row and on its column.
     """
     size = t.size
     rank, file = coordinates(t, cell)
@@ -202,12 +221,31 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
 
 @inlined
 def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
-    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something."""
+    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    side : int
+        Its side: 0 white, 1 black.
+    cell : int
+        Where the piece stands.
+    king : int
+        The king's cell.
+
+    Returns
+    -------
+    bool
+        Then it cannot have come last.
+    """
     return captures_at(t, board, side, cell, king) != 0 or (side == 1 and king_falls_to(t, board, king, cell))
 
 
 @inlined
-def restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+def _restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
     """Return the directions in which a piece of ``side`` on a cell can have captured a soldier on arrival."""
     size = t.size
     shift = side << 4
@@ -219,14 +257,14 @@ def restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int,
     if open_sides == 0:
         return 0
     # Victims on all open sides at once: none of them bears on the capture of another.
-    toggle_sides(t, board, cell, open_sides, shift)
+    _toggle_sides(t, board, cell, open_sides, shift)
     found = captures_at(t, board, side, cell, king) & open_sides
-    toggle_sides(t, board, cell, open_sides, shift)
+    _toggle_sides(t, board, cell, open_sides, shift)
     return found
 
 
 @inlined
-def toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
+def _toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
     """Add or remove soldiers on neighbours of a cell."""
     while directions:
         direction = directions & -directions
@@ -235,7 +273,7 @@ def toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: in
 
 
 @inlined
-def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
+def _add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
     """Write the un-moves of one slide, with every choice of captures; return the new count."""
     choice = restored
     while True:
@@ -253,6 +291,22 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 
     ``records`` must hold ``MOST_UNMOVES * C`` entries. None is written where the last ply would
     have decided the game by leaving a side without a move.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        Counted; as before on return.
+    records : ndarray of int32, shape (MOST_UNMOVES * C,)
+        Receives them.
+
+    Returns
+    -------
+    int
+        How many were written.
     """
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
@@ -272,25 +326,40 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
             row, column = line_origins(t, r, board, cell, kind)
             if (row | column) == 0 or would_capture(t, board, side, cell, king):
                 continue
-            restored = restorable(t, r, board, side, cell, king) if missing > 0 else I64(0)
+            restored = _restorable(t, r, board, side, cell, king) if missing > 0 else I64(0)
             while row:
                 place = trailing_zeros(row)
                 row &= row - 1
                 way = 1 if place < file else 4
                 move = move_of(rank * size + place, cell)
-                count = add_unmoves(records, count, move, restored & ~way, missing)
+                count = _add_unmoves(records, count, move, restored & ~way, missing)
             while column:
                 place = trailing_zeros(column)
                 column &= column - 1
                 way = 2 if place < rank else 8
                 move = move_of(place * size + file, cell)
-                count = add_unmoves(records, count, move, restored & ~way, missing)
+                count = _add_unmoves(records, count, move, restored & ~way, missing)
     return count
 
 
 @inlined
 def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether `unmoves` would write any."""
+    """Return whether `unmoves` would write any.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    bool
+        Whether the position can have been reached by a ply.
+    """
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
@@ -311,7 +380,7 @@ def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
 
 
 @kernel
-def retract(
+def _retract(
     tables: Tables,
     origins: OriginTables,
     words: NDArray[np.uint64],
@@ -388,6 +457,11 @@ def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     words : ndarray of uint64, shape (n, W)
         The positions.
 
+    Returns
+    -------
+    Retractions
+        Grouped by position.
+
     Examples
     --------
     A white soldier or the king has come last; the attackers next to nobody have never moved:
@@ -404,10 +478,10 @@ def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)
-    total = int(retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
+    total = int(_retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
     found = Retractions(
         np.empty((total, tables.words), dtype=np.uint64), np.empty(total, np.int64), np.empty(total, np.int32)
     )
     if total:
-        retract(tables, origins, words, *found)
+        _retract(tables, origins, words, *found)
     return found

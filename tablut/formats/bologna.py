@@ -1,4 +1,4 @@
-"""The JSON of the Bologna competition server: states and moves.
+"""The JSON of the Bologna competition server: states, moves and the names of players.
 
 A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1,
 column 0 file a. The empty castle is written ``THRONE``. Once the game is over, ``turn``
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from tablut.formats.game_record import Result
     from tablut.position import Side
 
-__all__ = ["BolognaState", "Turn", "read_move", "read_state", "write_move", "write_state"]
+__all__ = [
+    "BolognaState",
+    "Turn",
+    "final_turn",
+    "read_move",
+    "read_name",
+    "read_state",
+    "write_move",
+    "write_name",
+    "write_state",
+]
 
 Turn = Literal["WHITE", "BLACK", "WHITEWIN", "BLACKWIN", "DRAW"]
 
@@ -29,6 +39,8 @@ _TURNS: tuple[Turn, ...] = get_args(Turn)
 _SIDES: dict[str, Side] = {"WHITE": "w", "BLACK": "b"}
 _TURN_OF: dict[Side, Turn] = {"w": "WHITE", "b": "BLACK"}
 _OVER: dict[str, Result] = {"WHITEWIN": "white", "BLACKWIN": "black", "DRAW": "draw"}
+_TURN_AT_END: dict[Result, Turn] = {"white": "WHITEWIN", "black": "BLACKWIN", "draw": "DRAW"}
+_NAME_LENGTH = 10
 _CELLS = {"EMPTY": ".", "WHITE": "w", "BLACK": "b", "KING": "K", "THRONE": "."}
 _NAMES = {".": "EMPTY", "w": "WHITE", "b": "BLACK", "K": "KING"}
 _SIZES = range(3, 12, 2)
@@ -248,6 +260,77 @@ def write_move(move: Move, side: Side) -> str:
     return json.dumps({"from": start, "to": target, "turn": _TURN_OF[side]}, separators=(",", ":"))
 
 
+def final_turn(result: Result) -> Turn:
+    """Return the ``turn`` of the state that ends a game.
+
+    Parameters
+    ----------
+    result : {'white', 'black', 'draw'}
+        Who won.
+
+    Returns
+    -------
+    Turn
+        As the server says it.
+
+    Examples
+    --------
+    >>> final_turn("black")
+    'BLACKWIN'
+    """
+    return _TURN_AT_END[result]
+
+
+def read_name(text: str) -> str:
+    """Return the name of a player from a client's JSON, as the server keeps it: ten letters and digits.
+
+    Parameters
+    ----------
+    text : str
+        A JSON string.
+
+    Returns
+    -------
+    str
+        Empty if no letter and no digit is among its first ten characters.
+
+    Raises
+    ------
+    InputError
+        If it is no JSON string.
+
+    Examples
+    --------
+    >>> read_name('"The A-Team 2026"'), read_name('"!"')
+    ('TheATeam', '')
+    """
+    name = _json_value(text, "name")
+    if not isinstance(name, str):
+        raise InputError(f"name {excerpt(text)}: expected a JSON string")
+    return "".join(sign for sign in name[:_NAME_LENGTH] if sign.isalnum())
+
+
+def write_name(name: str) -> str:
+    """Return a client's JSON of its player's name.
+
+    Parameters
+    ----------
+    name : str
+        The server keeps the letters and digits among the first ten characters.
+
+    Returns
+    -------
+    str
+        ASCII alone.
+
+    Examples
+    --------
+    >>> write_name("Ragnar")
+    '"Ragnar"'
+    """
+    return json.dumps(name)
+
+
 def _shown(value: Any) -> str:
     """Return a value of the JSON for an error message, however large or deep it is."""
     if isinstance(value, str):
@@ -260,11 +343,15 @@ def _shown(value: Any) -> str:
 
 
 def _json_object(text: str, what: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
-        raise InputError(f"{what} {excerpt(text)}: not JSON ({reason})") from error
+    data = _json_value(text, what)
     if not isinstance(data, dict):
         raise InputError(f"{what} {excerpt(text)}: expected a JSON object")
     return data
+
+
+def _json_value(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
+        raise InputError(f"{what} {excerpt(text)}: not JSON ({reason})") from error

@@ -1,4 +1,4 @@
-"""The game logs of Bologna's server, ``…gameLog.txt``, as game records.
+"""The game logs of Bologna's server, ``…gameLog.txt``, as game records; and such logs, written.
 
 The server writes them with Java's logger: a line with date and source, a line with level
 and message, both in the language of the machine. The messages themselves are Italian
@@ -18,21 +18,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 from tablut.errors import InputError
 from tablut.files import excerpt
 from tablut.formats.bologna import BolognaState, Turn
 from tablut.formats.game_record import GameRecord
-from tablut.notation import parse_square
+from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position
 from tablut.variants import shipped_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from tablut.position import Side
     from tablut.variants import Variant
 
-__all__ = ["looks_like_log", "read_log", "read_logs"]
+__all__ = ["LogWriter", "looks_like_log", "read_log", "read_logs"]
 
 # Every part has a bound or ends where the next begins, so that no text takes more than linear time.
 _EVENT = re.compile(
@@ -50,6 +53,10 @@ _METHOD = re.compile(r"<init>|\w++")
 _LETTERS = str.maketrans("OWBKT", ".wbK.")
 _TURNS: dict[str, Turn] = dict(zip(("W", "B", "WW", "BW", "D"), get_args(Turn), strict=True))
 _OTHER: dict[Side, Side] = {"w": "b", "b": "w"}
+_LETTER_OF_TURN = {turn: letters for letters, turn in _TURNS.items()}
+_COLOURS = {"w": "bianca", "b": "nera"}
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_PACKAGE = "it.unibo.ai.didattica.competition.tablut.domain.Game"
 
 
 def looks_like_log(text: str) -> bool:
@@ -280,6 +287,8 @@ class _Game:
             self._ply(state)
         elif self.last is None:
             self.start = state
+        elif state.cells == self.last.cells and self.last.result is None and state.result is not None:
+            self.notes.append(f"{self._line(found)}: decided without a move: by time, or by a player who left")
         elif state != self.last:
             # The server repeats the last state when a game ends; anything else is not a log of one game.
             raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")
@@ -297,3 +306,131 @@ class _Game:
         self.moves.append(MoveText(Move(start, target, state.size), captures))
         self.positions.append(state.position(_OTHER[side]))
         self.pending = None
+
+
+class LogWriter:
+    r"""A log that grows with its game, in the words of the server; `read_log` reads it back.
+
+    Parameters
+    ----------
+    game : str
+        The server's name of the rules: ``AshtonTablut`` for those of the competition.
+    clock : callable, optional
+        Returns the time of a line; the machine's own by default.
+
+    Examples
+    --------
+    >>> log = LogWriter(clock=lambda: datetime(2026, 5, 4, 15, 6, 7))
+    >>> start = shipped_variant("bologna").start_position
+    >>> log.begin("Anna", "Bert", Position.parse(start, 9), repeats=0)
+    >>> log.refused("w", "e4", "e9", "the piece cannot go there")
+    >>> log.text().split("\n")[:2]
+    ['May 4, 2026 3:06:07 PM it.unibo.ai.didattica.competition.tablut.domain.GameAshtonTablut <init>',
+     'FINE: Players:\tWhite:\tAnna\tvs\tBert']
+    >>> read_log(log.text()).notes
+    ('game log line 21: e4-e9 was not played: Mossa che non vale: the piece cannot go there',)
+    """
+
+    def __init__(self, game: str = "AshtonTablut", clock: Callable[[], datetime] = datetime.now) -> None:
+        self._source = _PACKAGE + game
+        self._clock = clock
+        self._lines: list[str] = []
+
+    def text(self) -> str:
+        """Return the log so far."""
+        return "".join(line + "\n" for line in self._lines)
+
+    def begin(self, white: str, black: str, start: Position, repeats: int) -> None:
+        """Open the game.
+
+        Parameters
+        ----------
+        white, black : str
+            Names of the players, without tabs and line ends.
+        start : Position
+            The first one.
+        repeats : int
+            How often a position may recur before the game is drawn.
+        """
+        self.say("<init>", f"Players:\tWhite:\t{white}\tvs\t{black}")
+        self.say("<init>", f"Repeated moves allowed:\t{repeats}\tCache:\t-1")
+        self.say("<init>", "Inizio partita")
+        self.state(start, "WHITE" if start.side == "w" else "BLACK", "<init>")
+
+    def played(self, side: Side, move: Move, captured: Iterable[int], after: Position, turn: Turn) -> None:
+        """Write a move that was made.
+
+        Parameters
+        ----------
+        side : {'w', 'b'}
+            Who made it.
+        move : Move
+            The move.
+        captured : iterable of int
+            Squares of the captured soldiers.
+        after : Position
+            The position that it led to.
+        turn : Turn
+            Of that position.
+        """
+        self._asked(side, square_name(move.start, move.size), square_name(move.target, move.size))
+        self.say("movePawn", "Movimento pedina")
+        for square in captured:
+            self.say("checkCapture", f"Pedina {_COLOURS[_OTHER[side]]} rimossa in: {square_name(square, move.size)}")
+        self.state(after, turn, "checkMove")
+
+    def refused(self, side: Side, start: str, target: str, reason: str) -> None:
+        """Write a move that was not allowed.
+
+        Parameters
+        ----------
+        side : {'w', 'b'}
+            Who wanted it.
+        start, target : str
+            Names of its squares.
+        reason : str
+            One line.
+        """
+        self._asked(side, start, target)
+        self.say("checkMove", f"Mossa che non vale: {reason}", "WARNING")
+
+    def state(self, position: Position, turn: Turn, method: str = "endGame") -> None:
+        """Write a state.
+
+        Parameters
+        ----------
+        position : Position
+            The board.
+        turn : Turn
+            Who moves, or how the game ended.
+        method : str
+            Where the server would have written it.
+        """
+        size = position.size
+        letters = position.cells.translate(str.maketrans(".wbK", "OWBK"))
+        middle = len(letters) // 2
+        if letters[middle] == "O":
+            letters = f"{letters[:middle]}T{letters[middle + 1 :]}"
+        rows = [letters[start : start + size] for start in range(0, len(letters), size)]
+        self.say(method, "\n".join(["Stato:", *rows, "-", _LETTER_OF_TURN[turn]]))
+
+    def say(self, method: str, message: str, level: str = "FINE") -> None:
+        """Write a message.
+
+        Parameters
+        ----------
+        method : str
+            Where in the server it would come from.
+        message : str
+            Its text.
+        level : {'FINE', 'WARNING'}
+            Its weight.
+        """
+        now = self._clock()
+        hour = (now.hour + 11) % 12 + 1
+        half = "AM" if now.hour < 12 else "PM"
+        stamp = f"{_MONTHS[now.month - 1]} {now.day}, {now.year} {hour}:{now:%M:%S} {half}"
+        self._lines += [f"{stamp} {self._source} {method}", f"{level}: {message}"]
+
+    def _asked(self, side: Side, start: str, target: str) -> None:
+        self.say("checkMove", f"Turn: {side.upper()} Pawn from {start} to {target}")

@@ -52,6 +52,16 @@ class PlacementTier(NamedTuple):
 def rank_combination(places: Sequence[int]) -> int:
     """Return the rank of an ascending combination among all of its length.
 
+    Parameters
+    ----------
+    places : sequence of int
+        Ascending.
+
+    Returns
+    -------
+    int
+        The rank in the combinatorial number system.
+
     Examples
     --------
     >>> rank_combination([0, 1, 2]), rank_combination([0, 1, 3]), rank_combination([1, 2, 3])
@@ -62,6 +72,18 @@ def rank_combination(places: Sequence[int]) -> int:
 
 def unrank_combination(rank: int, length: int) -> list[int]:
     """Return the ascending combination of a rank; the inverse of `rank_combination`.
+
+    Parameters
+    ----------
+    rank : int
+        The rank.
+    length : int
+        How many places.
+
+    Returns
+    -------
+    list of int
+        The places.
 
     Examples
     --------
@@ -134,6 +156,16 @@ class PlacementIndex:
     def rank(self, position: Position) -> int:
         """Return the rank of a placement among all; the side to move plays no part.
 
+        Parameters
+        ----------
+        position : Position
+            The placement.
+
+        Returns
+        -------
+        int
+            The rank.
+
         Raises
         ------
         InputError
@@ -144,6 +176,16 @@ class PlacementIndex:
 
     def rank_in_tier(self, position: Position) -> tuple[PlacementTier, int]:
         """Return the tier of a placement and its rank there.
+
+        Parameters
+        ----------
+        position : Position
+            The placement.
+
+        Returns
+        -------
+        tuple of (PlacementTier, int)
+            The tier and the rank.
 
         Raises
         ------
@@ -164,6 +206,18 @@ class PlacementIndex:
     def unrank(self, rank: int, side: Side) -> Position:
         """Return the placement of a rank, with a side to move; the inverse of `rank`.
 
+        Parameters
+        ----------
+        rank : int
+            The rank.
+        side : {'w', 'b'}
+            Who is to move.
+
+        Returns
+        -------
+        Position
+            The placement.
+
         Raises
         ------
         InputError
@@ -176,6 +230,20 @@ class PlacementIndex:
 
     def unrank_in_tier(self, attackers: int, defenders: int, rank: int, side: Side) -> Position:
         """Return the placement of a rank within a tier; the inverse of `rank_in_tier`.
+
+        Parameters
+        ----------
+        attackers, defenders : int
+            The material.
+        rank : int
+            The rank in the tier.
+        side : {'w', 'b'}
+            Who is to move.
+
+        Returns
+        -------
+        Position
+            The placement.
 
         Raises
         ------

@@ -5,13 +5,13 @@ A tier is all undecided placements of one material. Its index is built like that
 
 * The king stands on the representative (the least cell) of its orbit; the symmetries
   that keep it there, its stabiliser, are what is left to use.
-* The *lead* soldiers come next: the defenders, or the attackers if there is no
+* The *row soldiers* come next: the defenders, or the attackers if there is no
   defender. Their combinations fall into classes under the king's stabiliser; the
   least combination of each is its representative, and these are numbered: *rows*.
-* The *trail* soldiers (the attackers, beside defenders) stand on the cells left over,
+* The *column soldiers* (the attackers, beside defenders) stand on the cells left over,
   any combination of them: *columns*.
 
-An entry is a row and a column. A row whose lead is symmetric itself (its *residual*
+An entry is a row and a column. A row whose soldiers are symmetric themselves (its *residual*
 group is not trivial) holds some placements twice; the least column is the entry
 of the class, the others are *aliases*, which no position is ranked to. Everything
 else is hit exactly once.
@@ -80,6 +80,11 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
     group : tuple of Symmetry
         Symmetries of its rules that form a group, the identity first.
 
+    Returns
+    -------
+    KingOrbits
+        The orbits.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -117,13 +122,15 @@ class TierIndex:
     group : sequence of Symmetry, optional
         Symmetries of the rules that form a group; by default all.
     representatives : ndarray of bool, shape (K, L), optional
-        For each king and each combination of the leads, whether it is the least of
+        For each king and each combination of the row soldiers, whether it is the least of
         its class, if this is known; otherwise it is computed when it is needed.
 
     Attributes
     ----------
-    leads, trails : tuple of int
-        The cells of the lead and of the trail soldiers, ascending.
+    row_men, column_men : int
+        How many row soldiers and column soldiers there are.
+    row_cells, column_cells : tuple of int
+        The cells where they may stand, ascending.
 
     Examples
     --------
@@ -154,35 +161,37 @@ class TierIndex:
         self.kings = king_orbits(variant, tuple(group if group is not None else variant.symmetries))
         free = tuple(sorted(variant.regions.free_cells))
         everywhere = tuple(sorted(variant.regions.free_cells | variant.regions.camp_cells))
-        self._lead_letter, self._trail_letter = ("w", "b") if defenders else ("b", "w")
-        self.lead_men, self.trail_men = (defenders, attackers) if defenders else (attackers, 0)
-        self.leads = free if defenders else everywhere
-        self.trails = everywhere if defenders else free
+        self._row_letter, self._column_letter = ("w", "b") if defenders else ("b", "w")
+        self.row_men, self.column_men = (defenders, attackers) if defenders else (attackers, 0)
+        self.row_cells = free if defenders else everywhere
+        self.column_cells = everywhere if defenders else free
         self._representatives = representatives
 
     @cached_property
-    def lead_space(self) -> int:
-        """Number of combinations of the leads, those on the king's cell among them."""
-        return comb(len(self.leads), self.lead_men)
+    def row_space(self) -> int:
+        """Number of combinations of the row soldiers, those on the king's cell among them."""
+        return comb(len(self.row_cells), self.row_men)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """For each king, the number of columns of its rows."""
         return tuple(
-            comb(len(self.trails) - (king in self.trails) - self.lead_men, self.trail_men) if self.trail_men else 1
+            comb(len(self.column_cells) - (king in self.column_cells) - self.row_men, self.column_men)
+            if self.column_men
+            else 1
             for king in self.kings.representatives
         )
 
     @cached_property
     def representatives(self) -> NDArray[np.bool_]:
-        """For each king and each combination of the leads, whether it is the least of its class; shape (K, L)."""
+        """By king and combination of the row soldiers, whether it is the least of its class; shape (K, L)."""
         if self._representatives is not None:
             return self._representatives
         return self._find_representatives()
 
     @cached_property
     def rows(self) -> NDArray[np.int32]:
-        """For each king and each combination of the leads, its row counted from the king's first; shape (K, L)."""
+        """By king and combination of the row soldiers, its row counted from the king's first; shape (K, L)."""
         numbers = np.cumsum(self.representatives, axis=1, dtype=np.int32) - 1
         return np.where(self.representatives, numbers, -1).astype(np.int32)
 
@@ -213,6 +222,16 @@ class TierIndex:
     def rank(self, position: Position) -> int:
         """Return the entry of a position's class; the side to move plays no part.
 
+        Parameters
+        ----------
+        position : Position
+            The placement.
+
+        Returns
+        -------
+        int
+            The entry.
+
         Raises
         ------
         InputError
@@ -221,19 +240,23 @@ class TierIndex:
         cells = position.cells
         if len(cells) != self.variant.size**2 or position.material != (self.attackers, self.defenders):
             raise InputError(f"position '{position}': is not of tier {self.attackers}v{self.defenders}")
-        leads = [cell for cell, piece in enumerate(cells) if piece == self._lead_letter]
-        trails = [cell for cell, piece in enumerate(cells) if piece == self._trail_letter]
+        row_soldiers = [cell for cell, piece in enumerate(cells) if piece == self._row_letter]
+        column_soldiers = [cell for cell, piece in enumerate(cells) if piece == self._column_letter]
         king = cells.find("K")
-        if king not in self.kings.orbit or set(leads) - set(self.leads) or set(trails) - set(self.trails):
+        if (
+            king not in self.kings.orbit
+            or set(row_soldiers) - set(self.row_cells)
+            or set(column_soldiers) - set(self.column_cells)
+        ):
             raise InputError(f"position '{position}': is no undecided placement of {self.variant.name}")
         number = self.kings.orbit[king]
         to_king = self.kings.group[self.kings.element[king]].table
         images = []
         for element in self.kings.stabilisers[number]:
             table = self.kings.group[element].table
-            image = sorted(table[to_king[cell]] for cell in leads)
-            columns = sorted(table[to_king[cell]] for cell in trails)
-            images.append((rank_combination([self.leads.index(cell) for cell in image]), image, columns))
+            image = sorted(table[to_king[cell]] for cell in row_soldiers)
+            columns = sorted(table[to_king[cell]] for cell in column_soldiers)
+            images.append((rank_combination([self.row_cells.index(cell) for cell in image]), image, columns))
         least = min(combination for combination, _, _ in images)
         column = min(
             rank_combination([self._open(number, image).index(cell) for cell in columns])
@@ -245,6 +268,18 @@ class TierIndex:
     def unrank(self, entry: int, side: Side) -> Position:
         """Return the placement of an entry, with a side to move; an alias gives its own placement.
 
+        Parameters
+        ----------
+        entry : int
+            The entry.
+        side : {'w', 'b'}
+            Who is to move.
+
+        Returns
+        -------
+        Position
+            The placement.
+
         Raises
         ------
         InputError
@@ -255,30 +290,31 @@ class TierIndex:
         number = next(king for king in range(len(self.widths)) if entry < self.offsets[king + 1])
         row, column = divmod(entry - self.offsets[number], self.widths[number])
         combination = int(np.flatnonzero(self.representatives[number])[row])
-        image = [self.leads[place] for place in unrank_combination(combination, self.lead_men)]
+        image = [self.row_cells[place] for place in unrank_combination(combination, self.row_men)]
         cells = ["."] * self.variant.size**2
         cells[self.kings.representatives[number]] = "K"
         for cell in image:
-            cells[cell] = self._lead_letter
+            cells[cell] = self._row_letter
         left = self._open(number, image)
-        for place in unrank_combination(column, self.trail_men):
-            cells[left[place]] = self._trail_letter
+        for place in unrank_combination(column, self.column_men):
+            cells[left[place]] = self._column_letter
         return Position("".join(cells), side)
 
-    def _open(self, number: int, leads: Sequence[int]) -> list[int]:
-        """Return the cells that a king and the leads leave to the trails."""
-        taken = {self.kings.representatives[number], *leads}
-        return [cell for cell in self.trails if cell not in taken]
+    def _open(self, number: int, soldiers: Sequence[int]) -> list[int]:
+        """Return the cells that a king and the row soldiers leave to the column soldiers."""
+        taken = {self.kings.representatives[number], *soldiers}
+        return [cell for cell in self.column_cells if cell not in taken]
 
     def _find_representatives(self) -> NDArray[np.bool_]:
-        places = np.array(list(combinations(range(len(self.leads)), self.lead_men)), dtype=np.int64)
+        places = np.array(list(combinations(range(len(self.row_cells)), self.row_men)), dtype=np.int64)
         # itertools goes by the first place; the combinatorial number system goes by the last.
         places = places[np.lexsort(places.T)]
         powers = np.array(
-            [[comb(place, k) for k in range(1, self.lead_men + 1)] for place in range(len(self.leads))], dtype=np.int64
+            [[comb(place, k) for k in range(1, self.row_men + 1)] for place in range(len(self.row_cells))],
+            dtype=np.int64,
         )
-        order = np.arange(self.lead_men)
-        cells = np.array(self.leads)
+        order = np.arange(self.row_men)
+        cells = np.array(self.row_cells)
         number_of = np.full(self.variant.size**2, -1)
         number_of[cells] = np.arange(len(cells))
         own = np.arange(len(places))
@@ -294,5 +330,18 @@ class TierIndex:
 
 @lru_cache(maxsize=256)
 def tier_index(variant: Variant, attackers: int, defenders: int) -> TierIndex:
-    """Return the index of a tier under all symmetries of the rules, the same object for the same tier."""
+    """Return the index of a tier under all symmetries of the rules, the same object for the same tier.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    attackers, defenders : int
+        The material.
+
+    Returns
+    -------
+    TierIndex
+        Cached.
+    """
     return TierIndex(variant, attackers, defenders)

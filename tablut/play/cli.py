@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut.board import Board
-from tablut.cli.completion import player_names_from
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Reply, command, interruptible
 from tablut.machine import check_memory
+from tablut.play.options import (
+    DepthOption,
+    HashOption,
+    MovetimeOption,
+    NodesOption,
+    PlayerOption,
+    PlayoutsOption,
+    SeedOption,
+    SettingsOption,
+    TablebaseOption,
+    TableMemoryOption,
+)
 from tablut.play.players import PlayerOptions, make_player, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
@@ -43,42 +54,20 @@ class _BestMove(Result):
 def bestmove_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    player: Annotated[
-        str,
-        typer.Option(
-            "--player",
-            metavar="NAME",
-            help="Who chooses: alphabeta, random, or a player of the sources, such as heuristic or payoff "
-            "(docs/players.md).",
-            autocompletion=player_names_from,
-        ),
-    ] = "alphabeta",
-    movetime: Annotated[
-        float | None,
-        typer.Option("--movetime", metavar="SECONDS", help="Time for the move; 2 if nothing else limits it."),
-    ] = None,
-    nodes: Annotated[int | None, typer.Option("--nodes", help="Moves to make in search; repeatable.")] = None,
-    playouts: Annotated[
-        int | None, typer.Option("--playouts", help="Games played out by a Monte Carlo player; repeatable.")
-    ] = None,
-    depth: Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")] = None,
+    player: PlayerOption = "alphabeta",
+    movetime: MovetimeOption = None,
+    nodes: NodesOption = None,
+    playouts: PlayoutsOption = None,
+    depth: DepthOption = None,
     moves: Annotated[
         list[str] | None,
         typer.Option("--move", "-m", metavar="MOVE", help="A move made since the position; give it once a move."),
     ] = None,
-    hash_mib: Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")] = 64,
-    tablebase: Annotated[
-        str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
-    ] = None,
-    table_mib: Annotated[
-        int,
-        typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables that search probes."),
-    ] = 512,
-    seed: Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")] = 0,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
-    ] = None,
+    hash_mib: HashOption = 64,
+    tablebase: TablebaseOption = None,
+    table_mib: TableMemoryOption = 512,
+    seed: SeedOption = 0,
+    option: SettingsOption = None,
 ) -> Reply:
     """Choose one move, and show the score and the line expected.
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrograde.solver.kernels.codes import ALIAS
 from retrograde.solver.tier_solver import TierSolver, codes_of
-from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.store import Store, open_store
 from retrograde.tablebase.writer import create, write_tier
+from tablut.indexing.values import ALIAS, ALIAS_CODE
 from tablut.variants import Variant, load_variant
 
 # One corner to escape to: many draws, and wins of up to 23 plies.

@@ -15,8 +15,8 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, kernel, pointer
 from tablut.engine.records import flat
+from tablut.indexing.tier_values import TierValues
 from tablut.indexing.tiers import tier_index
-from tablut.indexing.values import TierValues
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import state as at
 from tablut.play.search.limits import SearchLimits
@@ -111,19 +111,19 @@ def test_memory_is_bounded_and_goes_to_the_fewest_men(small_store) -> None:
     tablebase = open_tablebase(small_store)
     assert isinstance(tablebase, TierProber)
     whole, known = tablebase.load_tiers(MEMORY), []
-    assert len(whole.tiers.attackers) == len(tablebase.store.tiers())
+    assert len(whole.tiers.tier.attackers) == len(tablebase.store.tiers())
     for memory in (0, 20_000, 60_000, 300_000, 1_000_000):
         values = tablebase.load_tiers(memory)
         if values is None:
             known.append(0)
             continue
         index = values.tiers
-        parts = (*values.arrays, index.row, index.element, index.combination, index.residual)
+        parts = (*values.arrays, *index.row)
         assert sum(part.nbytes for part in parts) <= memory
-        men = (index.attackers + index.defenders).tolist()
+        men = (index.tier.attackers + index.tier.defenders).tolist()
         assert men == sorted(men)
         known.append(len(men))
-    assert known[0] == 0 < known[1] < known[-1] <= len(whole.tiers.attackers)
+    assert known[0] == 0 < known[1] < known[-1] <= len(whole.tiers.tier.attackers)
     assert known == sorted(known)
 
 

@@ -17,13 +17,14 @@ from retrograde.tablebase import (
     open_tablebase,
     writer,
 )
-from retrograde.tablebase.encoding import ALIAS_CODE, code_histogram, fill_aliases, pack_bits, unpack_bits
+from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
 from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record, write_record
 from retrograde.tablebase.store import SIDES, open_store
 from retrograde.tablebase.writer import create, write_tier, writing
 from retrograde.verification.verifying import verify
 from tablut.errors import InputError, OutputError
 from tablut.indexing.tiers import tier_index
+from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
 from tablut.variants import load_variant
 
@@ -150,8 +151,14 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, small_variant, small_codes
         write_tier(tmp_path / "s", index, white.astype(np.int64), black)
     more = black.copy()
     more[np.flatnonzero(more != ALIAS_CODE)[0]] = ALIAS_CODE
-    with pytest.raises(ValueError, match="aliases"):
+    with pytest.raises(ValueError, match="alias"):
         write_tier(tmp_path / "s", index, white, more)
+    # As many aliases, but not the same.
+    moved = more.copy()
+    moved[np.flatnonzero(black == ALIAS_CODE)[-1]] = 0
+    assert (moved == ALIAS_CODE).sum() == (white == ALIAS_CODE).sum()
+    with pytest.raises(ValueError, match=rf"entry {np.flatnonzero(moved != black)[0]:,} is an alias"):
+        write_tier(tmp_path / "s", index, white, moved)
     with pytest.raises(TablebaseError, match="2v0"):
         write_tier(tmp_path / "s", tier_index(small_variant, 2, 0), *small_codes[2, 0])
     assert {path.name for path in (tmp_path / "s").iterdir()} - {"lock"} == {"zarr.json"}

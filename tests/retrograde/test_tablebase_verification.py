@@ -2,21 +2,24 @@
 
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.encoding import ALIAS_CODE
 from retrograde.tablebase.schema import TierRecord, read_record, write_record
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
 from retrograde.verification import verifying as verification_module
-from retrograde.verification.playing import SEARCHED_PLIES, ForwardCheck, sample_wins
+from retrograde.verification.playing import DRAW_PLIES, FOLLOWED_PLIES, SEARCHED_PLIES, ForwardCheck, sample_values
 from retrograde.verification.verifying import verify
-from tablut.engine import engine_for
+from tablut.engine import build_tables, engine_for
+from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index
+from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
@@ -29,8 +32,20 @@ def words(variant: Variant, position: Position) -> np.ndarray:
 
 
 def classes(root: Path) -> int:
+    """Count the classes of a store by its index alone, whatever its records say; with either side to move."""
     store = open_store(root)
-    return sum(2 * store.tier(*material).record.classes for material in store.tiers())
+    return 2 * sum(classes_of(store.variant, material) for material in store.tiers())
+
+
+def classes_of(variant: Variant, material: tuple[int, int]) -> int:
+    """Count the entries that are ranked to themselves."""
+    index = tier_tables(variant, [material])
+    entries = np.arange(index.tier.size[0])
+    boards = np.empty((len(entries), 2 * variant.size + 4), dtype=np.uint32)
+    unrank_entries(build_tables(variant), index, 0, entries, 0, boards)
+    ranked = np.empty_like(entries)
+    rank_boards(build_tables(variant), index, boards, np.empty(len(entries), dtype=np.int32), ranked)
+    return int((ranked == entries).sum())
 
 
 @pytest.mark.parametrize("options", [{}, {"threads": 3}, {"memory": 1}])
@@ -48,7 +63,7 @@ def test_what_is_right_passes(deep_store, monkeypatch, options) -> None:
 def test_a_game_with_all_eight_symmetries_passes(small_store) -> None:
     report = verify(small_store, sample=5)
     assert (report.wrong, report.positions_checked) == ([], classes(small_store))
-    assert sum(report.samples.values()) == 5
+    assert sum(report.samples.values()) == sum(report.played.values()) == 5
 
 
 @settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
@@ -130,7 +145,7 @@ def test_wrong_values_below_are_found_below(tmp_path, deep_store, deep_codes) ->
 
 def test_a_record_that_counts_wrongly_is_found(tmp_path, deep_store) -> None:
     root = shutil.copytree(deep_store, tmp_path / "s")
-    record = read_record(root / "2v0", TierRecord)
+    record = read_record(root / "2v1", TierRecord)
     moved = dict(record.white.classes)
     moved[2] -= 1
     moved[6] += 1
@@ -141,11 +156,13 @@ def test_a_record_that_counts_wrongly_is_found(tmp_path, deep_store) -> None:
             "white": record.white.model_copy(update={"classes": moved}),
         }
     )
-    write_record(root / "2v0", wrong)
+    write_record(root / "2v1", wrong)
     found = [failure.what for failure in verify(root).wrong]
     assert len(found) == 3
     assert "orbits add up" in found[0]
-    assert "classes;" in found[1]
+    there = classes_of(open_store(root).variant, (2, 1))
+    assert there < record.entries
+    assert found[1] == f"the record says {there + 1:,} classes; there are {there:,}"
     assert "classes by code" in found[2]
 
 
@@ -156,8 +173,8 @@ def test_wrong_representatives_are_found(tmp_path, deep_store, deep_variant, dee
     king = next(k for k in range(len(flags)) if len(right.kings.stabilisers[k]) > 1)
     image = right.kings.group[right.kings.stabilisers[king][1]].table
     least, other = next(
-        (number, right.leads.index(image[cell]))
-        for number, cell in enumerate(right.leads)
+        (number, right.row_cells.index(image[cell]))
+        for number, cell in enumerate(right.row_cells)
         if flags[king, number] and image[cell] != cell
     )
     flags[king, least], flags[king, other] = False, True
@@ -193,30 +210,49 @@ def test_too_few_entries_are_found(tmp_path, deep_variant, deep_codes) -> None:
 def test_the_sample_is_what_it_says_and_the_same_each_time(deep_store) -> None:
     store = open_store(deep_store)
     tablebase = open_tablebase(deep_store)
-    found = [(tier.record.name, position, plies) for tier, position, plies in sample_wins(store, 60, 4)]
-    assert found == [(tier.record.name, position, plies) for tier, position, plies in sample_wins(store, 60, 4)]
-    assert found != [(tier.record.name, position, plies) for tier, position, plies in sample_wins(store, 60, 5)]
-    for name, position, plies in found:
-        assert tablebase.probe(position) == ("win", plies)
+
+    def sample(seed: int) -> list[tuple[str, Position, int]]:
+        return [(tier.record.name, position, value) for tier, position, value in sample_values(store, 120, seed)]
+
+    found = sample(4)
+    assert found == sample(4)
+    assert found != sample(5)
+    for name, position, value in found:
+        assert tablebase.stored_value(position) == value
         assert name == "v".join(map(str, position.material))
     assert len({name for name, _, _ in found}) == 5
-    assert {position.side for _, position, _ in found} == {"w", "b"}
-    assert max(plies for _, _, plies in found) > SEARCHED_PLIES
+    for kind in ([v for v in found if v[2] > 0], [v for v in found if v[2] < 0], [v for v in found if v[2] == 0]):
+        assert len(kind) == 40
+        assert {position.side for _, position, _ in kind} == {"w", "b"}
+    assert max(value for _, _, value in found) > SEARCHED_PLIES
+    assert min(value for _, _, value in found) < -SEARCHED_PLIES - 1
 
 
-def test_wins_are_searched_and_followed_and_other_distances_refuted(deep_store) -> None:
+def test_what_is_played_out_is_right_and_other_values_are_refuted(deep_store) -> None:
     check = ForwardCheck(open_tablebase(deep_store))
+    kinds = dict.fromkeys(("win", "loss", "draw"), 0)
     searched = followed = 0
-    for _, position, plies in sample_wins(open_store(deep_store), 30, 2):
-        assert check.check(position, plies) is None
+    for _, position, value in sample_values(open_store(deep_store), 33, 2):
+        assert check.check(position, value) is None
+        # A value in so many plies is neither one of more, nor of fewer, nor the other side's, nor a draw.
+        kinds["win" if value > 0 else "loss" if value < 0 else "draw"] += 1
+        if value == 0:
+            assert "no win" in str(check.check(position, DRAW_PLIES))
+            assert "no loss" in str(check.check(position, -DRAW_PLIES - 1))
+            assert "best moves" in str(check.check(position, 9))
+            continue
+        plies = value if value > 0 else -value - 1
+        step = 1 if value > 0 else -1
         if plies > SEARCHED_PLIES:
             followed += 1
-            assert "best moves" in str(check.check(position, plies + 2))
-            assert "best moves" in str(check.check(position, plies - 2)) or plies - 2 <= SEARCHED_PLIES
+            assert "best moves" in str(check.check(position, value + 2 * step))
+            assert "best moves" in str(check.check(position, value - 2 * step)) or plies - 2 <= SEARCHED_PLIES
         else:
             searched += 1
-            assert "fewer" in str(check.check(position, plies + 1)) or plies == SEARCHED_PLIES
-            assert plies == 1 or "no win" in str(check.check(position, plies - 1))
+            assert "fewer" in str(check.check(position, value + step)) or plies == SEARCHED_PLIES
+            assert plies < 2 or "no " in str(check.check(position, value - step))
+        assert check.check(position, 0) is not None
+    assert min(kinds.values()) >= 11
     assert searched > 3
     assert followed > 3
 
@@ -224,18 +260,41 @@ def test_wins_are_searched_and_followed_and_other_distances_refuted(deep_store) 
 def test_a_search_that_takes_too_long_is_given_up(deep_store, monkeypatch) -> None:
     monkeypatch.setattr("retrograde.verification.playing._NODES", 3)
     check = ForwardCheck(open_tablebase(deep_store))
-    position = next(position for _, position, plies in sample_wins(open_store(deep_store), 50, 2) if plies == 3)
+    found = list(sample_values(open_store(deep_store), 150, 2))
+    position = next(position for _, position, value in found if value == 3)
     assert "neither proves nor refutes" in str(check.check(position, 3))
+    position = next(position for _, position, value in found if value == 0)
+    assert "neither finds nor excludes" in str(check.check(position, 0))
 
 
-def test_a_draw_is_no_win(deep_store) -> None:
-    tablebase = open_tablebase(deep_store)
-    index = tier_index(tablebase.variant, 2, 0)
-    draws = (index.unrank(entry, "w") for entry in range(index.size))
-    position = next(p for p in draws if tablebase.probe(p).wdl == "draw")
-    check = ForwardCheck(tablebase)
-    assert "no win" in str(check.check(position, 3))
-    assert "best moves" in str(check.check(position, 9))
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_is_forced_and_called_a_draw_is_found_by_play(tmp_path, deep_store, deep_codes, side: int) -> None:
+    codes = [array.copy() for array in deep_codes[2, 0]]
+    codes[side][codes[side] != ALIAS_CODE] = 0
+    check = ForwardCheck(open_tablebase(rewritten(deep_store, tmp_path / "s", (2, 0), *codes)))
+    index, truth = tier_index(check.tablebase.variant, 2, 0), open_tablebase(deep_store)
+    found = 0
+    for entry in range(0, index.size, 23):
+        position = index.unrank(entry, "wb"[side])
+        value = truth.stored_value(position)
+        if value and (value if value > 0 else -value - 1) <= DRAW_PLIES:
+            assert "a search finds a" in str(check.check(position, 0))
+            found += 1
+    assert found > 8
+
+
+def test_a_draw_is_followed_as_far_as_it_says(deep_store, monkeypatch) -> None:
+    check = ForwardCheck(open_tablebase(deep_store))
+    position = next(p for _, p, value in sample_values(open_store(deep_store), 3, 1) if value == 0)
+    for plies in (0, 1, FOLLOWED_PLIES):
+        monkeypatch.setattr("retrograde.verification.playing.FOLLOWED_PLIES", plies)
+        monkeypatch.setattr(check, "wins", lambda *_: False)
+        monkeypatch.setattr(check, "loses", lambda *_: False)
+        with monkeypatch.context() as patch:
+            listed = Mock(wraps=check._successors)
+            patch.setattr(check, "_successors", listed)
+            assert check.check(position, 0) is None
+        assert listed.call_count == plies
 
 
 def test_the_search_agrees_with_the_values_on_all_short_wins(deep_store) -> None:

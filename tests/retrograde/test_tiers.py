@@ -9,7 +9,8 @@ from symmetry import dihedral, orbits
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.indexing.tier_kernels import rank_boards, tier_tables, unrank_entries
+from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.position import Position
 from tablut.variants import Variant, load_variant, shipped_variants
@@ -66,7 +67,7 @@ def test_the_compiled_index_is_the_plain_one(name: str) -> None:
     tables = tier_tables(variant, materials)
     for number, material in enumerate(materials):
         index = TierIndex(variant, *material)
-        assert index.size == tables.size[number]
+        assert index.size == tables.tier.size[number]
         size = placements.tiers[material].size
         positions = [placements.unrank_in_tier(*material, random.randrange(size), "b") for _ in range(40)]
         boards = np.stack([engine.board(position.cells, "b") for position in positions])

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from counting.census.codes import position_codes
+from counting.reachable.beam import make_room
+from retrograde.proofs.search.workspace import new_proof_workspace
 from retrograde.solver.kernels.workspace import new_workspace
 from tablut.engine import build_tables
 from tablut.engine.jit import keep, kernel, pointer
 from tablut.engine.records import directory, field_kinds, flat, record_at
-from tablut.indexing.tier_kernels import tier_tables
+from tablut.indexing.tier_tables import tier_tables
 from tablut.play.search.state import new_state
 from tablut.play.search.terms import evaluation_tables_for
 from tablut.play.search.transposition import empty_table
@@ -87,13 +89,26 @@ def records():
     yield tier_tables(variant, [(2, 1), (1, 1)])
     yield new_workspace(variant, 2)
     yield evaluation_tables_for(variant)
-    yield new_state(variant.size, empty_table(1))
+    yield new_state(variant.size, empty_table(1), evaluation_tables_for(variant))
     yield position_codes(25, 4, 4)[1]
+    yield new_proof_workspace(build_tables(variant), 1, 1 << 16)
+    yield make_room(5, 4, 20)
 
 
 @pytest.mark.parametrize("record", list(records()), ids=lambda record: type(record).__name__)
 def test_records_are_what_they_declare(record) -> None:
-    assert len(directory(record)) == len(record)
+    assert len(directory(record)) == leaves(record)
+
+
+def leaves(record) -> int:
+    """How many numbers and arrays a record holds, with those of records within it; each must be what is declared."""
+    found = 0
     for (name, kind), value in zip(field_kinds(type(record)).items(), record, strict=True):
+        if isinstance(value, tuple):
+            assert type(value) is kind, name
+            found += leaves(value)
+            continue
         if kind is int:
             assert isinstance(value, (int, np.integer)), name
+        found += 1
+    return found

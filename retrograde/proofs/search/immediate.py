@@ -14,7 +14,7 @@ it is plain that no single ply can do that:
 
 `tests/retrograde/puzzles` holds all of it equal to trying every move.
 
-Naming: the *prover* is the side that is to win, the *defender* the other. A distance
+Naming: the *prover* is the side that is to win, the *opponent* the other. A distance
 is in plies; -1 says that there is none within the bound.
 """
 
@@ -22,15 +22,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.attacks import (
-    is_legal,
-    king_capture,
-    king_slides,
-    winner_of,
-)
-from tablut.engine.jit import I64, advance, called, inlined, trailing_zeros
+from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, winner_of
+from tablut.engine.escapes import escape_of_king
+from tablut.engine.jit import I64, advance, called, inlined
 from tablut.engine.kernels import can_move, generate, line_content, make, unmake
-from tablut.engine.layout import coordinates, count_of, king_of, move_of, side_of
+from tablut.engine.layout import coordinates, count_of, king_of, side_of
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -47,7 +43,22 @@ _SAFE_LINES = 6
 
 @inlined
 def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
-    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it."""
+    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position after the ply.
+    outcome : int
+        The outcome code of the ply.
+
+    Returns
+    -------
+    int
+        0 white, 1 black, -1 nobody yet.
+    """
     if outcome != UNDECIDED:
         return winner_of(outcome)
     side = side_of(t, board)
@@ -58,7 +69,7 @@ def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
 
 
 @called
-def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
+def _is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
     """Return whether a legal move of the side to move wins with this ply."""
     undo, outcome = make(t, board, move)
     won = winner_after(t, board, outcome) == side
@@ -67,7 +78,7 @@ def is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
 
 
 @called
-def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     """Return on how many lines soldiers of a side can move, the king taken for one; stops at `_SAFE_LINES`."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     found = 0
@@ -80,7 +91,7 @@ def mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 
 
 @inlined
-def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def _ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
     if side == 0 and count_of(t, board, 1) <= 3:
         return True
@@ -94,27 +105,14 @@ def ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) ->
         ways += 1 if column >> rank else 0
         if ways >= 2:
             return False
-    return mobile_lines(t, board, side ^ 1) < _SAFE_LINES
+    return _mobile_lines(t, board, side ^ 1) < _SAFE_LINES
 
 
 @inlined
-def escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
+def _escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
     """Return a move of white, to move, by which the king escapes and wins; -1 if there is none."""
-    size = t.size
-    king = king_of(t, board)
-    rank, file = coordinates(t, king)
-    row, column = king_slides(t, board, king)
-    while row:
-        cell = rank * size + trailing_zeros(row)
-        row &= row - 1
-        if t.escapes[cell] != 0 and is_win(t, board, move_of(king, cell), 0):
-            return move_of(king, cell)
-    while column:
-        cell = trailing_zeros(column) * size + file
-        column &= column - 1
-        if t.escapes[cell] != 0 and is_win(t, board, move_of(king, cell), 0):
-            return move_of(king, cell)
-    return -1
+    row, column = escape_targets(t, board, king_of(t, board))
+    return escape_of_king(t, board, row, column)
 
 
 @called
@@ -122,30 +120,44 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
     """Return a move by which the side to move wins with this ply; -1 if there is none.
 
     ``scratch`` has room for 4C moves.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    scratch : ndarray of int32, shape (4C,)
+        Room for moves.
+
+    Returns
+    -------
+    int
+        ``from | to << 7``, or -1.
     """
     side = side_of(t, board)
-    move = escaping_move(t, board) if side == 0 else king_capture(t, board)
+    move = _escaping_move(t, board) if side == 0 else king_capture(t, board)
     if move >= 0:
         return move
-    if ply_may_decide_otherwise(t, board, side):
+    if _ply_may_decide_otherwise(t, board, side):
         count = generate(t, board, scratch)
         for index in range(count):
-            if is_win(t, board, I64(scratch[index]), side):
+            if _is_win(t, board, I64(scratch[index]), side):
                 return I64(scratch[index])
     return -1
 
 
 @called
-def distance_after(
+def _distance_after(
     t: Tables, board: NDArray[np.uint32], move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
 ) -> int:
-    """Return in how many plies the defender, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
-    defender = side_of(t, board)
+    """Return in how many plies the opponent, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
+    opponent = side_of(t, board)
     undo, outcome = make(t, board, move)
     counters[0] += 1
     winner = winner_after(t, board, outcome)
     distance = -1
-    if winner == defender ^ 1:
+    if winner == opponent ^ 1:
         distance = 1
     elif winner < 0 and left > 1 and winning_move(t, board, scratch) >= 0:
         distance = 2
@@ -162,23 +174,43 @@ def lost_at_once(
     killer: NDArray[np.int64],
     counters: NDArray[np.int64],
 ) -> int:
-    """Return in how many plies the defender, to move, has lost; -1 if not within ``left`` plies, 0 to 2.
+    """Return in how many plies the opponent, to move, has lost; -1 if not within ``left`` plies, 0 to 2.
 
     ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
     one that held. ``counters[0]`` counts the moves made.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : int
+        Plies that are left.
+    scratch : ndarray of int32, shape (8C,)
+        Room for moves.
+    killer : ndarray of int64
+        ``killer[0]`` is tried first: the last move that held.
+    counters : ndarray of int64
+        ``counters[0]`` counts the moves made.
+
+    Returns
+    -------
+    int
+        Plies, or -1.
     """
     if not can_move(t, board, side_of(t, board)):
         return 0
     if left == 0:
         return -1
     below = advance(scratch, 4 * t.cells)
-    if is_legal(t, board, killer[0]) and distance_after(t, board, killer[0], left, below, counters) < 0:
+    if is_legal(t, board, killer[0]) and _distance_after(t, board, killer[0], left, below, counters) < 0:
         return -1
     worst = 0
     count = generate(t, board, scratch)
     for index in range(count):
         move = I64(scratch[index])
-        distance = distance_after(t, board, move, left, below, counters)
+        distance = _distance_after(t, board, move, left, below, counters)
         if distance < 0:
             killer[0] = move
             return -1
@@ -188,12 +220,29 @@ def lost_at_once(
 
 @called
 def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
-    """Return after how many moves of the defender, to move, the prover does not win within two plies."""
+    """Return after how many moves of the opponent, to move, the prover does not win within two plies.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    scratch : ndarray of int32, shape (8C,)
+        Room for moves.
+    counters : ndarray of int64
+        ``counters[0]`` counts the moves made.
+
+    Returns
+    -------
+    int
+        How many hold.
+    """
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)
     for index in range(count):
-        if distance_after(t, board, I64(scratch[index]), 2, below, counters) < 0:
+        if _distance_after(t, board, I64(scratch[index]), 2, below, counters) < 0:
             parries += 1
     return parries
 
@@ -211,6 +260,26 @@ def wins_soon(
 
     The number is 1 if it can be, otherwise that of the first win found. ``scratch`` has
     room for 12C moves.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : int
+        Plies that are left.
+    scratch : ndarray of int32, shape (12C,)
+        Room for moves.
+    killer : ndarray of int64
+        ``killer[0]`` is tried first: the last move that held.
+    counters : ndarray of int64
+        ``counters[0]`` counts the moves made.
+
+    Returns
+    -------
+    int
+        Plies, or -1.
     """
     if left == 0:
         return -1

@@ -30,7 +30,7 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -41,9 +41,9 @@ from retrograde.proofs.search.immediate import (
     winning_move,
     wins_soon,
 )
-from retrograde.proofs.search.table import INFINITE, LONGEST, WAYS, find, keep_open, keep_settled
+from retrograde.proofs.search.table import INFINITE, LONGEST, find, keep_open, keep_settled
 from tablut.engine.attacks import neighbour
-from tablut.engine.jit import I64, U64, advance, called, keep, kernel, pointer
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
 from tablut.engine.kernels import count_moves, generate, make, unmake
 from tablut.engine.layout import count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
 from tablut.engine.packing import flip, king_width, pack
@@ -52,6 +52,7 @@ from tablut.engine.records import flat
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from retrograde.proofs.search.workspace import ProofWorkspace
     from tablut.engine.tables import Tables
 
 __all__ = ["ANSWER_FIELDS", "MOST_PLIES", "prove"]
@@ -63,11 +64,12 @@ ANSWER_FIELDS: Final = 6
 """What `prove` answers: proof number, disproof number, distance (-1 unless proved), the best
 first move, moves made on the board, positions to be asked of the tablebase."""
 
-_NODES, _PENDING = 0, 1
+NODES, PENDING = 0, 1
+"""Places in `ProofWorkspace.counters`."""
 
 
 @called
-def child_words(
+def _child_words(
     t: Tables, parent: NDArray[np.uint64], board: NDArray[np.uint32], undo: int, child: NDArray[np.uint64]
 ) -> None:
     """Write the packing of a child; the board shows it, ``undo`` is the record of the ply that led to it."""
@@ -91,19 +93,21 @@ def child_words(
         flip(child, enemy + neighbour(t, target, direction))
 
 
+@inlined
+def _proved(distance: int) -> tuple[int, int, int]:
+    """Return proof number, disproof number and distance of a position that is won within so many plies."""
+    return I64(0), I64(INFINITE), I64(distance)
+
+
+@inlined
+def disproved() -> tuple[int, int, int]:
+    """Return proof number, disproof number and distance of a position that is not won."""
+    return I64(INFINITE), I64(0), I64(-1)
+
+
 @called
-def assess(
-    t: Tables,
-    board: NDArray[np.uint32],
-    words: NDArray[np.uint64],
-    outcome: int,
-    left: int,
-    prover: int,
-    table: NDArray[np.uint64],
-    buckets: int,
-    scratch: NDArray[np.int32],
-    killer: NDArray[np.int64],
-    counters: NDArray[np.int64],
+def _assess(
+    t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], outcome: int, left: int
 ) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance of a position that a ply has led to.
 
@@ -111,54 +115,167 @@ def assess(
     """
     winner = winner_after(t, board, outcome)
     if winner >= 0:
-        if winner == prover:
-            return I64(0), I64(INFINITE), I64(0)
-        return I64(INFINITE), I64(0), I64(-1)
+        return _proved(0) if winner == p.prover else disproved()
     side = side_of(t, board)
-    if side != prover and left <= 2:
-        distance = lost_at_once(t, board, left, scratch, killer, counters)
-        return (I64(0), I64(INFINITE), distance) if distance >= 0 else (I64(INFINITE), I64(0), I64(-1))
+    if side != p.prover and left <= 2:
+        distance = lost_at_once(t, board, left, p.scratch, p.killers, p.counters)
+        return _proved(distance) if distance >= 0 else disproved()
     if left <= 1:
-        distance = wins_soon(t, board, left, scratch, killer, counters)
-        return (I64(0), I64(INFINITE), distance) if distance >= 0 else (I64(INFINITE), I64(0), I64(-1))
-    pn, dn, distance = find(table, buckets, words, t.words, left)
+        distance = wins_soon(t, board, left, p.scratch, p.killers, p.counters)
+        return _proved(distance) if distance >= 0 else disproved()
+    pn, dn, distance = find(p.table, p.buckets, words, t.words, left)
     if pn >= 0:
         return pn, dn, distance
-    if side == prover:
+    if side == p.prover:
         if left <= 3:
-            before = counters[_NODES]
-            distance = wins_soon(t, board, left, scratch, killer, counters)
-            effort = counters[_NODES] - before
+            before = p.counters[NODES]
+            distance = wins_soon(t, board, left, p.scratch, p.killers, p.counters)
+            effort = p.counters[NODES] - before
             if distance >= 0:
-                keep_settled(table, buckets, words, t.words, left, distance, -1, effort)
-                return I64(0), I64(INFINITE), distance
-            keep_settled(table, buckets, words, t.words, left, LONGEST, left, effort)
-            return I64(INFINITE), I64(0), I64(-1)
-        if winning_move(t, board, scratch) >= 0:
-            return I64(0), I64(INFINITE), I64(1)
+                keep_settled(p.table, p.buckets, words, t.words, left, distance, -1, effort)
+                return _proved(distance)
+            keep_settled(p.table, p.buckets, words, t.words, left, LONGEST, left, effort)
+            return disproved()
+        if winning_move(t, board, p.scratch) >= 0:
+            return _proved(1)
         return I64(1), I64(1) + count_moves(t, board, side) // 8, I64(-1)
     # Were it the prover's turn again, could it win at once? Then few replies hold.
-    put_side(t, board, prover)
-    threat = winning_move(t, board, scratch) >= 0
+    put_side(t, board, p.prover)
+    threat = winning_move(t, board, p.scratch) >= 0
     put_side(t, board, side)
     if threat:
-        parries = count_parries(t, board, scratch, counters)
-        if parries == 0:
-            return I64(0), I64(INFINITE), I64(2)
-        return I64(parries), I64(1), I64(-1)
+        parries = count_parries(t, board, p.scratch, p.counters)
+        return _proved(2) if parries == 0 else (I64(parries), I64(1), I64(-1))
     return I64(4) + count_moves(t, board, side), I64(1), I64(-1)
+
+
+@inlined
+def _note_pending(
+    t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], pn: int, dn: int
+) -> None:
+    """Note a position that is open if a tablebase knows its value."""
+    if pn != 0 and dn != 0 and p.covered[count_of(t, board, 1) * p.stride + count_of(t, board, 0)] != 0:
+        for word in range(t.words):
+            p.pending[p.counters[PENDING] * t.words + word] = words[word]
+        p.counters[PENDING] += 1
+
+
+@called
+def _enter(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int) -> None:
+    """Write the moves of a position and what is to be said of each at first sight; one that decides is the last."""
+    at = ply * p.width
+    moves, proving = advance(p.moves, at), side_of(t, board) == p.prover
+    own, child = advance(p.words, ply * t.words), advance(p.words, (ply + 1) * t.words)
+    p.began[ply] = p.counters[NODES]
+    count = generate(t, board, moves)
+    if not proving:
+        # The move that held last time first: one is enough.
+        for index in range(1, count):
+            if I64(moves[index]) == p.killers[left]:
+                moves[index], moves[0] = moves[0], moves[index]
+    known = count
+    for index in range(count):
+        undo, outcome = make(t, board, I64(moves[index]))
+        p.counters[NODES] += 1
+        _child_words(t, own, board, undo, child)
+        pn, dn, distance = _assess(t, p, board, child, outcome, left - 1)
+        _note_pending(t, p, board, child, pn, dn)
+        unmake(t, board, undo)
+        p.pns[at + index], p.dns[at + index], p.distances[at + index] = np.int32(pn), np.int32(dn), np.int16(distance)
+        if (proving and pn == 0) or (not proving and dn == 0):
+            if not proving:
+                p.killers[left] = I64(moves[index])
+            known = index + 1
+            break
+    p.counts[ply] = known
+
+
+class NodeNumbers(NamedTuple):
+    """What its children say of a node. Kernels make it.
+
+    Attributes
+    ----------
+    pn, dn : int
+        Its proof and its disproof number.
+    distance : int
+        Plies to the win if it is proved, else -1.
+    best : int
+        The child to be searched next, by its place among the moves.
+    second : int
+        The number by which the best one was chosen, of the next best.
+    """
+
+    pn: int
+    dn: int
+    distance: int
+    best: int
+    second: int
+
+
+@inlined
+def _judge_node(p: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
+    """Return what the children say of a node: the prover needs one of them, and so does the opponent."""
+    at = ply * p.width
+    least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
+    for index in range(p.counts[ply]):
+        one = I64(p.pns[at + index]) if proving else I64(p.dns[at + index])
+        other = I64(p.dns[at + index]) if proving else I64(p.pns[at + index])
+        total += other
+        worst = max(worst, I64(p.distances[at + index]))
+        if one < least:
+            second, least, best = least, one, index
+        else:
+            second = min(second, one)
+    if least == 0:
+        total = I64(INFINITE)
+    elif total >= INFINITE:
+        total = I64(INFINITE) - 1
+    pn, dn = (least, total) if proving else (total, least)
+    distance = I64(-1)
+    if pn == 0:
+        distance = 1 + (I64(p.distances[at + best]) if proving else worst)
+    return NodeNumbers(pn, dn, distance, best, second)
+
+
+@inlined
+def _keep_node(t: Tables, p: ProofWorkspace, v: NodeNumbers, ply: int, left: int, proving: bool) -> None:
+    """Write to the table what was found about a node."""
+    own, effort = advance(p.words, ply * t.words), p.counters[NODES] - p.began[ply]
+    if v.pn == 0:
+        keep_settled(p.table, p.buckets, own, t.words, left, v.distance, -1, effort)
+    elif v.dn == 0:
+        keep_settled(p.table, p.buckets, own, t.words, left, LONGEST, left, effort)
+        if not proving:
+            p.killers[left] = I64(p.moves[ply * p.width + v.best])
+    else:
+        keep_open(p.table, p.buckets, own, t.words, left, v.pn, v.dn, effort)
+
+
+@inlined
+def _descend(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], v: NodeNumbers, ply: int, proving: bool) -> None:
+    """Make the best move of a node, with the thresholds that the position after it is searched under."""
+    at = ply * p.width + v.best
+    limit = min(v.second + v.second // 4 + 1, INFINITE)
+    if proving:
+        p.pn_limits[ply + 1] = min(p.pn_limits[ply], limit)
+        p.dn_limits[ply + 1] = min(p.dn_limits[ply] - v.dn + I64(p.dns[at]), INFINITE)
+    else:
+        p.dn_limits[ply + 1] = min(p.dn_limits[ply], limit)
+        p.pn_limits[ply + 1] = min(p.pn_limits[ply] - v.pn + I64(p.pns[at]), INFINITE)
+    p.chosen[ply] = v.best
+    undo, _ = make(t, board, I64(p.moves[at]))
+    p.counters[NODES] += 1
+    p.undos[ply] = undo
+    _child_words(t, advance(p.words, ply * t.words), board, undo, advance(p.words, (ply + 1) * t.words))
 
 
 @kernel
 def prove(
     tables: Tables,
+    workspace: ProofWorkspace,
     board_array: NDArray[np.uint32],
-    prover: int,
     bound: int,
     node_limit: int,
-    table_array: NDArray[np.uint64],
-    covered_array: NDArray[np.uint8],
-    pending_array: NDArray[np.uint64],
     answer: NDArray[np.int64],
 ) -> None:
     """Search for a win of the prover within a number of plies.
@@ -166,145 +283,46 @@ def prove(
     Parameters
     ----------
     tables : Tables
-        The variant.
+        The compiled rules.
+    workspace : ProofWorkspace
+        With room for the bound. What was found stays in its table; positions to be asked
+        of the tablebase are left pending in it.
     board_array : ndarray of uint32, shape (2N + 4,)
         An undecided position in which the side to move can move; as before on return.
-    prover : int
-        The side that is to win, 0 white or 1 black.
     bound : int
         Plies, 1 to `MOST_PLIES`.
     node_limit : int
-        Moves to be made on the board, about; what was found so far stays in the table.
-    table_array : ndarray of uint64, shape (4 * buckets, W + 2)
-        The prover's table.
-    covered_array : ndarray of uint8, shape (A + 1, D + 1)
-        1 where a tablebase knows positions of so many attackers and defenders.
-    pending_array : ndarray of uint64, shape (4C, W)
-        Receives positions whose values the search waits for.
+        Moves to be made on the board, about.
     answer : ndarray of int64, shape (ANSWER_FIELDS,)
         Receives what was found.
     """
-    t, board, table = flat(tables), pointer(board_array), pointer(table_array)
-    covered, pending = pointer(covered_array), pointer(pending_array)
-    buckets, width, stride = len(table_array) // WAYS, 4 * t.cells, covered_array.shape[1]
-    moves_array = np.empty((bound + 1) * width, dtype=np.int32)
-    pn_array = np.empty((bound + 1) * width, dtype=np.int32)
-    dn_array = np.empty((bound + 1) * width, dtype=np.int32)
-    distance_array = np.empty((bound + 1) * width, dtype=np.int16)
-    words_array = np.zeros((bound + 2) * t.words, dtype=np.uint64)
-    scratch_array = np.empty(3 * width, dtype=np.int32)
-    killer_array = np.zeros(bound + 4, dtype=np.int64)
-    counter_array = np.zeros(4, dtype=np.int64)
-    all_moves, all_pn, all_dn = pointer(moves_array), pointer(pn_array), pointer(dn_array)
-    all_distances, all_words, scratch = pointer(distance_array), pointer(words_array), pointer(scratch_array)
-    killers, counters = pointer(killer_array), pointer(counter_array)
-    pn_limits, dn_limits = np.empty(bound + 2, dtype=np.int64), np.empty(bound + 2, dtype=np.int64)
-    counts, undos = np.zeros(bound + 2, dtype=np.int64), np.zeros(bound + 2, dtype=np.int64)
-    chosen, began = np.zeros(bound + 2, dtype=np.int64), np.zeros(bound + 2, dtype=np.int64)
-
-    pack(t, board, all_words)
-    pn_limits[0], dn_limits[0] = INFINITE, INFINITE
+    t, p, board = flat(tables), flat(workspace), pointer(board_array)
+    p.counters[NODES], p.counters[PENDING] = 0, 0
+    for left in range(bound + 4):
+        p.killers[left] = 0
+    pack(t, board, p.words)
+    p.pn_limits[0], p.dn_limits[0] = INFINITE, INFINITE
     ply = I64(0)
     entering = True
     while True:
         left = bound - ply
-        moves, pns = advance(all_moves, ply * width), advance(all_pn, ply * width)
-        dns, distances = advance(all_dn, ply * width), advance(all_distances, ply * width)
-        own = advance(all_words, ply * t.words)
-        side = side_of(t, board)
-        proving = side == prover
+        proving = side_of(t, board) == p.prover
         if entering:
+            _enter(t, p, board, ply, left)
             entering = False
-            began[ply] = counters[_NODES]
-            count = generate(t, board, moves)
-            if not proving:
-                # The move that held last time first: one is enough.
-                for index in range(1, count):
-                    if I64(moves[index]) == killers[left]:
-                        moves[index], moves[0] = moves[0], moves[index]
-            child = advance(all_words, (ply + 1) * t.words)
-            known = count
-            for index in range(count):
-                undo, outcome = make(t, board, I64(moves[index]))
-                counters[_NODES] += 1
-                child_words(t, own, board, undo, child)
-                pn, dn, distance = assess(
-                    t, board, child, outcome, left - 1, prover, table, buckets, scratch, killers, counters
-                )
-                if pn != 0 and dn != 0:
-                    attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
-                    if covered[attackers * stride + defenders] != 0:
-                        for word in range(t.words):
-                            pending[counters[_PENDING] * t.words + word] = child[word]
-                        counters[_PENDING] += 1
-                unmake(t, board, undo)
-                pns[index], dns[index], distances[index] = np.int32(pn), np.int32(dn), np.int16(distance)
-                if (proving and pn == 0) or (not proving and dn == 0):
-                    if not proving:
-                        killers[left] = I64(moves[index])
-                    known = index + 1
-                    break
-            counts[ply] = known
-
-        # What the children say of the node: the prover needs one of them, the defender too.
-        least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
-        for index in range(counts[ply]):
-            one = I64(pns[index]) if proving else I64(dns[index])
-            other = I64(dns[index]) if proving else I64(pns[index])
-            total += other
-            worst = max(worst, I64(distances[index]))
-            if one < least:
-                second, least, best = least, one, index
-            else:
-                second = min(second, one)
-        if least == 0:
-            total = I64(INFINITE)
-        elif total >= INFINITE:
-            total = I64(INFINITE) - 1
-        pn, dn = (least, total) if proving else (total, least)
-        distance = I64(-1)
-        if pn == 0:
-            distance = 1 + (I64(distances[best]) if proving else worst)
-        stopped = counters[_NODES] >= node_limit or counters[_PENDING] > 0
-        if pn == 0 or dn == 0 or pn >= pn_limits[ply] or dn >= dn_limits[ply] or stopped:
-            effort = counters[_NODES] - began[ply]
-            if pn == 0:
-                keep_settled(table, buckets, own, t.words, left, distance, -1, effort)
-            elif dn == 0:
-                keep_settled(table, buckets, own, t.words, left, LONGEST, left, effort)
-                if not proving:
-                    killers[left] = I64(moves[best])
-            else:
-                keep_open(table, buckets, own, t.words, left, pn, dn, effort)
+        v = _judge_node(p, ply, proving)
+        stopped = p.counters[NODES] >= node_limit or p.counters[PENDING] > 0
+        if v.pn == 0 or v.dn == 0 or v.pn >= p.pn_limits[ply] or v.dn >= p.dn_limits[ply] or stopped:
+            _keep_node(t, p, v, ply, left, proving)
             if ply == 0:
-                answer[0], answer[1], answer[2], answer[3] = pn, dn, distance, I64(moves[best])
-                answer[4], answer[5] = counters[_NODES], counters[_PENDING]
+                answer[0], answer[1], answer[2], answer[3] = v.pn, v.dn, v.distance, I64(p.moves[v.best])
+                answer[4], answer[5] = p.counters[NODES], p.counters[PENDING]
                 break
             ply -= 1
-            unmake(t, board, undos[ply])
-            place = ply * width + chosen[ply]
-            all_pn[place], all_dn[place], all_distances[place] = np.int32(pn), np.int32(dn), np.int16(distance)
-            continue
-
-        limit = min(second + second // 4 + 1, INFINITE)
-        if proving:
-            pn_limits[ply + 1] = min(pn_limits[ply], limit)
-            dn_limits[ply + 1] = min(dn_limits[ply] - dn + I64(dns[best]), INFINITE)
+            unmake(t, board, p.undos[ply])
+            at = ply * p.width + p.chosen[ply]
+            p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
-            dn_limits[ply + 1] = min(dn_limits[ply], limit)
-            pn_limits[ply + 1] = min(pn_limits[ply] - pn + I64(pns[best]), INFINITE)
-        chosen[ply] = best
-        undo, outcome = make(t, board, I64(moves[best]))
-        counters[_NODES] += 1
-        undos[ply] = undo
-        child_words(t, own, board, undo, advance(all_words, (ply + 1) * t.words))
-        ply += 1
-        entering = True
-    keep(moves_array)
-    keep(pn_array)
-    keep(dn_array)
-    keep(distance_array)
-    keep(words_array)
-    keep(scratch_array)
-    keep(killer_array)
-    keep(counter_array)
+            _descend(t, p, board, v, ply, proving)
+            ply += 1
+            entering = True

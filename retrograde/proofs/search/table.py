@@ -64,7 +64,7 @@ def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
 
 
 @inlined
-def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
+def _bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
     """Return the bucket of a packed position."""
     # The finaliser of splitmix64, word by word: every bit of every word moves every bit of the hash.
     value = U64(0)
@@ -77,7 +77,7 @@ def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
 
 
 @inlined
-def holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
+def _holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
     """Return whether an entry is of a position."""
     differ = U64(0)
     for word in range(width):
@@ -96,13 +96,31 @@ def find(
     """Return the proof number, the disproof number and, if proved, the distance of a position under a bound.
 
     (-1, -1, -1) if nothing is known.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    buckets : int
+        How many the table has.
+    words : ndarray of uint64, shape (W,)
+        The packed position.
+    width : int
+        W, the words of a position.
+    left : int
+        The bound.
+
+    Returns
+    -------
+    tuple of (int, int, int)
+        All -1 if nothing is known; the distance is -1 unless it is proved.
     """
-    first = bucket_of(words, width, buckets) * WAYS
+    first = _bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
         state = I64(entry[width + 1] & U64(0xFFFFFFFF))
-        if state & 3 == 0 or not holds(entry, words, width):
+        if state & 3 == 0 or not _holds(entry, words, width):
             continue
         bound = (state >> 2) & 0xFFF
         if state & 3 == _SETTLED:
@@ -117,7 +135,7 @@ def find(
 
 
 @inlined
-def victim(
+def _victim(
     table: NDArray[np.uint64],
     first: int,
     words: NDArray[np.uint64],
@@ -133,7 +151,7 @@ def victim(
         effort = I64(entry[width + 1] >> U64(32))
         if state & 3 == 0:
             effort = I64(-1)
-        elif holds(entry, words, width):
+        elif _holds(entry, words, width):
             same = state & 3 == kind and (kind == _SETTLED or (state >> 2) & 0xFFF == left)
             if same:
                 return first + way, True
@@ -156,9 +174,29 @@ def keep_open(
     dn: int,
     effort: int,
 ) -> None:
-    """Write the proof numbers of a position under a bound."""
-    first = bucket_of(words, width, buckets) * WAYS
-    place, same = victim(table, first, words, width, _OPEN, left)
+    """Write the proof numbers of a position under a bound.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    buckets : int
+        How many the table has.
+    words : ndarray of uint64, shape (W,)
+        The packed position.
+    width : int
+        W, the words of a position.
+    left : int
+        The bound.
+    pn : int
+        Its proof number.
+    dn : int
+        Its disproof number.
+    effort : int
+        Moves made to find them.
+    """
+    first = _bucket_of(words, width, buckets) * WAYS
+    place, same = _victim(table, first, words, width, _OPEN, left)
     entry = advance(table, place * (width + 2))
     if same:
         effort += I64(entry[width + 1] >> U64(32))
@@ -182,9 +220,28 @@ def keep_settled(
     """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
 
     ``left`` is the bound under which it was found.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    buckets : int
+        How many the table has.
+    words : ndarray of uint64, shape (W,)
+        The packed position.
+    width : int
+        W, the words of a position.
+    left : int
+        The bound under which it was found.
+    win : int
+        Plies within which the prover wins; `LONGEST` if not known.
+    no_win : int
+        Plies within which it does not; -1 if not known.
+    effort : int
+        Moves made to find it.
     """
-    first = bucket_of(words, width, buckets) * WAYS
-    place, same = victim(table, first, words, width, _SETTLED, left)
+    first = _bucket_of(words, width, buckets) * WAYS
+    place, same = _victim(table, first, words, width, _SETTLED, left)
     entry = advance(table, place * (width + 2))
     beyond = min(no_win + 1, LONGEST)
     if same:
@@ -202,7 +259,19 @@ def keep_settled(
 def keep_values(
     table: NDArray[np.uint64], words: NDArray[np.uint64], wins: NDArray[np.int64], no_wins: NDArray[np.int64]
 ) -> None:
-    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies."""
+    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    words : ndarray of uint64, shape (n, W)
+        The positions.
+    wins : ndarray of int64, shape (n,)
+        Plies within which the prover wins; `LONGEST` if never.
+    no_wins : ndarray of int64, shape (n,)
+        Plies within which it does not.
+    """
     width = words.shape[1]
     buckets = len(table) // WAYS
     for index in range(len(words)):

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from retrograde.solver.kernels.workspace import BASE, KING, ORBIT, RESIDUAL, ROOM, STAMP
 from tablut.engine.jit import I64, advance, called, inlined
-from tablut.indexing.tier_kernels import combination_rank, entry_of, place_of, sort_in
+from tablut.indexing.combinations import combination_rank, sort_in
+from tablut.indexing.tier_kernels import entry_of, place_of
 
 if TYPE_CHECKING:
     from retrograde.solver.kernels.workspace import Workspace
-    from tablut.indexing.tier_kernels import TierTables
+    from tablut.indexing.tier_tables import TierTables
 
 __all__ = ["attacker_entry", "prepare_attacker", "white_entry"]
 
@@ -26,113 +27,165 @@ _MISSING, _GENERIC = -1, -2
 
 @inlined
 def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
-    """Write what the other attackers contribute to a rank, for `attacker_entry`.
+    """Write what the other attackers contribute to a rank, for `attacker_entry`; O(men).
 
     With j of the others below the attacker, those contribute ``others[128 + j]`` and
     the ones above ``others[256 + j]``.
+
+    Parameters
+    ----------
+    x : TierTables
+        The tiers, flat.
+    w : Workspace
+        Flat.
+    man : int
+        The attacker's place in the list.
+    men : int
+        The length of the list.
     """
-    others = w.others
+    others, binomial, most = w.others, x.square.binomial, x.square.most
     for k in range(men - 1):
-        others[k] = w.numbers[k + (1 if k >= man else 0)]
+        others[k] = w.cursor.numbers[k + (1 if k >= man else 0)]
     total = I64(0)
     for k in range(men - 1):
         others[ROOM + k] = total
-        total += x.binomial[others[k] * x.most + k + 1]
+        total += binomial[others[k] * most + k + 1]
     others[ROOM + men - 1] = total
     total = I64(0)
     for k in range(men - 1, 0, -1):
         others[2 * ROOM + k] = total
-        total += x.binomial[others[k - 1] * x.most + k + 1]
+        total += binomial[others[k - 1] * most + k + 1]
     others[2 * ROOM] = total
 
 
 @inlined
 def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one attacker elsewhere, or -1; `prepare_attacker` comes first."""
-    trail_men, men = x.trail_men[tier], x.attackers[tier]
-    if trail_men > 0 and w.head[RESIDUAL] != 1:
-        return moved_entry(x, w, tier, 1, man, target)
-    number = I64(w.number[target]) if trail_men > 0 else I64(x.place[target])
+    """Return the entry of the open position with one attacker elsewhere, or -1; O(men).
+
+    Parameters
+    ----------
+    x : TierTables
+        The tiers, flat.
+    w : Workspace
+        Flat, after `prepare_attacker`.
+    tier : int
+        The number of the tier.
+    man : int
+        The attacker's place in the list.
+    target : int
+        Its other cell.
+
+    Returns
+    -------
+    int
+        The entry.
+    """
+    head, s = w.cursor.head, x.square
+    column_men, men = x.tier.column_men[tier], x.tier.attackers[tier]
+    if column_men > 0 and head[RESIDUAL] != 1:
+        return _moved_entry(x, w, tier, 1, man, target)
+    number = I64(w.cursor.number[target]) if column_men > 0 else I64(s.place[target])
     if number < 0:
         return I64(-1)
     others = w.others
     below = I64(0)
     while below < men - 1 and others[below] < number:
         below += 1
-    rank = others[ROOM + below] + x.binomial[number * x.most + below + 1] + others[2 * ROOM + below]
-    if trail_men > 0:
-        return w.head[BASE] + rank
-    orbit = w.head[ORBIT]
-    row = I64(x.row[x.rows_at[tier] + orbit * x.lead_space[tier] + rank])
-    return x.base[tier * x.kings + orbit] + row if row >= 0 else I64(-1)
+    rank = others[ROOM + below] + s.binomial[number * s.most + below + 1] + others[2 * ROOM + below]
+    if column_men > 0:
+        return head[BASE] + rank
+    orbit = head[ORBIT]
+    row = I64(x.row.number[x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + rank])
+    return x.tier.base[tier * s.kings + orbit] + row if row >= 0 else I64(-1)
 
 
 @inlined
 def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with a defender, or the king (the last man), elsewhere, or -1."""
-    trail_men = x.trail_men[tier]
-    if trail_men == 0:
-        return moved_entry(x, w, tier, 0, man, target)
-    key = man * x.cells + target
-    if w.hop_stamp[key] != w.head[STAMP]:
-        find_hop(x, w, tier, man, target)
-    base = w.hop_base[key]
+    """Return the entry of the open position with a defender or the king elsewhere, or -1; O(men * men).
+
+    Parameters
+    ----------
+    x : TierTables
+        The tiers, flat.
+    w : Workspace
+        Flat.
+    tier : int
+        The number of the tier.
+    man : int
+        The defender's place in the list; the length of the list for the king.
+    target : int
+        Its other cell.
+
+    Returns
+    -------
+    int
+        The entry.
+    """
+    column_men = x.tier.column_men[tier]
+    if column_men == 0:
+        return _moved_entry(x, w, tier, 0, man, target)
+    key = man * x.square.cells + target
+    if w.hops.stamp[key] != w.cursor.head[STAMP]:
+        _find_hop(x, w, tier, man, target)
+    base = w.hops.base[key]
     if base < 0:
-        return moved_entry(x, w, tier, 0, man, target) if base == _GENERIC else I64(-1)
-    numbers = advance(w.hop_number, key * ROOM)
-    for k in range(trail_men):
-        sort_in(w.scratch, k, I64(numbers[w.numbers[k]]))
-    return base + combination_rank(x.binomial, x.most, w.scratch, trail_men)
+        return _moved_entry(x, w, tier, 0, man, target) if base == _GENERIC else I64(-1)
+    numbers = advance(w.hops.number, key * ROOM)
+    for k in range(column_men):
+        sort_in(w.scratch, k, I64(numbers[w.cursor.numbers[k]]))
+    return base + combination_rank(x.square.binomial, x.square.most, w.scratch, column_men)
 
 
 @called
-def moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, target: int) -> int:
+def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, target: int) -> int:
     """Return the entry of the open position with one man of a side elsewhere, from the lists of cells."""
-    king = w.head[KING]
-    if side == 0 and man == x.defenders[tier]:
-        return entry_of(x, tier, target, w.black, w.white, w.scratch)
-    men = w.black if side == 1 else w.white
+    black, white, king = w.here.black, w.here.white, w.cursor.head[KING]
+    if side == 0 and man == x.tier.defenders[tier]:
+        return entry_of(x, tier, target, black, white, w.scratch)
+    men = black if side == 1 else white
     cell = men[man]
     men[man] = target
-    entry = entry_of(x, tier, king, w.black, w.white, w.scratch)
+    entry = entry_of(x, tier, king, black, white, w.scratch)
     men[man] = cell
     return entry
 
 
 @called
-def find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
+def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
     """Work out, for the open row, where a defender's or the king's change of place leads."""
-    key = man * x.cells + target
-    lead_men = x.lead_men[tier]
-    w.hop_stamp[key] = w.head[STAMP]
-    w.hop_base[key] = _MISSING
-    king = target if man == lead_men else w.head[KING]
-    orbit = I64(x.king[king])
+    s, h, c = x.square, w.hops, w.cursor
+    key = man * s.cells + target
+    row_men = x.tier.row_men[tier]
+    h.stamp[key] = c.head[STAMP]
+    h.base[key] = _MISSING
+    king = target if man == row_men else c.head[KING]
+    orbit = I64(s.king[king])
     if orbit < 0:
         return
-    first = I64(x.to_king[king])
-    kind = x.lead_kind[tier]
-    for k in range(lead_men):
-        cell = target if k == man else w.leads[k]
-        number = I64(x.place[kind * x.cells + I64(x.image[first * x.cells + cell])])
+    first = I64(s.to_king[king])
+    kind = x.tier.row_kind[tier]
+    for k in range(row_men):
+        cell = target if k == man else c.row_cells[k]
+        number = I64(s.place[kind * s.cells + I64(s.image[first * s.cells + cell])])
         if number < 0:
             return
         sort_in(w.scratch, k, number)
-    at = x.rows_at[tier] + orbit * x.lead_space[tier] + combination_rank(x.binomial, x.most, w.scratch, lead_men)
-    row = I64(x.row[at])
+    combination = combination_rank(s.binomial, s.most, w.scratch, row_men)
+    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
+    row = I64(x.row.number[at])
     if row < 0:
         return
-    by_king = tier * x.kings + orbit
-    if x.residual[x.meta_at[tier] + x.first_row[by_king] + row] != 1:
-        w.hop_base[key] = _GENERIC
+    by_king = tier * s.kings + orbit
+    if x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row] != 1:
+        h.base[key] = _GENERIC
         return
-    w.hop_base[key] = x.base[by_king] + row * x.width[by_king]
-    element = I64(x.compose[(I64(x.element[at]) << 3) + first])
-    for k in range(lead_men):
-        cell = target if k == man else w.leads[k]
-        w.scratch[k] = I64(x.image[element * x.cells + cell])
-    for cell in range(x.cells):
-        number = I64(w.number[cell])
+    h.base[key] = x.tier.base[by_king] + row * x.tier.width[by_king]
+    element = I64(s.compose[(I64(x.row.element[at]) << 3) + first])
+    for k in range(row_men):
+        cell = target if k == man else c.row_cells[k]
+        w.scratch[k] = I64(s.image[element * s.cells + cell])
+    for cell in range(s.cells):
+        number = I64(c.number[cell])
         if number >= 0:
-            there = place_of(x, orbit, w.scratch, lead_men, I64(x.image[element * x.cells + cell]))
-            w.hop_number[key * ROOM + number] = there & 0xFF
+            there = place_of(x, orbit, w.scratch, row_men, I64(s.image[element * s.cells + cell]))
+            h.number[key * ROOM + number] = there & 0xFF

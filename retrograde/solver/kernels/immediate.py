@@ -1,7 +1,7 @@
 """The first pass: who has no move, and where white wins at once.
 
-Most of it is said for many columns together. Columns that differ in their lowest trail alone
-follow each other, in a *run*; whether a trail closes a way of the king's, or can itself be shut
+Most of it is said for many columns together. Columns that differ in their lowest soldier alone
+follow each other, in a *run*; whether a column soldier closes a way of the king's, or can itself be shut
 in, depends on its cell and on nothing else in the row.
 """
 
@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.codes import ALIAS, DECIDED
-from retrograde.solver.kernels.moves import capture_code
-from retrograde.solver.kernels.workspace import (
-    ERRORS,
-    KING,
-    RESIDUAL,
-    Workspace,
+from retrograde.solver.kernels.cursor import (
     close_column,
     is_alias,
     next_run,
@@ -25,49 +19,52 @@ from retrograde.solver.kernels.workspace import (
     open_later_row,
     step_to,
 )
+from retrograde.solver.kernels.moves import capture_item, piece_of
+from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.attacks import beside, escape_targets, escape_ways, may_capture, slides_along, slides_from, winner_of
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, make, unmake
-from tablut.engine.layout import coordinates, move_of, occupied, undo_captured
-from tablut.engine.records import flat
+from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
+from tablut.engine.records import flat, record_at
+from tablut.indexing.tier_values import code_of, lost_in, won_in
+from tablut.indexing.values import ALIAS
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from retrograde.solver.kernels.task import Pass
     from tablut.engine.tables import Tables
-    from tablut.indexing.tier_kernels import TierTables
+    from tablut.indexing.tier_tables import TierTables
 
 __all__ = ["immediate_pass"]
 
 
 @inlined
-def has_move(t: Tables, x: TierTables, w: Workspace, tier: int, side: int) -> bool:
-    """Return whether a side has a move in the open position."""
-    if side == 0:
-        return can_move(t, w.board, 0)
-    for k in range(x.attackers[tier]):
-        row, column = slides_from(t, w.board, t.attacker_slides, I64(w.black[k]))
+def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
+    """Return whether the side to move has a move in the open position."""
+    if p.side == 0:
+        return can_move(t, w.here.board, 0)
+    for k in range(x.tier.attackers[p.tier]):
+        row, column = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
         if (row | column) != 0:
             return True
     return False
 
 
 @called
-def mark_escapes(
-    t: Tables, x: TierTables, w: Workspace, trail_men: int, base: int, width: int, items: NDArray[np.uint16]
-) -> int:
+def _mark_escapes(t: Tables, x: TierTables, w: Workspace, p: Pass, base: int, width: int) -> int:
     """Mark the columns of the open row in which the king escapes; return how many there are."""
-    king = w.head[KING]
+    column_men, king = x.tier.column_men[p.tier], w.cursor.head[KING]
     rank, file = coordinates(t, king)
-    west, east, south, north = escape_ways(t, w.board, king)
+    west, east, south, north = escape_ways(t, w.here.board, king)
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
-    # The ways that a trail closes, by the number of its cell.
+    # The ways that a column soldier closes, by the number of its cell.
     closed = w.traits
-    for cell in range(x.cells):
-        number = I64(w.number[cell])
+    for cell in range(x.square.cells):
+        number = I64(w.cursor.number[cell])
         if number >= 0:
             found = I64(0)
             if I64(t.rank[cell]) == rank:
@@ -77,90 +74,86 @@ def mark_escapes(
                 place = I64(t.rank[cell])
                 found |= (((south >> place) & 1) << 2) | (((north >> place) & 1) << 3)
             closed[number] = found
-    marked = I64(0)
-    numbers = w.run
-    for k in range(trail_men):
+    marked, numbers = I64(0), w.run
+    for k in range(column_men):
         numbers[k] = k
     column = I64(0)
     while column < width:
         left = ways
-        for k in range(1, trail_men):
+        for k in range(1, column_men):
             left &= ~I64(closed[numbers[k]])
-        run = numbers[1] if trail_men > 1 else width
+        run = numbers[1] if column_men > 1 else width
         if left != 0:
             for low in range(run):
                 if left & ~I64(closed[low]) != 0:
-                    items[base + column + low] = np.uint16(DECIDED | 2)
+                    p.mine[base + column + low] = np.uint16(won_in(1))
                     marked += 1
         column += run
-        next_run(numbers, trail_men)
+        next_run(numbers, column_men)
     return marked
 
 
 @called
-def mark_stuck(
-    t: Tables, x: TierTables, w: Workspace, trail_men: int, base: int, width: int, items: NDArray[np.uint16]
-) -> int:
-    """Mark the columns of the open row in which no trail has a move; return how many there are."""
-    # Another trail shuts one direction at most: with more of them, a trail can always move.
+def _mark_stuck(t: Tables, x: TierTables, w: Workspace, p: Pass, base: int, width: int) -> int:
+    """Mark the columns of the open row in which no column soldier has a move; return how many there are."""
+    column_men = x.tier.column_men[p.tier]
+    # Another column soldier shuts one direction at most: with more of them, it can always move.
     free = w.traits
-    for cell in range(x.cells):
-        number = I64(w.number[cell])
+    for cell in range(x.square.cells):
+        number = I64(w.cursor.number[cell])
         if number >= 0:
-            row, column = slides_from(t, w.board, t.attacker_slides, cell)
+            row, column = slides_from(t, w.here.board, t.attacker_slides, cell)
             rank, file = coordinates(t, cell)
             ways = I64(row >> file != 0) + I64(row & ((1 << file) - 1) != 0)
             ways += I64(column >> rank != 0) + I64(column & ((1 << rank) - 1) != 0)
-            free[number] = ways >= trail_men
-    marked = I64(0)
-    numbers = w.run
-    for k in range(trail_men):
+            free[number] = ways >= column_men
+    marked, numbers = I64(0), w.run
+    for k in range(column_men):
         numbers[k] = k
     column = I64(0)
     while column < width:
         moves = False
-        for k in range(1, trail_men):
+        for k in range(1, column_men):
             moves |= free[numbers[k]] != 0
-        run = numbers[1] if trail_men > 1 else width
+        run = numbers[1] if column_men > 1 else width
         if not moves:
             for low in range(run):
                 if free[low] != 0:
                     continue
-                open_column(t, x, w, trail_men, column + low)
+                open_column(t, x, w, column_men, column + low)
                 moves = False
-                for k in range(trail_men):
-                    along_row, along_column = slides_from(t, w.board, t.attacker_slides, I64(w.black[k]))
+                for k in range(column_men):
+                    along_row, along_column = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
                     moves |= (along_row | along_column) != 0
-                close_column(t, w, trail_men)
+                close_column(t, w, column_men)
                 if not moves:
-                    items[base + column + low] = np.uint16(DECIDED | 1)
+                    p.mine[base + column + low] = np.uint16(lost_in(0))
                     marked += 1
         column += run
-        next_run(numbers, trail_men)
+        next_run(numbers, column_men)
     return marked
 
 
 @inlined
-def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, lower: NDArray[np.int64]) -> bool:
+def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
     """Return whether an escape or a capture of white's in the open position wins within this ply.
 
     A capture also wins at once if it leaves black without a move. Quiet moves that
-    do are not looked for: the positions that they lead to tell their parents.
+    do are not looked for: the positions that they lead to are propagated to their parents.
     """
-    board, king = w.board, w.head[KING]
+    board, king = w.here.board, w.cursor.head[KING]
     if t.either_after_ply == 0:
         row, column = escape_targets(t, board, king)
         if (row | column) != 0:
             return True
-    men = x.defenders[tier] + 1
+    men = x.tier.defenders[p.tier] + 1
     for man in range(men):
         royal = man == men - 1
-        start, slides = (king, t.king_slides) if royal else (I64(w.white[man]), t.defender_slides)
+        start, slides = piece_of(t, w, 0, man, men)
         rank, file = coordinates(t, start)
         for axis in range(2):
             line = rank if axis == 0 else t.size + file
-            content = I64(board[line])
-            content = occupied(content)
+            content = occupied(line_of(board, line))
             near = beside(t, board, line, 1)
             if royal:
                 near |= I64(t.escapes_on[line])
@@ -173,7 +166,7 @@ def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, lower: NDArr
                     undo, outcome = make(t, board, move_of(start, target))
                     stuck = False
                     if outcome == UNDECIDED and undo_captured(undo) != 0:
-                        stuck = capture_code(t, x, w, 0, start, target, lower) == DECIDED | 1
+                        stuck = capture_item(t, x, w, w.here, p.lower, start, target) == lost_in(0)
                     unmake(t, board, undo)
                     if stuck or (outcome != UNDECIDED and winner_of(outcome) == 0):
                         return True
@@ -181,77 +174,58 @@ def wins_at_once(t: Tables, x: TierTables, w: Workspace, tier: int, lower: NDArr
 
 
 @kernel
-def immediate_pass(
-    tables: Tables,
-    index: TierTables,
-    workspace: Workspace,
-    tier: int,
-    side: int,
-    first: int,
-    last: int,
-    items: NDArray[np.uint16],
-    lower: NDArray[np.int64],
-    report: NDArray[np.int64],
-) -> int:
-    """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply.
+def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
+    """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply; O(entries).
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        The tier and all that captures lead to.
-    workspace : Workspace
-        Of this thread.
-    tier, side : int
-        The tier, and who is to move: 0 white, 1 black.
+    desk : ndarray of int64
+        The directory of this thread's `Desk`, with the tier and all that captures lead to.
+    task : Pass
+        The arrays; the items are all 0.
     first, last : int
         The rows, as a range.
-    items : ndarray of uint16
-        The tier's items with this side to move, all 0.
-    lower : ndarray of int64, shape (2 * tiers,)
-        Addresses, see `retrograde.solver.kernels.moves.capture_code`.
-    report : ndarray of int64, shape (CODES,)
-        Receives how many items were given each code, or found to be aliases, on top of what it has.
 
     Returns
     -------
     int
         Number of moves that led out of the index; anything but 0 is a defect.
     """
-    t, x, w = flat(tables), flat(index), flat(workspace)
-    own, addresses, found = pointer(items), pointer(lower), pointer(report)
-    trail_men = x.trail_men[tier]
-    w.head[ERRORS] = 0
-    by_king = tier * x.kings
-    for orbit in range(x.kings):
+    d, p = record_at(pointer(desk), Desk), flat(task)
+    t, x, w = d.tables, d.tiers, d.workspace
+    column_men = x.tier.column_men[p.tier]
+    w.cursor.head[ERRORS] = 0
+    for orbit in range(x.square.kings):
+        by_king = p.tier * x.square.kings + orbit
         opened = I64(-1)
-        start, rows, width = x.first_row[by_king + orbit], x.row_count[by_king + orbit], x.width[by_king + orbit]
+        start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
         for row in range(max(first, start), min(last, start + rows)):
-            open_later_row(t, x, w, tier, row, opened, side)
+            open_later_row(t, x, w, p.tier, row, opened, p.side)
             opened = I64(row)
-            base = x.base[by_king + orbit] + (row - start) * width
-            aliases = trail_men > 0 and w.head[RESIDUAL] != 1
-            if trail_men > 0 and not aliases:
-                if side == 1:
-                    found[1] += mark_stuck(t, x, w, trail_men, base, width, own)
+            base = x.tier.base[by_king] + (row - start) * width
+            aliases = column_men > 0 and w.cursor.head[RESIDUAL] != 1
+            if column_men > 0 and not aliases:
+                if p.side == 1:
+                    p.report[1] += _mark_stuck(t, x, w, p, base, width)
                     continue
                 if t.either_after_ply == 0:
-                    found[2] += mark_escapes(t, x, w, trail_men, base, width, own)
+                    p.report[2] += _mark_escapes(t, x, w, p, base, width)
             at = I64(-1)
             for column in range(width):
-                if own[base + column] != 0:
+                if p.mine[base + column] != 0:
                     continue
-                step_to(t, x, w, trail_men, at, column)
+                step_to(t, x, w, column_men, at, column)
                 at = I64(column)
                 new = I64(0)
-                if aliases and is_alias(x, w, tier, base + column):
-                    new = I64(ALIAS)
-                elif side == 0 and wins_at_once(t, x, w, tier, addresses):
-                    new = I64(DECIDED | 2)
-                elif not has_move(t, x, w, tier, side):
-                    new = I64(DECIDED | 1)
+                if aliases and is_alias(x, w, p.tier, base + column):
+                    p.mine[base + column] = np.uint16(ALIAS)
+                    p.report[ALIAS] += 1
+                    continue
+                if p.side == 0 and _wins_at_once(t, x, w, p):
+                    new = won_in(1)
+                elif not _has_move(t, x, w, p):
+                    new = lost_in(0)
                 if new != 0:
-                    own[base + column] = np.uint16(new)
-                    found[new & ~DECIDED] += 1
-    return w.head[ERRORS]
+                    p.mine[base + column] = np.uint16(new)
+                    p.report[code_of(new)] += 1
+    return w.cursor.head[ERRORS]

@@ -9,13 +9,14 @@ import numpy as np
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
-from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of
-from tablut.indexing.values import ADDRESS, code_at, tier_at
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, tier_at
+from tablut.indexing.tier_values import ADDRESS, code_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
+    from tablut.indexing.tier_tables import TierTables
 
 __all__ = ["look_up", "tiers_of"]
 
@@ -50,13 +51,12 @@ def tiers_of(tables: Tables, index: TierTables, words: NDArray[np.uint64], tiers
         Receives the numbers.
     """
     t, x = flat(tables), flat(index)
-    rows = index.tier.size // (x.most_defenders + 1)
     for number in range(len(words)):
         word = advance(pointer(words), number * t.words)
         black_low, black_high = board_bits(word, t.words, 0, t.cells)
         white_low, white_high = board_bits(word, t.words, t.cells, t.cells)
         attackers = popcount(black_low) + popcount(black_high)
-        tiers[number] = tier_at(x, rows, attackers, popcount(white_low) + popcount(white_high))
+        tiers[number] = tier_at(x, attackers, popcount(white_low) + popcount(white_high))
 
 
 @kernel
@@ -79,7 +79,7 @@ def look_up(
     index : TierTables
         The tiers.
     places : ndarray of int64, shape (4 * tiers,)
-        See `tablut.indexing.values.TierValues`.
+        See `tablut.indexing.tier_values.TierValues`.
     values : ndarray of int16
         The value of each code.
     words : ndarray of uint64, shape (n, W)

@@ -1,30 +1,41 @@
-"""The proof of a tier: every entry's two values out of the values of its children.
+"""The proof of a tier: every entry's two values out of the values of its successors.
 
-Placements are listed by a decoding of its own, from the stored representatives. The moves
-are those of the engine, made and taken back on a board; the solver has its own way to
-find children. Shared with it is the rank of a position, which is therefore put to the
-proof as well: every image of every placement must be ranked to its entry, and the sizes of
-the orbits are added up, so that nothing can be missing.
+What it shares with the solver is said in `retrograde.verification`. The index is among that,
+and therefore put to the proof as well: placements are listed by a decoding of its own, from
+the stored representatives; every image of every placement must be ranked to its entry, and
+the sizes of the orbits are added up, so that nothing can be missing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
+from retrograde.verification.kernels.desk import ProofDesk
+from tablut.engine.attacks import winner_of
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
 from tablut.engine.kernels import generate, make, toggle, unmake
-from tablut.engine.layout import count_of, king_of, put_count, put_king, put_side, start_of, target_of, undo_captured
-from tablut.engine.records import flat
-from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
-from tablut.indexing.values import code_at, tier_at
-from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
+from tablut.engine.layout import (
+    count_of,
+    king_of,
+    put_count,
+    put_king,
+    put_side,
+    start_of,
+    target_of,
+    undo_captured,
+)
+from tablut.engine.records import record_at
+from tablut.indexing.tier_boards import men_of_board
+from tablut.indexing.tier_kernels import entry_of, tier_at
+from tablut.indexing.tier_values import code_at, is_loss, plies_of
+from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
+    from tablut.indexing.tier_tables import TierTables
 
 __all__ = [
     "ALIASES",
@@ -36,7 +47,6 @@ __all__ = [
     "WRONG_ALIAS",
     "WRONG_IMAGE",
     "WRONG_VALUE",
-    "Listing",
     "prove_rows",
 ]
 
@@ -44,55 +54,17 @@ CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
 """Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
 
 WRONG_VALUE: Final = 0
-"""Failure: the stored code is not the one that the children give."""
+"""Failure: the stored code is not the one that the successors give."""
 NO_ENTRY: Final = 1
-"""Failure: a child has no entry."""
+"""Failure: a successor has no entry."""
 WRONG_ALIAS: Final = 2
 """Failure: an entry's placement is ranked to another entry, but not to an earlier one of its row."""
 WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked elsewhere."""
 
-_UNPROVED: Final = -1
+_UNPROVED, _WON, _LOST = -1, -2, -3
+"""Instead of a successor's code: it has no entry; the ply ends the game, won or lost for its side."""
 _FAR: Final = 1 << 20
-
-
-class Listing(NamedTuple):
-    """The placements of a tier in the order of its entries; C cells, K kings, G symmetries.
-
-    Attributes
-    ----------
-    lead_kind, lead_men, trail_men, trails, most, order : int
-        Who leads (1: the defenders), how many lead and trail, the number of the trails'
-        cells, the length of a row of ``binomial``, and G.
-    king_cell, base, width : ndarray of int64, shape (K,)
-        By king: its cell, its first entry, and the columns of its rows.
-    first_row : ndarray of int64, shape (K + 1,)
-        By king, the number of its first row.
-    combination : ndarray of int64, flat
-        By row, the leads' combination.
-    lead_cell, trail_cell : ndarray of uint8
-        The cells that leads and trails may have.
-    binomial : ndarray of int64, flat
-        At ``n * most + k`` the number of k-combinations of n.
-    image : ndarray of uint8, shape (G * C,)
-        At ``element * C + cell`` the image of a cell.
-    """
-
-    lead_kind: int
-    lead_men: int
-    trail_men: int
-    trails: int
-    most: int
-    order: int
-    king_cell: NDArray[np.int64]
-    base: NDArray[np.int64]
-    width: NDArray[np.int64]
-    first_row: NDArray[np.int64]
-    combination: NDArray[np.int64]
-    lead_cell: NDArray[np.uint8]
-    trail_cell: NDArray[np.uint8]
-    binomial: NDArray[np.int64]
-    image: NDArray[np.uint8]
 
 
 @called
@@ -118,101 +90,81 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 
 @inlined
-def _prove(
-    t: Tables,
-    x: TierTables,
-    rows: int,
-    tier: int,
-    side: int,
-    king: int,
-    board: NDArray[np.uint32],
-    moves: NDArray[np.int32],
-    black: NDArray[np.uint8],
-    white: NDArray[np.uint8],
-    spare: NDArray[np.uint8],
-    scratch: NDArray[np.int64],
-    places: NDArray[np.int64],
-) -> int:
-    """Return the code of a position by its children, or `_UNPROVED` if one of them has no entry."""
-    put_side(t, board, side)
-    count = generate(t, board, moves)
+def _successor_code(d: ProofDesk, side: int, king: int, move: int) -> int:
+    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST`."""
+    t, x, m = d.tables, d.tiers, d.memory
+    start, target = start_of(move), target_of(move)
+    undo, outcome = make(t, m.board, move)
+    if outcome != UNDECIDED:
+        unmake(t, m.board, undo)
+        return I64(_WON) if winner_of(outcome) == side else I64(_LOST)
+    tier, entry = I64(d.tier), I64(-1)
+    if undo_captured(undo) == 0:
+        unmake(t, m.board, undo)
+        if side == 0 and start == king:
+            entry = entry_of(x, tier, target, m.black, m.white, m.scratch)
+        else:
+            own = m.black if side == 1 else m.white
+            place = _replace(own, start, target)
+            entry = entry_of(x, tier, king, m.black, m.white, m.scratch)
+            own[place] = start
+    else:
+        tier = tier_at(x, count_of(t, m.board, 1), count_of(t, m.board, 0))
+        if tier >= 0:
+            men_of_board(t, m.board, m.spare_black, m.spare_white)
+            entry = _entry(x, tier, king_of(t, m.board), m.spare_black, m.spare_white, m.scratch)
+        unmake(t, m.board, undo)
+    return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
+
+
+@inlined
+def _prove(d: ProofDesk, side: int, king: int) -> int:
+    """Return the code of the position on the board by its successors, or `_UNPROVED` if one of them has no entry."""
+    t, m = d.tables, d.memory
+    put_side(t, m.board, side)
+    count = generate(t, m.board, m.moves)
     if count == 0:
         return I64(1)
     best, worst, safe = I64(_FAR), I64(0), False
-    for index in range(count):
-        move = I64(moves[index])
-        start, target = start_of(move), target_of(move)
-        undo, outcome = make(t, board, move)
-        if outcome != UNDECIDED:
-            unmake(t, board, undo)
-            black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
-            if black_won == (side == 1):
-                # Nothing is quicker than to win at once.
-                return I64(2)
+    for number in range(count):
+        code = _successor_code(d, side, king, I64(m.moves[number]))
+        if code == _UNPROVED:
+            return code
+        if code == _WON:
+            # Nothing is quicker than to win at once.
+            return I64(2)
+        if code == _LOST:
             worst = max(worst, I64(1))
-            continue
-        child_tier, entry = I64(tier), I64(-1)
-        if undo_captured(undo) == 0:
-            unmake(t, board, undo)
-            if side == 0 and start == king:
-                entry = entry_of(x, tier, target, black, white, scratch)
-            else:
-                own = black if side == 1 else white
-                place = _replace(own, start, target)
-                entry = entry_of(x, tier, king, black, white, scratch)
-                own[place] = start
-        else:
-            child_tier = tier_at(x, rows, count_of(t, board, 1), count_of(t, board, 0))
-            if child_tier >= 0:
-                spare_white = advance(spare, t.cells)
-                men_of_board(t, board, spare, spare_white)
-                entry = _entry(x, child_tier, king_of(t, board), spare, spare_white, scratch)
-            unmake(t, board, undo)
-        if entry < 0:
-            return I64(_UNPROVED)
-        code = code_at(places, 2 * child_tier + (side ^ 1), entry)
-        if code == 0:
+        elif code == 0:
             safe = True
-        elif code & 1:
-            best = min(best, (code >> 1) + 1)
+        elif is_loss(code):
+            best = min(best, plies_of(code) + 1)
         else:
-            worst = max(worst, (code >> 1) + 1)
+            worst = max(worst, plies_of(code) + 1)
     if best < _FAR:
         return 2 * best
     return I64(0) if safe else 2 * worst + 1
 
 
 @inlined
-def _orbit(
-    x: TierTables,
-    tier: int,
-    order: int,
-    image: NDArray[np.uint8],
-    entry: int,
-    king: int,
-    black: NDArray[np.uint8],
-    attackers: int,
-    white: NDArray[np.uint8],
-    defenders: int,
-    spare: NDArray[np.uint8],
-    scratch: NDArray[np.int64],
-) -> int:
+def _orbit(d: ProofDesk, entry: int, king: int) -> int:
     """Return the size of a placement's orbit, or -1 if an image of it is ranked elsewhere."""
-    spare_white = advance(spare, x.cells)
+    x, m, order = d.tiers, d.memory, d.listing.order
+    attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
     stabiliser = I64(0)
-    low, high = _mask(black, attackers)
-    white_low, white_high = _mask(white, defenders)
+    low, high = _mask(m.black, attackers)
+    white_low, white_high = _mask(m.white, defenders)
     for element in range(order):
-        table = advance(image, element * x.cells)
+        table = advance(d.listing.image, element * x.square.cells)
         for k in range(attackers):
-            spare[k] = table[I64(black[k])]
+            m.spare_black[k] = table[I64(m.black[k])]
         for k in range(defenders):
-            spare_white[k] = table[I64(white[k])]
+            m.spare_white[k] = table[I64(m.white[k])]
         moved = I64(table[king])
-        if _entry(x, tier, moved, spare, spare_white, scratch) != entry:
+        if _entry(x, d.tier, moved, m.spare_black, m.spare_white, m.scratch) != entry:
             return I64(-1)
-        same_low, same_high = _mask(spare, attackers)
-        same_white_low, same_white_high = _mask(spare_white, defenders)
+        same_low, same_high = _mask(m.spare_black, attackers)
+        same_white_low, same_white_high = _mask(m.spare_white, defenders)
         if (
             moved == king
             and same_low == low
@@ -251,33 +203,78 @@ def _report(
     count[FAILURES] = number + 1
 
 
+@inlined
+def _open_row(d: ProofDesk, row: int, king: int) -> None:
+    """Write the row soldiers' cells, those that are left to column soldiers, and the first column."""
+    r, m = d.listing, d.memory
+    soldiers = m.white if r.row_kind == 1 else m.black
+    rest, place = r.combination[row], I64(r.row_spots)
+    for k in range(r.row_men, 0, -1):
+        place -= 1
+        while r.binomial[place * r.most + k] > rest:
+            place -= 1
+        rest -= r.binomial[place * r.most + k]
+        soldiers[k - 1] = r.row_cell[place]
+    left = I64(0)
+    for k in range(r.column_spots):
+        cell = I64(r.column_cell[k])
+        taken = cell == king
+        for soldier in range(r.row_men):
+            taken = taken or I64(soldiers[soldier]) == cell
+        if not taken:
+            m.left[left] = cell
+            left += 1
+    for k in range(r.column_men):
+        m.column[k] = k
+
+
+@inlined
+def _next_column(d: ProofDesk) -> None:
+    """Write the column soldiers' cells, and move on to the next combination of them."""
+    m, men = d.memory, d.listing.column_men
+    soldiers = m.black if d.listing.row_kind == 1 else m.white
+    for k in range(men):
+        soldiers[k] = m.left[m.column[k]]
+    # The first place that can move up does, those below start again.
+    k = I64(0)
+    while k + 1 < men and m.column[k] + 1 == m.column[k + 1]:
+        m.column[k] = k
+        k += 1
+    m.column[k] += 1
+
+
+@inlined
+def _set_board(d: ProofDesk, king: int) -> None:
+    """Put the king and the lists of cells on the board."""
+    t, m = d.tables, d.memory
+    attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
+    for line in range(2 * t.size):
+        m.board[line] = np.uint32(0)
+    toggle(t, m.board, king, 16)
+    for k in range(attackers):
+        toggle(t, m.board, I64(m.black[k]), 0)
+    for k in range(defenders):
+        toggle(t, m.board, I64(m.white[k]), 16)
+    put_king(t, m.board, king)
+    put_count(t, m.board, 1, attackers)
+    put_count(t, m.board, 0, defenders)
+
+
 @kernel
 def prove_rows(
-    tables: Tables,
-    index: TierTables,
-    listing: Listing,
-    places: NDArray[np.int64],
-    tier: int,
+    desk: NDArray[np.int64],
     first: int,
     last: int,
     counters: NDArray[np.int64],
     histogram: NDArray[np.int64],
     failures: NDArray[np.int64],
 ) -> None:
-    """Prove all positions in some rows of a tier.
+    """Prove all positions in some rows of a tier; O(entries * moves).
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        The compiled index, of this tier and of those that captures lead to.
-    listing : Listing
-        The tier's placements.
-    places : ndarray of int64
-        Where the codes lie, see `tablut.indexing.values.TierValues`.
-    tier : int
-        Its number in ``index``.
+    desk : ndarray of int64
+        The directory of a `ProofDesk`.
     first, last : int
         The rows; the last one is left out.
     counters : ndarray of int64, shape (COUNTERS,)
@@ -288,86 +285,35 @@ def prove_rows(
         Receives the first M failures: kind, entry, side to move, and the proved code
         (for `WRONG_ALIAS` where the placement is ranked to).
     """
-    t, x = flat(tables), flat(index)
-    rows = index.tier.size // (x.most_defenders + 1)
-    soldiers, numbers = np.empty(4 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
-    board_array, move_array = np.zeros(2 * t.size + 4, dtype=np.uint32), np.empty(4 * t.cells, dtype=np.int32)
-    open_array, column_array = np.empty(t.cells, dtype=np.uint8), np.empty(t.cells + 1, dtype=np.int64)
-    black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
-    white, spare = advance(black, t.cells), advance(black, 2 * t.cells)
-    board, moves = pointer(board_array), pointer(move_array)
-    image, count, listed, room = pointer(listing.image), pointer(counters), pointer(failures), len(failures)
-    leads, trails = (white, black) if listing.lead_kind == 1 else (black, white)
-    lead_men, trail_men = listing.lead_men, listing.trail_men
-    attackers, defenders = (trail_men, lead_men) if listing.lead_kind == 1 else (lead_men, trail_men)
-    lead_shift, trail_shift = 16 * listing.lead_kind, 16 - 16 * listing.lead_kind
-    codes = histogram.shape[1]
-    number = I64(0)
+    d = record_at(pointer(desk), ProofDesk)
+    m, r, codes = d.memory, d.listing, histogram.shape[1]
+    count, listed, room = pointer(counters), pointer(failures), len(failures)
+    orbit = I64(0)
     for row in range(first, last):
-        while row >= listing.first_row[number + 1]:
-            number += 1
-        king = listing.king_cell[number]
-        rest, place = listing.combination[row], I64(len(listing.lead_cell))
-        for k in range(lead_men, 0, -1):
-            place -= 1
-            while listing.binomial[place * listing.most + k] > rest:
-                place -= 1
-            rest -= listing.binomial[place * listing.most + k]
-            leads[k - 1] = listing.lead_cell[place]
-        free = I64(0)
-        for k in range(listing.trails):
-            cell = I64(listing.trail_cell[k])
-            taken = cell == king
-            for lead in range(lead_men):
-                taken = taken or I64(leads[lead]) == cell
-            if not taken:
-                open_array[free] = cell
-                free += 1
-        for k in range(trail_men):
-            column_array[k] = k
-        start = listing.base[number] + (row - listing.first_row[number]) * listing.width[number]
-        for entry in range(start, start + listing.width[number]):
-            for k in range(trail_men):
-                trails[k] = open_array[column_array[k]]
-            # The next combination: the first place that can move up does, those below start again.
-            k = I64(0)
-            while k + 1 < trail_men and column_array[k] + 1 == column_array[k + 1]:
-                column_array[k] = k
-                k += 1
-            column_array[k] += 1
-
-            ranked = _entry(x, tier, king, black, white, scratch)
+        while row >= r.first_row[orbit + 1]:
+            orbit += 1
+        king = r.king_cell[orbit]
+        _open_row(d, row, king)
+        start = r.base[orbit] + (row - r.first_row[orbit]) * r.width[orbit]
+        for entry in range(start, start + r.width[orbit]):
+            _next_column(d)
+            ranked = _entry(d.tiers, d.tier, king, m.black, m.white, m.scratch)
             if ranked != entry:
                 count[ALIASES] += 1
                 if ranked < start or ranked > entry:
                     _report(count, listed, room, WRONG_ALIAS, entry, 0, ranked)
                 continue
-            orbit = _orbit(
-                x, tier, listing.order, image, entry, king, black, attackers, white, defenders, spare, scratch
-            )
-            if orbit < 0:
+            images = _orbit(d, entry, king)
+            if images < 0:
                 _report(count, listed, room, WRONG_IMAGE, entry, 0, -1)
             else:
-                count[ORBITS] += orbit
-            for line in range(2 * t.size):
-                board[line] = np.uint32(0)
-            toggle(t, board, king, 16)
-            for k in range(lead_men):
-                toggle(t, board, I64(leads[k]), lead_shift)
-            for k in range(trail_men):
-                toggle(t, board, I64(trails[k]), trail_shift)
-            put_king(t, board, king)
-            put_count(t, board, 1, attackers)
-            put_count(t, board, 0, defenders)
+                count[ORBITS] += images
+            _set_board(d, king)
             for side in range(2):
                 count[CHECKED] += 1
-                stored = code_at(at, 2 * tier + side, entry)
+                stored = code_at(d.places, 2 * d.tier + side, entry)
                 if stored < codes:
                     histogram[side, stored] += 1
-                proved = _prove(t, x, rows, tier, side, king, board, moves, black, white, spare, scratch, at)
+                proved = _prove(d, side, king)
                 if proved != stored:
                     _report(count, listed, room, NO_ENTRY if proved < 0 else WRONG_VALUE, entry, side, proved)
-    keep(soldiers)
-    keep(numbers)
-    keep(board_array)
-    keep(move_array)

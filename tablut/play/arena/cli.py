@@ -10,16 +10,30 @@ import typer
 
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Interrupted, Reply, command, progress
-from tablut.cli.tables import Table, label, number, prose
 from tablut.errors import InputError
 from tablut.play.arena.contestants import contestant
-from tablut.play.arena.match import MatchReport, MatchSummary, Played, play_match
-from tablut.play.arena.measures import GameMeasures, measure
+from tablut.play.arena.match import MatchReport, Played, play_match
+from tablut.play.arena.measures import measure
 from tablut.play.arena.openings import Openings
+from tablut.play.arena.options import (
+    PLAYER_HELP,
+    CandidatesOption,
+    CapOption,
+    GamesOption,
+    GraceOption,
+    MovetimeOption,
+    OpeningOption,
+    SeedOption,
+    StoreOption,
+    TableOption,
+    ThreadsOption,
+)
 from tablut.play.arena.plan import MatchPlan
+from tablut.play.arena.showing import show_match, show_measures, show_tournament
 from tablut.play.arena.statistics import Sprt
 from tablut.play.arena.tables import write_games
-from tablut.play.arena.tournament import TournamentReport, TournamentSummary, play_tournament
+from tablut.play.arena.tournament import TournamentReport, play_tournament
+from tablut.play.options import DepthOption, HashOption, NodesOption, PlayoutsOption
 from tablut.play.players import PlayerOptions
 from tablut.play.search.limits import SearchLimits
 from tablut.variants import load_variant
@@ -29,67 +43,23 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from tablut.cli.people import PeopleConsole
 
 __all__ = ["match_command", "measure_command", "tournament_command"]
-
-_PLAYER_HELP = (
-    "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 "
-    "(movetime, nodes, depth, hash, table-memory, tablebase)."
-)
-
-GamesOption = Annotated[
-    int, typer.Option("--games", "-n", min=1, max=10**6, help="Games; each opening is played with both colours.")
-]
-MovetimeOption = Annotated[
-    float | None,
-    typer.Option("--movetime", metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it."),
-]
-NodesOption = Annotated[int | None, typer.Option("--nodes", help="Moves to make in search; games are repeatable.")]
-DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")]
-OpeningOption = Annotated[
-    int, typer.Option("--opening", min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
-]
-BalanceOption = Annotated[
-    int,
-    typer.Option(
-        "--candidates",
-        min=1,
-        max=100,
-        help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
-    ),
-]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of openings and of what is random in players.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=1, help="Games at once.")]
-HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions, a player.")]
-CapOption = Annotated[
-    int,
-    typer.Option("--most-plies", min=1, max=20_000, help="A game so long counts as drawn (ply_cap)."),
-]
-GraceOption = Annotated[
-    float, typer.Option("--grace", metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
-]
-StoreOption = Annotated[
-    str | None,
-    typer.Option("--store", metavar="DIR", help="Keep a record of each game there, and go on with what is there."),
-]
-TableOption = Annotated[
-    str | None, typer.Option("--parquet", metavar="FILE", help="Write the games to a table, a row a game.")
-]
 
 
 @command
 def match_command(
-    first: Annotated[str, typer.Argument(metavar="A", help=_PLAYER_HELP)],
+    first: Annotated[str, typer.Argument(metavar="A", help=PLAYER_HELP)],
     second: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
     variant: VariantOption = "ashton",
     position: PositionOption = None,
     games: GamesOption = 100,
     movetime: MovetimeOption = None,
     nodes: NodesOption = None,
+    playouts: PlayoutsOption = None,
     depth: DepthOption = None,
     opening: OpeningOption = 4,
-    candidates: BalanceOption = 4,
+    candidates: CandidatesOption = 4,
     seed: SeedOption = 1,
     threads: ThreadsOption = 1,
     hash_mib: HashOption = 16,
@@ -110,7 +80,7 @@ def match_command(
     Each opening is played twice, with colours changed; intervals of 95 % come from the spread of these pairs.
     Under --nodes the same seed gives the same games, whatever the number of threads.
     """
-    limits = _limits(movetime, nodes, depth)
+    limits = _limits(movetime, nodes, depth, playouts)
     plan = _plan(variant, position, [first, second], limits, hash_mib, seed)._replace(
         games=games, openings=Openings(opening, candidates, seed), most_plies=most_plies, grace=grace
     )
@@ -120,7 +90,7 @@ def match_command(
     def _reply(report: MatchReport) -> Reply:
         if parquet is not None:
             write_games(Path(parquet), [report])
-        return Reply(report.summary, lambda console: _show_match(console, report.summary), seed=seed)
+        return Reply(report.summary, lambda console: show_match(console, report.summary), seed=seed)
 
     with progress("match") as display:
         report = play_match(
@@ -136,15 +106,16 @@ def match_command(
 
 @command
 def tournament_command(
-    players: Annotated[list[str], typer.Argument(metavar="NAMES", help=_PLAYER_HELP)],
+    players: Annotated[list[str], typer.Argument(metavar="NAMES", help=PLAYER_HELP)],
     variant: VariantOption = "ashton",
     position: PositionOption = None,
     games: GamesOption = 20,
     movetime: MovetimeOption = None,
     nodes: NodesOption = None,
+    playouts: PlayoutsOption = None,
     depth: DepthOption = None,
     opening: OpeningOption = 4,
-    candidates: BalanceOption = 4,
+    candidates: CandidatesOption = 4,
     seed: SeedOption = 1,
     threads: ThreadsOption = 1,
     hash_mib: HashOption = 16,
@@ -159,7 +130,7 @@ def tournament_command(
     """
     if len(players) < 2:
         raise InputError("tournament: expected at least two players")
-    limits = _limits(movetime, nodes, depth)
+    limits = _limits(movetime, nodes, depth, playouts)
     everyone = [contestant(text, limits, PlayerOptions(hash_mib=hash_mib)) for text in players]
     plan = _plan(variant, position, players[:2], limits, hash_mib, seed)._replace(
         games=games, openings=Openings(opening, candidates, seed), most_plies=most_plies, grace=grace
@@ -168,7 +139,7 @@ def tournament_command(
     def _reply(report: TournamentReport) -> Reply:
         if parquet is not None:
             write_games(Path(parquet), report.matches)
-        return Reply(report.summary, lambda console: _show_tournament(console, report.summary), seed=seed)
+        return Reply(report.summary, lambda console: show_tournament(console, report.summary), seed=seed)
 
     with progress("tournament") as display:
         report = play_tournament(
@@ -184,11 +155,12 @@ def tournament_command(
 
 @command
 def measure_command(
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help=_PLAYER_HELP)] = "random",
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help=PLAYER_HELP)] = "random",
     variant: VariantOption = "ashton",
     games: GamesOption = 100,
     movetime: MovetimeOption = None,
     nodes: NodesOption = None,
+    playouts: PlayoutsOption = None,
     depth: DepthOption = None,
     opening: OpeningOption = 4,
     seed: SeedOption = 1,
@@ -203,20 +175,33 @@ def measure_command(
     """
     if games < 2:
         raise InputError(f"--games {games}: expected at least 2")
-    limits = _limits(movetime, nodes, depth)
+    limits = _limits(movetime, nodes, depth, playouts)
     plan = _plan(variant, None, [player, player], limits, hash_mib, seed)._replace(
         games=games, openings=Openings(opening, 1, seed), most_plies=most_plies, grace=math.inf, paired=False
     )
+
+    def _reply(report: MatchReport) -> Reply:
+        found = measure(plan.variant, report)
+        return Reply(found, lambda console: show_measures(console, found), seed=seed)
+
+    def _interrupted(so_far: MatchReport) -> BaseException:
+        return Interrupted(_reply(so_far), _go_on(store)) if len(so_far.played) > 1 else KeyboardInterrupt()
+
     with progress("measure") as display:
-        report = play_match(plan, threads=threads, folder=_folder(store), watch=_bar(display, games))
-    found = measure(plan.variant, report)
-    return Reply(found, lambda console: _show_measures(console, found), seed=seed)
+        report = play_match(
+            plan,
+            threads=threads,
+            folder=_folder(store),
+            watch=_bar(display, games),
+            on_interrupt=_interrupted,
+        )
+    return _reply(report)
 
 
-def _limits(movetime: float | None, nodes: int | None, depth: int | None) -> SearchLimits:
-    if movetime is None and nodes is None and depth is None:
+def _limits(movetime: float | None, nodes: int | None, depth: int | None, playouts: int | None) -> SearchLimits:
+    if movetime is None and nodes is None and depth is None and playouts is None:
         movetime = 0.1
-    return SearchLimits(movetime, nodes, depth).checked()
+    return SearchLimits(movetime, nodes, depth, playouts).checked()
 
 
 def _plan(
@@ -251,87 +236,3 @@ def _bar(display: Progress, games: int) -> Callable[[Played], None]:
         display.update(task, advance=1)
 
     return watch
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _elo(value: float | None, share: float) -> str:
-    if value is None:
-        return "+∞" if share > 0.5 else "−∞"
-    return f"{value:+.0f}"
-
-
-def _elo_text(summary: MatchSummary) -> str:
-    low, high = summary.elo_interval
-    low_share, high_share = summary.score_interval
-    return f"{_elo(summary.elo, summary.score)} ({_elo(low, low_share)} to {_elo(high, high_share)})"
-
-
-def _show_match(console: PeopleConsole, summary: MatchSummary) -> None:
-    console.print(f"{summary.a} against {summary.b}, {summary.variant}", style="bold")
-    console.print(
-        f"{summary.games:,} games: {summary.a_wins:,} won, {summary.draws:,} drawn, {summary.b_wins:,} lost; "
-        f"{summary.plies:.1f} plies on average"
-    )
-    low, high = summary.score_interval
-    console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
-    console.print(f"Elo          {_elo_text(summary)}, of 95 %")
-    sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
-    console.print(f"superiority  {sure} likely that {summary.a} is the better one")
-    table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
-    for name, colour in (("a_white", "white"), ("a_black", "black")):
-        found = summary.by_colour[name]
-        table.add(colour, f"{found['wins']:,}", f"{found['draws']:,}", f"{found['losses']:,}")
-    console.print(table)
-    ends = Table(number("games"), label("ended by"))
-    for name, count in summary.termination.items():
-        ends.add(f"{count:,}", name.replace("_", " "))
-    console.print(ends)
-    for fault in summary.faults:
-        console.print(f"fault: {fault}", style="red")
-    if (test := summary.sprt) is not None:
-        said = {
-            "accepted": f"accepted: {test.elo1:g} Elo is the likelier difference",
-            "rejected": f"rejected: {test.elo0:g} Elo is the likelier difference",
-            "running": "not decided yet",
-        }
-        console.print(f"test of {test.elo0:g} against {test.elo1:g} Elo: {said[test.state]}")
-        console.print(f"log-likelihood ratio {test.ratio:.2f}, ends at {test.lower:.2f} and {test.upper:.2f}")
-
-
-def _show_measures(console: PeopleConsole, found: GameMeasures) -> None:
-    console.print(f"{found.variant} as {found.player} plays it", style="bold")
-    cut = f", {found.capped:,} of them cut off as drawn" if found.capped else ""
-    console.print(f"{found.games:,} games{cut}")
-    table = Table(label("measure"), number("mean"), label("95 %"))
-    for name, value, digits in (
-        ("legal moves of a position", found.branching, 2),
-        ("plies of a game", found.plies, 2),
-        ("log10 of the game tree", found.log10_tree, 2),
-    ):
-        table.add(name, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}")
-    console.print(table)
-    low, high = found.white_score_interval
-    console.print(f"white wins {found.white:,}, black {found.black:,}, drawn {found.draws:,}")
-    console.print(f"white scores {_percent(found.white_score)} ({_percent(low)} to {_percent(high)})")
-
-
-def _show_tournament(console: PeopleConsole, summary: TournamentSummary) -> None:
-    console.print(f"Tournament, {summary.variant}", style="bold")
-    table = Table(
-        label("player"), number("games"), number("won"), number("drawn"), number("lost"), number("Elo"), label("95 %")
-    )
-    for row in summary.table:
-        low, high = row.elo_interval
-        counts = [f"{value:,}" for value in (row.games, row.wins, row.draws, row.losses)]
-        table.add(row.player, *counts, f"{row.elo:+.0f}", f"{low:+.0f} to {high:+.0f}")
-    console.print(table)
-    matches = Table(number("won"), number("drawn"), number("lost"), prose("match"))
-    for match in summary.matches:
-        matches.add(f"{match.a_wins:,}", f"{match.draws:,}", f"{match.b_wins:,}", f"{match.a} against {match.b}")
-    console.print(matches)
-    for match in summary.matches:
-        for fault in match.faults:
-            console.print(f"fault: {fault}", style="red")

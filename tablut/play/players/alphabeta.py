@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 from tablut.play.players.options import read_settings
 from tablut.play.players.protocol import Choice
+from tablut.play.search.scores import mate_in
 from tablut.play.search.searcher import Searcher
+from tablut.position import Move
 from tablut.prober import find_prober
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tablut.board import Board
     from tablut.play.players.options import PlayerOptions
     from tablut.play.search.limits import SearchLimits
+    from tablut.play.search.searcher import Thought
     from tablut.variants import Variant
 
 __all__ = ["AlphaBetaPlayer"]
@@ -49,6 +54,28 @@ class AlphaBetaPlayer:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
+
+    def stop(self) -> None:
+        """End a search that runs in another thread; it answers with what it has."""
+        self._searcher.stop()
+
+    def observe(self, observer: Callable[[Choice], None] | None) -> None:
+        """Have somebody told what is known after each iteration.
+
+        Parameters
+        ----------
+        observer : callable or None
+            Called by the thread that searches; None for nobody.
+        """
+        size = self._searcher.variant.size
+
+        def _told(thought: Thought) -> None:
+            assert observer is not None
+            line = tuple(Move.from_code(code, size) for code in thought.line)
+            mate = mate_in(thought.score)
+            observer(Choice(line[0], thought.score, mate, thought.depth, thought.nodes, line, thought.tbhits))
+
+        self._searcher.observer = None if observer is None else _told
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the best move found within limits.

@@ -39,13 +39,30 @@ def monotonic_ns() -> int:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def read_clock(_typing_context: Any, _address: Any, _clock: Any, time_spec: Any) -> Any:
-    """Call ``clock_gettime`` at an address: the clock's number, and a pointer to two int64 for seconds and the rest."""
+    """Call ``clock_gettime`` at an address.
 
-    def code(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    Parameters
+    ----------
+    _typing_context : object
+        Of numba; a kernel gives the other three.
+    _address : int64
+        A `clock_address`.
+    _clock : int64
+        The clock's number.
+    time_spec : pointer to int64
+        Receives seconds and nanoseconds.
+
+    Returns
+    -------
+    int64
+        0, unless the clock cannot be read.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         number = ir.IntType(32)
         function = ir.FunctionType(number, [number, args[2].type])
         called = builder.inttoptr(args[0], function.as_pointer())
         result = builder.call(called, [builder.trunc(args[1], number), args[2]])
         return builder.sext(result, context.get_value_type(types.int64))
 
-    return types.int64(types.int64, types.int64, time_spec), code
+    return types.int64(types.int64, types.int64, time_spec), codegen

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture
+from tablut.engine.escapes import escape_of_king
 from tablut.engine.jit import I64, U64, advance, called, inlined
 from tablut.engine.kernels import can_move, generate, key_change
 from tablut.engine.layout import coordinates, count_of, king_of, side_of, start_of, target_of, undo_captured
@@ -38,14 +39,12 @@ from tablut.play.search.state import (
     recurs,
     seen_place,
 )
-from tablut.play.search.threats import escape_of_king
 from tablut.play.search.tree_probe import table_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
-    from tablut.play.search.terms import EvaluationTables
 
 __all__ = ["arrive", "estimate", "extend_line", "leave", "moves_at", "out_of_limits", "parries", "settle"]
 
@@ -56,7 +55,7 @@ _GAPS = 3
 
 
 @called
-def look_at_clock(s: SearchState) -> None:
+def _look_at_clock(s: SearchState) -> None:
     """Read the clock, and end the search if the time is up.
 
     A thread that is made to wait is late, and so will be whoever waits for its answer.
@@ -75,28 +74,63 @@ def look_at_clock(s: SearchState) -> None:
 
 @inlined
 def out_of_limits(s: SearchState) -> bool:
-    """Return whether the search has to end, and remember it."""
+    """Return whether the search has to end, and remember it.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+
+    Returns
+    -------
+    bool
+        Whether any limit is reached.
+    """
     counters = s.counters
     if counters[STOPPED] != 0:
         return True
     if s.stop[0] != 0 or counters[NODES] >= counters[NODE_LIMIT]:
         counters[STOPPED] = 1
     elif counters[NODES] >= counters[NEXT_LOOK]:
-        look_at_clock(s)
+        _look_at_clock(s)
     return counters[STOPPED] != 0
 
 
 @called
-def estimate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
-    """Return the evaluation for the side to move."""
-    score = evaluate(t, e, board)
+def estimate(t: Tables, s: SearchState) -> int:
+    """Return the evaluation for the side to move.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+
+    Returns
+    -------
+    int
+        Centi-logits, within `EVALUATION_LIMIT`.
+    """
+    score = evaluate(t, s.evaluation, s.board)
     score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, score))
-    return -score if board[2 * t.size + 1] != 0 else score
+    return -score if side_of(t, s.board) != 0 else score
 
 
 @inlined
 def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
     """Return what rules, history, wins at once and tablebases say of a position below the root.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        At least 1.
+    key : uint64
+        Of the position.
 
     Returns
     -------
@@ -144,7 +178,22 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
 
 @inlined
 def moves_at(t: Tables, s: SearchState, ply: int) -> NDArray[np.int32]:
-    """Return where the moves of a ply are kept."""
+    """Return where the moves of a ply are kept.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+
+    Returns
+    -------
+    pointer to int32
+        Room for 4C moves.
+    """
     return advance(s.moves, I64(ply * 4 * t.cells))
 
 
@@ -158,6 +207,28 @@ def parries(
     those that may recreate an earlier position, which may end the game. Every other one
     loses in two plies: in exactly two, or, where a ply may leave either side without a
     move, in two at most. Elsewhere, all legal moves are written.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+    key : uint64
+        Of the position.
+    row : int
+        The king's escape targets on its row, see `tablut.engine.attacks.escape_targets`.
+    column : int
+        Those on its column.
+    moves : ndarray of int32, shape (4C,)
+        Receives them.
+
+    Returns
+    -------
+    tuple of (int, int)
+        Moves written, and moves that lose in two plies.
     """
     board = s.board
     count = generate(t, board, moves)
@@ -188,7 +259,28 @@ def parries(
 
 @inlined
 def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
-    """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key."""
+    """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Of the move, from the root.
+    key : uint64
+        Of the position before.
+    is_king : bool
+        Whether the king moved.
+    undo : int
+        The record of the move.
+
+    Returns
+    -------
+    uint64
+        The key.
+    """
     side = side_of(t, s.board) ^ 1
     child = U64(key ^ key_change(t, side, is_king, undo))
     s.keys[I64(s.counters[BASE]) + ply + 1] = child
@@ -199,13 +291,31 @@ def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, u
 
 @inlined
 def leave(s: SearchState, child: np.uint64) -> None:
-    """Take a position off the path."""
+    """Take a position off the path.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    child : uint64
+        Its key.
+    """
     s.seen[seen_place(child)] -= np.uint16(1)
 
 
 @inlined
 def extend_line(s: SearchState, ply: int, move: int) -> None:
-    """Make a move and the principal variation after it that of a ply."""
+    """Make a move and the principal variation after it that of a ply.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Of the move, from the root.
+    move : int
+        ``from | to << 7``.
+    """
     here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
     length = I64(s.line_length[ply + 1])
     s.line[here] = np.int32(move)

@@ -30,14 +30,14 @@ _PATHS = 4
 
 
 @inlined
-def rays(targets: int, place: int) -> int:
+def _rays(targets: int, place: int) -> int:
     """Return on how many sides of a place a line shows any of the targets, 0 to 2."""
     below = targets & ((1 << place) - 1)
     return I64(below != 0) + I64((targets >> place) != 0)
 
 
 @inlined
-def king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
+def _king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
     """Return from how many of the king's targets, given by masks, the way across to an escape is open."""
     rank, file = coordinates(t, king)
     paths = 0
@@ -57,7 +57,7 @@ def king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: 
 
 
 @inlined
-def occupied_sides(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> int:
+def _occupied_sides(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> int:
     """Return the directions from a cell in which a piece stands next to it; ``shift`` 0 of attackers, 16 of whites."""
     rank, file = coordinates(t, cell)
     row = ((((I64(board[rank]) >> shift) & 0xFFFF) << 1) >> file) & 5
@@ -67,20 +67,35 @@ def occupied_sides(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) 
 
 @inlined
 def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
-    """Return the part of the evaluation that depends on the king, scaled."""
+    """Return the part of the evaluation that depends on the king, scaled.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    e : EvaluationTables
+        By what positions are estimated.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    int
+        For white, in 1/SCALE centi-logits.
+    """
     w = e.weights
     king = king_of(t, board)
     rank, file = coordinates(t, king)
     attackers = attackers_beside(t, board, king)
-    defenders = occupied_sides(t, board, king, 16)
+    defenders = _occupied_sides(t, board, king, 16)
     score = w[6] * I64(e.ring[king]) + w[7] * popcount(attackers) + w[8] * popcount(defenders)
     sides = I64(t.capture_sides[king * 16 + attackers]) & ~defenders
     score += w[9] * popcount(sides)
     row, column = king_slides(t, board, king)
     if (row | column) != 0:
         escapes_row, escapes_column = row & I64(t.escapes_on[rank]), column & I64(t.escapes_on[t.size + file])
-        paths = min(king_paths(t, e, board, king, row, column), _PATHS)
-        score += w[2] * (rays(escapes_row, file) + rays(escapes_column, rank))
+        paths = min(_king_paths(t, e, board, king, row, column), _PATHS)
+        score += w[2] * (_rays(escapes_row, file) + _rays(escapes_column, rank))
         score += w[3] * paths + w[4] * I64(paths != 0)
         score += w[5] * (popcount(row) + popcount(column))
     return score
@@ -88,7 +103,22 @@ def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int
 
 @inlined
 def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
-    """Return the evaluation of an undecided position, white's, in centi-logits."""
+    """Return the evaluation of an undecided position, white's, in centi-logits.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    e : EvaluationTables
+        By what positions are estimated.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    int
+        Centi-logits.
+    """
     lines = 2 * t.size
     score = e.weights[0] * I64(board[lines + 2]) + e.weights[1] * I64(board[lines + 3])
     score += king_terms(t, e, board)
@@ -103,7 +133,19 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
 def evaluate_boards(
     tables: Tables, evaluation: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the evaluation of boards, shape (n, 2N + 4), white's, in centi-logits."""
+    """Write the evaluation of boards, shape (n, 2N + 4), white's, in centi-logits.
+
+    Parameters
+    ----------
+    tables : Tables
+        The compiled rules.
+    evaluation : EvaluationTables
+        By what positions are estimated.
+    boards : ndarray of uint32, shape (n, 2N + 4)
+        Undecided.
+    scores : ndarray of int64, shape (n,)
+        Receives them.
+    """
     t, e = flat(tables), flat(evaluation)
     width = 2 * t.size + 4
     for index in range(len(boards)):

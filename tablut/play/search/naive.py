@@ -54,7 +54,18 @@ class NaiveSearch:
     # -- evaluation --------------------------------------------------------------------
 
     def terms(self, position: NaivePosition) -> dict[str, int]:
-        """Return the terms of a position."""
+        """Return the terms of a position.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+
+        Returns
+        -------
+        dict of str to int
+            By name.
+        """
         game, pieces, king = self.game, position.pieces, position.king()
         camps = {cell for cell, letter in game.terrain.items() if letter in "ABCD"}
         black = [cell for cell, piece in pieces.items() if piece == "b"]
@@ -88,7 +99,18 @@ class NaiveSearch:
         return counts
 
     def evaluation(self, position: NaivePosition) -> int:
-        """Return the evaluation of a position, white's, in centi-logits."""
+        """Return the evaluation of a position, white's, in centi-logits.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Undecided.
+
+        Returns
+        -------
+        int
+            Rounded as the compiled one.
+        """
         counts = self.terms(position)
         total = 0
         for term in TERMS:
@@ -169,6 +191,11 @@ class NaiveSearch:
             The positions of the game before it.
         plies : int
             Number of plies that the game has lasted.
+
+        Returns
+        -------
+        int
+            A score; see `tablut.play.search.scores`.
         """
         return self._minimax(position, depth, [*history, position], 0, plies)
 

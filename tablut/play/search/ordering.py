@@ -43,6 +43,22 @@ def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
 
     ``threats`` holds 4N masks; the first 2N are the result. Each cell stands in the masks of
     its row and of its column, whichever way it captures.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    side : int
+        0 white, 1 black.
+    threats : ndarray of uint32, shape (4N,)
+        Receives masks of rows, then of columns; the rest is scratch.
+
+    Returns
+    -------
+    int
+        0 if there is none.
     """
     lines = 2 * t.size
     scratch = advance(threats, I64(lines))
@@ -68,13 +84,45 @@ def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
 
 @inlined
 def is_threatened(t: Tables, threats: NDArray[np.uint32], cell: int) -> bool:
-    """Return whether a move to a cell may capture."""
+    """Return whether a move to a cell may capture.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    threats : ndarray of uint32, shape (4N,)
+        See `mark_targets`.
+    cell : int
+        Where the move goes.
+
+    Returns
+    -------
+    bool
+        False if it captures nothing.
+    """
     return (I64(threats[I64(t.rank[cell])]) >> I64(t.file[cell])) & 1 != 0
 
 
 @inlined
 def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the moves of the side to move to places on which they may capture; return how many there are."""
+    """Write the moves of the side to move to places on which they may capture; return how many there are.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    threats : ndarray of uint32, shape (4N,)
+        See `mark_targets`.
+    moves : ndarray of int32, shape (4C,)
+        Receives them.
+
+    Returns
+    -------
+    int
+        How many were written.
+    """
     size = t.size
     side, king = side_of(t, board), king_of(t, board)
     count = 0
@@ -101,7 +149,22 @@ def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.ui
 
 @inlined
 def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the moves of the king; return how many there are."""
+    """Write the moves of the king; return how many there are.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    moves : ndarray of int32, shape (4C,)
+        Receives them.
+
+    Returns
+    -------
+    int
+        How many were written.
+    """
     king = king_of(t, board)
     rank, file = coordinates(t, king)
     row, column = king_slides(t, board, king)
@@ -119,7 +182,22 @@ def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -
 
 @inlined
 def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
-    """Remove a move, if it is there, from moves without an order; return how many are left."""
+    """Remove a move, if it is there, from moves without an order; return how many are left.
+
+    Parameters
+    ----------
+    moves : ndarray of int32
+        Changed.
+    count : int
+        How many there are.
+    unwanted : int
+        The move.
+
+    Returns
+    -------
+    int
+        How many are left.
+    """
     for index in range(count):
         if I64(moves[index]) == unwanted:
             moves[index] = moves[count - 1]
@@ -131,19 +209,39 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 def killer_moves(
     t: Tables,
     s: SearchState,
-    board: NDArray[np.uint32],
     ply: int,
     threats: NDArray[np.uint32],
     remembered: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Write the killers of a ply that are legal here and capture nothing; return how many there are."""
+    """Write the killers of a ply that are legal here and capture nothing; return how many there are.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+    threats : ndarray of uint32, shape (4N,)
+        See `mark_targets`.
+    remembered : int
+        The table's move; 0 without one.
+    moves : ndarray of int32, shape (4C,)
+        Receives them.
+
+    Returns
+    -------
+    int
+        How many were written.
+    """
     count = 0
     for number in range(2):
         move = I64(s.killers[2 * ply + number])
         if move == 0 or move == remembered or is_threatened(t, threats, target_of(move)):
             continue
-        if is_legal(t, board, move):
+        if is_legal(t, s.board, move):
             moves[count] = np.int32(move)
             count += 1
     return count
@@ -159,7 +257,30 @@ def without_tried(
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove what the stages before the quiet moves have tried from the moves of a ply; return how many are left."""
+    """Remove what the stages before the quiet moves have tried from the moves of a ply; return how many are left.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+    threats : ndarray of uint32, shape (4N,)
+        See `mark_targets`.
+    remembered : int
+        The table's move; 0 without one.
+    count : int
+        How many there are.
+    moves : ndarray of int32
+        Changed.
+
+    Returns
+    -------
+    int
+        How many are left.
+    """
     first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
     kept = 0
     for index in range(count):
@@ -182,7 +303,27 @@ def rank_moves(
     moves: NDArray[np.int32],
     threats: NDArray[np.uint32],
 ) -> None:
-    """Write by what the moves of a ply are ordered, the best highest."""
+    """Write by what the moves of a ply are ordered, the best highest.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    side : int
+        0 white, 1 black.
+    ply : int
+        Plies from the root.
+    remembered : int
+        The table's move; 0 without one.
+    count : int
+        How many there are.
+    moves : ndarray of int32
+        The moves.
+    threats : ndarray of uint32, shape (4N,)
+        See `mark_targets`.
+    """
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
     first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
     for index in range(count):
@@ -201,7 +342,23 @@ def rank_moves(
 
 @inlined
 def rank_by_history(t: Tables, s: SearchState, side: int, ply: int, count: int, moves: NDArray[np.int32]) -> None:
-    """Write by what moves of one kind are ordered: how often they refuted."""
+    """Write by what moves of one kind are ordered: how often they refuted.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    side : int
+        0 white, 1 black.
+    ply : int
+        Plies from the root.
+    count : int
+        How many there are.
+    moves : ndarray of int32
+        The moves.
+    """
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
     for index in range(count):
         ranks[index] = s.history[side * HISTORY + I64(moves[index])]
@@ -209,7 +366,24 @@ def rank_by_history(t: Tables, s: SearchState, side: int, ply: int, count: int, 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Move the best of the moves from an index on to that index and return it; the first of equals."""
+    """Move the best of the moves from an index on to that index and return it; the first of equals.
+
+    Parameters
+    ----------
+    moves : ndarray of int32
+        Changed.
+    ranks : ndarray of int32
+        By what they are ordered; changed.
+    index : int
+        Where they begin.
+    count : int
+        Where they end.
+
+    Returns
+    -------
+    int
+        The move.
+    """
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
         if I64(ranks[other]) > highest:
@@ -222,7 +396,23 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 @inlined
 def reward(s: SearchState, side: int, ply: int, move: int, depth: int, quiet: bool) -> None:
-    """Remember a move that refuted, so that it is tried early elsewhere."""
+    """Remember a move that refuted, so that it is tried early elsewhere.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    side : int
+        0 white, 1 black.
+    ply : int
+        Plies from the root.
+    move : int
+        ``from | to << 7``.
+    depth : int
+        Plies.
+    quiet : bool
+        Whether it captures nothing; else it is not remembered.
+    """
     if not quiet:
         return
     if I64(s.killers[2 * ply]) != move:

@@ -48,6 +48,11 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
         Its game not over. As before on return.
     prober : Prober
         For its variant.
+
+    Returns
+    -------
+    list of ProbedMove or None
+        All legal moves.
     """
     if not prober.covers(*board.position.material):
         return None

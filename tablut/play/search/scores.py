@@ -29,6 +29,16 @@ MAX_PLY: Final = 128
 def mate_in(score: int) -> int | None:
     """Return the plies to the proven end: positive if the side to move wins, else negative; None if nothing is proven.
 
+    Parameters
+    ----------
+    score : int
+        For the side to move.
+
+    Returns
+    -------
+    int or None
+        Plies.
+
     Examples
     --------
     >>> mate_in(29997), mate_in(-29998), mate_in(29999), mate_in(150)

@@ -33,7 +33,7 @@ from tablut.position import Move
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,7 +67,7 @@ def time_margin(movetime: float) -> float:
     Parameters
     ----------
     movetime : float
-        Seconds for the move.
+        Seconds for the whole search.
 
     Returns
     -------
@@ -162,8 +162,8 @@ class Searcher:
         if prober is not None and not prober.variant.same_game(variant):
             raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
         self._engine = engine_for(variant)
-        self._evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
-        self._state = at.new_state(variant.size, empty_table(hash_mib))
+        evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
+        self._state = at.new_state(variant.size, empty_table(hash_mib), evaluation)
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
@@ -187,6 +187,9 @@ class Searcher:
         self._state.history[:] = 0
         self._generation = 0
 
+    observer: Callable[[Thought], None] | None = None
+    """Told what is known after each iteration of a search, by the thread that searches."""
+
     def stop(self) -> None:
         """End a search that runs in another thread; it answers with what it has."""
         self._state.stop[0] = 1
@@ -203,6 +206,11 @@ class Searcher:
             the move limit. Not changed.
         limits : SearchLimits
             At least one. With ``movetime``, the answer comes before that time is up.
+
+        Returns
+        -------
+        SearchResult
+            With a legal move.
 
         Raises
         ------
@@ -240,7 +248,20 @@ class Searcher:
         )
 
     def value(self, board: Board, depth: int) -> int:
-        """Return the value of a position at a fixed depth with the full window, for comparison with the twin."""
+        """Return the value of a position at a fixed depth with the full window, for comparison with the twin.
+
+        Parameters
+        ----------
+        board : Board
+            Its game not over.
+        depth : int
+            Plies, at least 1.
+
+        Returns
+        -------
+        int
+            A score; see `tablut.play.search.scores`.
+        """
         self._prepare(self.root(board))
         self._state.counters[at.NODE_LIMIT] = _UNLIMITED
         self._state.stop[0] = 0
@@ -301,6 +322,11 @@ class Searcher:
             At least one; ``movetime`` is looked at between iterations only.
         started : float, optional
             When the time began, by `time.perf_counter`.
+
+        Returns
+        -------
+        Thought
+            With a move of the root.
         """
         started = time.perf_counter() if started is None else started
         self._prepare(root)
@@ -318,6 +344,8 @@ class Searcher:
             if interrupted:
                 break
             depth, score = wanted, value
+            if self.observer is not None:
+                self.observer(self._thought(best, score, depth, line))
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
                 break  # nothing shorter is left to find
             if limits.movetime is not None:
@@ -327,8 +355,12 @@ class Searcher:
         if best == 0:
             # Not even the first move was searched to its end.
             best, score, line = root.moves[0], self._estimate(root.array), [root.moves[0]]
+        return self._thought(best, score, depth, line)
+
+    def _thought(self, move: int, score: int, depth: int, line: list[int]) -> Thought:
+        counters = self._state.counters
         selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
-        return Thought(best, score, depth, selective, int(counters[at.NODES]), line, int(counters[at.TABLE_HITS]))
+        return Thought(move, score, depth, selective, int(counters[at.NODES]), line, int(counters[at.TABLE_HITS]))
 
     def _aspire(self, depth: int, expected: int | None) -> int:
         """Search to a depth within a window around the expected value, widened until the value lies in it."""
@@ -347,12 +379,25 @@ class Searcher:
                 beta = value + width if abs(value) < PROVEN else _INFINITE
 
     def _iterate(self, depth: int, alpha: int, beta: int) -> int:
-        return int(search_root(self._engine.tables, self._evaluation, self._state, depth, alpha, beta))
+        return int(search_root(self._engine.tables, self._state, depth, alpha, beta))
 
     # -- the state ---------------------------------------------------------------------
 
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
-        """Return a board as the root of a search, with the moves to choose from, by default all legal ones."""
+        """Return a board as the root of a search, with the moves to choose from, by default all legal ones.
+
+        Parameters
+        ----------
+        board : Board
+            Its game not over.
+        moves : sequence of Move, optional
+            All legal ones by default.
+
+        Returns
+        -------
+        Root
+            For `think`.
+        """
         # Without a rule on repetition, nothing before the root matters.
         past = [] if self.variant.rules.repetition == "none" else reversible_keys(board)
         return Root(
@@ -399,7 +444,7 @@ class Searcher:
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, nothing searched."""
         scores = np.zeros(1, dtype=np.int64)
-        evaluate_boards(self._engine.tables, self._evaluation, array[None], scores)
+        evaluate_boards(self._engine.tables, self._state.evaluation, array[None], scores)
         score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
         return -score if array[2 * self.variant.size + 1] else score
 

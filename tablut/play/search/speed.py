@@ -17,6 +17,11 @@ def search_nps() -> float:
 
     A node is a move made on the board and judged, in quiescence as anywhere else. Each
     run starts with an empty transposition table of 64 MiB.
+
+    Returns
+    -------
+    float
+        Nodes a CPU second.
     """
     board = Board("ashton")
     searcher = Searcher(board.variant)

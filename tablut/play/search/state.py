@@ -13,6 +13,7 @@ import numpy as np
 from tablut.engine.jit import I64, inlined
 from tablut.engine.layout import new_board
 from tablut.play.search.scores import MAX_PLY
+from tablut.play.search.terms import EvaluationTables  # noqa: TC001 (`field_kinds` looks its class up)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,6 +138,8 @@ class SearchState(NamedTuple):
         Limits and results.
     stop : ndarray of int64, shape (1,)
         Set to 1 from outside to end the search.
+    evaluation : EvaluationTables
+        By what positions are estimated.
     """
 
     board: NDArray[np.uint32]
@@ -155,10 +158,26 @@ class SearchState(NamedTuple):
     table: NDArray[np.uint64]
     counters: NDArray[np.int64]
     stop: NDArray[np.int64]
+    evaluation: EvaluationTables
 
 
-def new_state(size: int, table: NDArray[np.uint64]) -> SearchState:
-    """Return a state for boards of a size, with a transposition table."""
+def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables) -> SearchState:
+    """Return a state for boards of a size.
+
+    Parameters
+    ----------
+    size : int
+        N.
+    table : ndarray of uint64
+        The transposition table; see `tablut.play.search.transposition.empty_table`.
+    evaluation : EvaluationTables
+        Of the variant.
+
+    Returns
+    -------
+    SearchState
+        No position in it, nothing learnt.
+    """
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
     # Grows with both, as in most engines, with customary constants.
@@ -180,18 +199,45 @@ def new_state(size: int, table: NDArray[np.uint64]) -> SearchState:
         table=table,
         counters=np.zeros(COUNTERS, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
+        evaluation=evaluation,
     )
 
 
 @inlined
 def seen_place(key: np.uint64) -> int:
-    """Return the entry of the filter for a key."""
+    """Return the entry of the filter for a key.
+
+    Parameters
+    ----------
+    key : uint64
+        Of the position.
+
+    Returns
+    -------
+    int
+        Below `SEEN`.
+    """
     return I64(key) & (SEEN - 1)
 
 
 @inlined
 def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
-    """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game."""
+    """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    key : uint64
+        Of the position.
+    ply : int
+        Plies from the root.
+
+    Returns
+    -------
+    bool
+        Whether it is a repetition.
+    """
     if s.seen[seen_place(key)] == 0:
         return False
     here = I64(s.counters[BASE]) + ply

@@ -63,6 +63,11 @@ class EvaluationTables(NamedTuple):
 def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
     """Return the cells that each of the terms by cell counts, whatever colour it counts.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
     Returns
     -------
     dict
@@ -78,13 +83,14 @@ def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
     size, regions = variant.size, variant.regions
     cells = range(size * size)
 
-    def steps(first: int, second: int) -> int:
+    def _steps(first: int, second: int) -> int:
+        """Return how many steps two cells are apart."""
         return abs(first // size - second // size) + abs(first % size - second % size)
 
     attributes = {
         "camp": frozenset(cell for camp in regions.camps for cell in camp.cells),
         "near_escape": frozenset(
-            cell for cell in cells if any(steps(cell, escape) <= 2 for escape in regions.approaches)
+            cell for cell in cells if any(_steps(cell, escape) <= 2 for escape in regions.approaches)
         ),
     }
     for ring in range(RINGS):
@@ -99,6 +105,11 @@ def _ring(cell: int, size: int) -> int:
 
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     """Return what the terms of lines and cells count on each line, for every content.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
 
     Returns
     -------
@@ -204,6 +215,11 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
     weights : mapping of str to float, optional
         One for each of `tablut.play.search.weights.TERMS`; the tuned ones by default.
 
+    Returns
+    -------
+    EvaluationTables
+        For kernels.
+
     Raises
     ------
     InputError
@@ -239,5 +255,16 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
 
 @lru_cache(maxsize=16)
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
-    """Return the tuned evaluation of a variant, the same object for equal variants."""
+    """Return the tuned evaluation of a variant, the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    EvaluationTables
+        The same object for equal variants.
+    """
     return evaluation_tables(variant)

@@ -1,7 +1,6 @@
-"""The king's moves that win at once, and those that threaten to, read off line tables.
+"""The king's moves that threaten to win, read off line tables.
 
-A soldier that takes the king: `tablut.engine.attacks.king_capture`. All are exact, so that
-search may call a game won or lost on their word.
+Moves that win at once: `tablut.engine.escapes.escape_of_king`, `tablut.engine.attacks.king_capture`.
 """
 
 from __future__ import annotations
@@ -10,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import NO_MOVE, king_slides
-from tablut.engine.jit import I64, called, inlined, trailing_zeros
-from tablut.engine.kernels import make, unmake
+from tablut.engine.attacks import king_slides
+from tablut.engine.jit import I64, inlined, trailing_zeros
 from tablut.engine.layout import coordinates, king_of, line_of, move_of, occupied
-from tablut.rules.outcome import KING_ESCAPED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,40 +19,29 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.play.search.terms import EvaluationTables
 
-__all__ = ["escape_of_king", "threatening_moves"]
-
-
-@called
-def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) -> int:
-    """Return a move by which the king, white being to move, wins at once, or NO_MOVE.
-
-    ``row`` and ``column`` are its `escape_targets`. The move is made and judged, for
-    where either side may be left without a move, an escape can lose.
-    """
-    size = t.size
-    king = king_of(t, board)
-    rank, file = coordinates(t, king)
-    found = I64(NO_MOVE)
-    while (row | column) != 0 and found == NO_MOVE:
-        if row != 0:
-            target = rank * size + trailing_zeros(row)
-            row &= row - 1
-        else:
-            target = trailing_zeros(column) * size + file
-            column &= column - 1
-        move = move_of(king, target)
-        if t.either_after_ply == 0:
-            return move
-        undo, outcome = make(t, board, move)
-        unmake(t, board, undo)
-        if outcome == KING_ESCAPED:
-            found = move
-    return found
+__all__ = ["threatening_moves"]
 
 
 @inlined
 def threatening_moves(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the king's moves to cells from which the way across to an escape is open; return how many there are."""
+    """Write the king's moves to cells from which the way across to an escape is open; return how many there are.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    e : EvaluationTables
+        By what positions are estimated.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    moves : ndarray of int32, shape (4C,)
+        Receives them.
+
+    Returns
+    -------
+    int
+        How many were written.
+    """
     size = t.size
     king = king_of(t, board)
     rank, file = coordinates(t, king)

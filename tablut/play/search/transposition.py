@@ -11,7 +11,7 @@ from the position itself, not from the root.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tablut.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXACT", "LOWER", "NONE", "UPPER", "empty_table", "look_up", "store"]
+__all__ = ["EXACT", "LOWER", "NONE", "UPPER", "Entry", "empty_table", "look_up", "store"]
 
 NONE: Final = 0
 UPPER: Final = 1
@@ -30,6 +30,33 @@ EXACT: Final = 3
 
 _WAYS: Final = 4
 _OFFSET: Final = 1 << 15
+
+
+class Entry(NamedTuple):
+    """What is stored of a position, apart from its key. Kernels make it.
+
+    Attributes
+    ----------
+    move : int
+        The best one found, 14 bits; 0 for none, which keeps the one stored before.
+    score : int
+        Counted from the position itself.
+    depth : int
+        Plies searched, 0 to 255.
+    bound : int
+        `UPPER`, `LOWER` or `EXACT`.
+    generation : int
+        The number of the search, modulo 256.
+    evaluation : int
+        The estimate for the side to move.
+    """
+
+    move: int
+    score: int
+    depth: int
+    bound: int
+    generation: int
+    evaluation: int
 
 
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
@@ -64,15 +91,30 @@ def empty_table(mebibytes: int) -> NDArray[np.uint64]:
 
 
 @inlined
-def bucket_of(key: np.uint64, mask: int) -> int:
+def _bucket_of(key: np.uint64, mask: int) -> int:
     """Return where the bucket of a key begins; ``mask`` is the number of words less 8."""
     return I64(key << U64(3)) & mask
 
 
 @inlined
 def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
-    """Return the data stored for a key, 0 if there is none."""
-    at = bucket_of(key, mask)
+    """Return the data stored for a key, 0 if there is none.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    mask : int
+        Its words, less 8.
+    key : uint64
+        Of the position.
+
+    Returns
+    -------
+    uint64
+        See the functions below.
+    """
+    at = _bucket_of(key, mask)
     for way in range(_WAYS):
         if table[at + 2 * way] == key:
             return U64(table[at + 2 * way + 1])
@@ -81,54 +123,123 @@ def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
 
 @inlined
 def move_of(data: np.uint64) -> int:
-    """Return the move of an entry."""
+    """Return the move of an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        14 bits; 0 for none.
+    """
     return I64(data) & 0x3FFF
 
 
 @inlined
 def score_of(data: np.uint64) -> int:
-    """Return the score of an entry."""
+    """Return the score of an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        Counted from the position itself.
+    """
     return ((I64(data) >> 14) & 0xFFFF) - _OFFSET
 
 
 @inlined
 def depth_of(data: np.uint64) -> int:
-    """Return the depth of an entry."""
+    """Return the depth of an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        Plies, 0 to 255.
+    """
     return (I64(data) >> 30) & 0xFF
 
 
 @inlined
 def bound_of(data: np.uint64) -> int:
-    """Return what kind of bound the score of an entry is."""
+    """Return what kind of bound the score of an entry is.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        `UPPER`, `LOWER` or `EXACT`.
+    """
     return (I64(data) >> 38) & 3
 
 
 @inlined
 def generation_of(data: np.uint64) -> int:
-    """Return the number, modulo 256, of the search that stored an entry."""
+    """Return the number, modulo 256, of the search that stored an entry.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        0 to 255.
+    """
     return (I64(data) >> 40) & 0xFF
 
 
 @inlined
 def evaluation_of(data: np.uint64) -> int:
-    """Return the evaluation of an entry, for the side to move."""
+    """Return the evaluation of an entry, for the side to move.
+
+    Parameters
+    ----------
+    data : uint64
+        What is stored of a position.
+
+    Returns
+    -------
+    int
+        Centi-logits.
+    """
     return ((I64(data) >> 48) & 0xFFFF) - _OFFSET
 
 
 @inlined
-def store(
-    table: NDArray[np.uint64],
-    mask: int,
-    key: np.uint64,
-    move: int,
-    score: int,
-    depth: int,
-    bound: int,
-    generation: int,
-    evaluation: int,
-) -> None:
-    """Store an entry in place of the same position's, or else of the one that is worth least."""
-    at = bucket_of(key, mask)
+def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
+    """Store an entry in place of the same position's, or else of the one that is worth least.
+
+    Parameters
+    ----------
+    table : ndarray of uint64
+        The transposition table.
+    mask : int
+        Its words, less 8.
+    key : uint64
+        Of the position.
+    entry : Entry
+        What is stored.
+    """
+    at = _bucket_of(key, mask)
+    move = entry.move
     place, worst = at, I64(1 << 40)
     for way in range(_WAYS):
         here = at + 2 * way
@@ -138,11 +249,11 @@ def store(
             if move == 0:
                 move = move_of(data)
             break
-        worth = depth_of(data) - 8 * ((generation - generation_of(data)) & 0xFF)
+        worth = depth_of(data) - 8 * ((entry.generation - generation_of(data)) & 0xFF)
         if data == U64(0):
             worth = I64(-(1 << 40))
         if worth < worst:
             place, worst = here, worth
-    packed = move | ((score + _OFFSET) << 14) | (depth << 30) | (bound << 38) | (generation << 40)
+    packed = move | ((entry.score + _OFFSET) << 14) | (entry.depth << 30) | (entry.bound << 38)
     table[place] = key
-    table[place + 1] = U64(packed) | (U64(evaluation + _OFFSET) << U64(48))
+    table[place + 1] = U64(packed | (entry.generation << 40)) | (U64(entry.evaluation + _OFFSET) << U64(48))

@@ -7,7 +7,7 @@ since on it the distance falls with every ply. One that neither side can force i
 draw, unless a repetition loses the game. So is one that is won, yet in more plies than the
 move limit leaves: its winner is never made to lose meanwhile.
 
-The compiled index has more than thirty arrays. As arguments they would slow down every
+The compiled index has some thirty arrays. As arguments they would slow down every
 recursive call, so kernels find them by their addresses in an array, of which the
 address is one of the state's counters.
 """
@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, advance, called, inlined, items_at
+from tablut.engine.jit import I64, called, inlined, items_at
 from tablut.engine.layout import count_of, king_of, side_of
 from tablut.engine.records import directory, record_at
-from tablut.indexing.tier_kernels import SCRATCH, TierTables, entry_of, men_of_board
-from tablut.indexing.values import ADDRESS, TierValues, code_at, tier_at
+from tablut.indexing.tier_boards import men_of_board
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, tier_at
+from tablut.indexing.tier_tables import TierTables  # noqa: TC001 (a record's fields are read when it is compiled)
+from tablut.indexing.tier_values import ADDRESS, TierValues, code_at
 from tablut.play.search.scores import MATE, PROVEN
 from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
 from tablut.prober import TierProber
@@ -35,11 +37,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Directory", "directory_of", "load_tables", "stored_value", "table_value"]
 
-_ROWS = len(TierTables._fields)
-"""Place in a directory: the rows of the index' numbers of tiers. Before it come the fields of the index, in order."""
-_PLACES, _VALUES, _MEN, _SCRATCH = _ROWS + 1, _ROWS + 2, _ROWS + 3, _ROWS + 4
 _NO_VALUE = -32768
 """As `tablut.prober.MISSING`."""
+
+
+class _Probed(NamedTuple):
+    """What a directory lists: tiers, their values, and working memory."""
+
+    tiers: TierTables
+    places: NDArray[np.int64]
+    values: NDArray[np.int16]
+    black: NDArray[np.uint8]
+    white: NDArray[np.uint8]
+    scratch: NDArray[np.int64]
 
 
 class Directory(NamedTuple):
@@ -61,37 +71,71 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Return what fits into so many bytes of a prober's values, if it hands them out; else None."""
+    """Return what fits into so many bytes of a prober's values, if it hands them out; else None.
+
+    Parameters
+    ----------
+    prober : Prober or None
+        A tablebase.
+    memory : int
+        Bytes.
+
+    Returns
+    -------
+    Directory or None
+        For one search at a time.
+    """
     values = prober.load_tiers(memory) if isinstance(prober, TierProber) else None
     return None if values is None else directory_of(values)
 
 
 def directory_of(values: TierValues) -> Directory:
-    """Return the directory of some tiers' values, at least of one."""
+    """Return the directory of some tiers' values, at least of one.
+
+    Parameters
+    ----------
+    values : TierValues
+        What a prober handed out.
+
+    Returns
+    -------
+    Directory
+        For one search at a time.
+    """
     index = values.tiers
-    men, scratch = np.zeros(2 * index.cells, dtype=np.uint8), np.zeros(SCRATCH, dtype=np.int64)
-    rows = index.tier.size // (index.most_defenders + 1)
-    own = [rows, *(array.ctypes.data for array in (values.places, values.values, men, scratch))]
-    most_soldiers = int((index.attackers + index.defenders).max())
-    return Directory(np.array([*directory(index), *own], dtype=np.int64), most_soldiers, (values, men, scratch))
+    black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
+    probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
+    most_soldiers = int((index.tier.attackers + index.tier.defenders).max())
+    return Directory(directory(probed), most_soldiers, (values, probed))
 
 
 @inlined
 def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
-    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
-    x = record_at(items, TierTables)
-    places = items_at(items[_PLACES], np.int64)
-    tier = tier_at(x, items[_ROWS], count_of(t, board, 1), count_of(t, board, 0))
-    if tier < 0 or places[4 * tier + ADDRESS] == 0:
+    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    items : ndarray of int64
+        Of a `Directory`.
+    board : ndarray of uint32, shape (2N + 4,)
+        Undecided.
+
+    Returns
+    -------
+    int
+        A value, see `tablut.prober.value_of`.
+    """
+    d = record_at(items, _Probed)
+    tier = tier_at(d.tiers, count_of(t, board, 1), count_of(t, board, 0))
+    if tier < 0 or d.places[4 * tier + ADDRESS] == 0:
         return I64(_NO_VALUE)
-    black = items_at(items[_MEN], np.uint8)
-    white = advance(black, t.cells)
-    men_of_board(t, board, black, white)
-    entry = entry_of(x, tier, king_of(t, board), black, white, items_at(items[_SCRATCH], np.int64))
+    men_of_board(t, board, d.black, d.white)
+    entry = entry_of(d.tiers, tier, king_of(t, board), d.black, d.white, d.scratch)
     if entry < 0:
         return I64(_NO_VALUE)
-    code = code_at(places, 2 * tier + side_of(t, board), entry)
-    return I64(items_at(items[_VALUES], np.int16)[code])
+    return I64(d.values[code_at(d.places, 2 * tier + side_of(t, board), entry)])
 
 
 @called
@@ -100,6 +144,20 @@ def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
 
     Nothing is told where no table knows; where history decides what neither side can
     force; nor of a win so long that a score could not say it is proven.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Plies from the root.
+
+    Returns
+    -------
+    tuple of (bool, int)
+        The value counts for the side to move.
     """
     counters = s.counters
     value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)

@@ -94,6 +94,16 @@ Family = Literal["corner", "camps", "edge", "edge_four"]
 def weights_family(variant: Variant) -> Family:
     """Return which set of weights a variant uses, by where its king escapes and how it falls.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    str
+        The name of a set.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -121,6 +131,16 @@ def _stored() -> dict[str, dict[str, float]]:
 def load_weights(variant: Variant) -> dict[str, float]:
     """Return the tuned weights for a variant, by term, in centi-logits.
 
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    dict of str to float
+        One for each of `TERMS`.
+
     Examples
     --------
     >>> from tablut.variants import load_variant
@@ -137,6 +157,11 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
     ----------
     weights : mapping of str to float
         One for each of `TERMS`.
+
+    Returns
+    -------
+    dict of str to int
+        By term.
 
     Raises
     ------

@@ -9,9 +9,10 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from forging import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
+from forging import forgeries, random_proof
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from judging import Forgery, accepts, plays_out, with_limit
 
 from retrograde.proofs.certificate import ProofCertificate, build_certificate
 from retrograde.proofs.checker import StrategyCheck

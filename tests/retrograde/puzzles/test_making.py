@@ -9,7 +9,7 @@ from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
 from retrograde.puzzles.backwards import earlier_positions
 from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
-from retrograde.puzzles.making import from_placements, from_self_play
+from retrograde.puzzles.making import Wanted, from_placements, from_self_play
 from retrograde.puzzles.puzzle_file import judge
 from retrograde.puzzles.selfplay import self_play
 from tablut.board import Board
@@ -55,14 +55,16 @@ def test_self_play_is_legal_and_the_same_for_a_seed() -> None:
 
 def test_puzzles_from_self_play() -> None:
     variant = load_variant("brandubh")
-    made, again = (from_self_play(variant, count=3, seed=5, plies=(3, 5), limits=FEW, games=12) for _ in range(2))
+    made, again = (
+        from_self_play(variant, Wanted(number=3, seed=5, plies=(3, 5), limits=FEW), games=12) for _ in range(2)
+    )
     assert made == again
     assert_sound(made, variant, (3, 5))
 
 
 def test_one_sides_wins_only() -> None:
     variant = load_variant("brandubh")
-    made = from_self_play(variant, count=1, seed=2, plies=(3, 5), limits=FEW, games=12, winner="white")
+    made = from_self_play(variant, Wanted(number=1, seed=2, plies=(3, 5), limits=FEW, winner="white"), games=12)
     assert_sound(made, variant, (3, 5))
     assert all(puzzle.position.side == "w" for puzzle in made.puzzles)
 
@@ -112,7 +114,9 @@ def test_earlier_positions_are_those_that_a_quiet_move_leads_from(name: str) -> 
 
 def test_a_longer_puzzle_from_a_shorter_one() -> None:
     variant = load_variant("brandubh")
-    made = from_self_play(variant, count=2, seed=6, plies=(3, 7), limits=FEW, games=10, winner="white", deepen=1)
+    made = from_self_play(
+        variant, Wanted(number=2, seed=6, plies=(3, 7), limits=FEW, winner="white"), games=10, deepen=1
+    )
     assert_sound(made, variant, (3, 7))
     assert any("2 plies put in front" in puzzle.tags["source"] for puzzle in made.puzzles)
 
@@ -120,7 +124,7 @@ def test_a_longer_puzzle_from_a_shorter_one() -> None:
 def test_puzzles_from_placements() -> None:
     variant = load_variant("brandubh")
     made, again = (
-        from_placements(variant, count=2, seed=1, plies=(5, 9), limits=FEW, samples=300, men=7, winner="white")
+        from_placements(variant, Wanted(number=2, seed=1, plies=(5, 9), limits=FEW, winner="white"), samples=300, men=7)
         for _ in range(2)
     )
     assert made == again
@@ -130,4 +134,4 @@ def test_puzzles_from_placements() -> None:
         assert 5 <= attackers + defenders + 1 <= 7
         assert puzzle.position.side == "w"
     with pytest.raises(InputError, match="--men 99"):
-        from_placements(variant, count=1, seed=1, plies=(1, 9), limits=FEW, samples=10, men=99)
+        from_placements(variant, Wanted(number=1, seed=1, plies=(1, 9), limits=FEW), samples=10, men=99)

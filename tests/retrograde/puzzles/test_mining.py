@@ -6,6 +6,7 @@ import pytest
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
 from retrograde.puzzles.features import is_symmetrical
+from retrograde.puzzles.making import Wanted
 from retrograde.puzzles.mining import from_tablebase
 from retrograde.puzzles.puzzle_file import judge
 from retrograde.solver.build import build_tablebase
@@ -69,7 +70,7 @@ def puzzles_by_hand(variant, prober, least):
 
 def test_every_position_is_looked_at(mine) -> None:
     variant, prober = mine
-    probed = from_tablebase(variant, prober, count=20, seed=1, plies=PLIES, limits=LIMITS)
+    probed = from_tablebase(variant, prober, Wanted(number=20, seed=1, plies=PLIES, limits=LIMITS))
     depths = [puzzle.stipulation.plies for puzzle in probed.puzzles]
     assert len(depths) == 20
     assert depths == sorted(depths, reverse=True)
@@ -88,7 +89,7 @@ def test_every_position_is_looked_at(mine) -> None:
 def test_a_window_of_plies_a_winner_and_a_seed(mine) -> None:
     variant, prober = mine
     first, again, other = (
-        from_tablebase(variant, prober, count=2, seed=seed, plies=(3, 3), limits=LIMITS, winner="white")
+        from_tablebase(variant, prober, Wanted(number=2, seed=seed, plies=(3, 3), limits=LIMITS, winner="white"))
         for seed in (1, 1, 2)
     )
     assert first == again
@@ -98,9 +99,9 @@ def test_a_window_of_plies_a_winner_and_a_seed(mine) -> None:
 
 def test_a_small_pool_grows_until_it_holds_enough(mine, monkeypatch: pytest.MonkeyPatch) -> None:
     variant, prober = mine
-    wanted = from_tablebase(variant, prober, count=4, seed=1, plies=PLIES, limits=LIMITS)
+    wanted = from_tablebase(variant, prober, Wanted(number=4, seed=1, plies=PLIES, limits=LIMITS))
     monkeypatch.setattr("retrograde.puzzles.mining._POOL", 1)
-    found = from_tablebase(variant, prober, count=4, seed=1, plies=PLIES, limits=LIMITS)
+    found = from_tablebase(variant, prober, Wanted(number=4, seed=1, plies=PLIES, limits=LIMITS))
     assert len(found.puzzles) == 4
     assert [puzzle.stipulation for puzzle in found.puzzles] == [puzzle.stipulation for puzzle in wanted.puzzles]
 
@@ -113,10 +114,7 @@ def test_a_sample(mine) -> None:
         from_tablebase(
             variant,
             prober,
-            count=1,
-            seed=5,
-            plies=PLIES,
-            limits=LIMITS,
+            Wanted(number=1, seed=5, plies=PLIES, limits=LIMITS),
             samples=4000,
             begin=totals.append,
             tell=seen.append,
@@ -144,4 +142,4 @@ def test_a_tablebase_that_covers_nothing() -> None:
             return np.zeros(len(words), dtype=np.int16)
 
     with pytest.raises(InputError, match="covers no material"):
-        from_tablebase(Empty.variant, Empty(), count=1, seed=1, plies=(1, 9), limits=LIMITS)
+        from_tablebase(Empty.variant, Empty(), Wanted(number=1, seed=1, plies=(1, 9), limits=LIMITS))

@@ -68,14 +68,21 @@ def compare_with_twin(variant, position, plies):
         assert (board == before).all()
 
 
-@given(small_variants(most_attackers=4, most_defenders=2), st.randoms(use_true_random=False))
-@settings(max_examples=examples(30), deadline=None)
-def test_within_three_plies_under_any_rules(variant, random: Random) -> None:
+def test_within_three_plies_under_any_rules() -> None:
     """Few soldiers on a small board with any terrain: sides get stuck, last attackers fall, kings are walled in."""
-    game = NaiveGame(variant)
-    position = placement(variant, random, soldiers=random.randrange(1, 7))
-    assume(playable(variant, game, position))
-    compare_with_twin(variant, position, 3)
+    compared = []
+
+    @given(small_variants(most_attackers=4, most_defenders=2), st.randoms(use_true_random=False))
+    @settings(max_examples=examples(60), deadline=None)
+    def check(variant, random: Random) -> None:
+        game = NaiveGame(variant)
+        position = placement(variant, random, soldiers=random.randrange(1, 7))
+        assume(playable(variant, game, position))
+        compare_with_twin(variant, position, 3)
+        compared.append(game.write(position))
+
+    check()
+    assert len(set(compared)) > 30
 
 
 @pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
@@ -103,24 +110,34 @@ def test_full_boards_deeper(name: str) -> None:
         compare_with_twin(variant, position, 3)
 
 
-@given(small_variants(most_attackers=2, most_defenders=1), st.randoms(use_true_random=False))
-@settings(max_examples=examples(8), deadline=None)
-def test_the_solver_and_the_listing_agree_under_any_rules(variant, random: Random) -> None:
-    position = placement(variant, random, soldiers=random.randrange(1, 4))
-    game = NaiveGame(variant)
-    assume(playable(variant, game, position))
-    engine = engine_for(variant)
-    parsed = Position.parse(game.write(position), variant.size)
-    values = reachable_values(variant, engine.words(engine.board(parsed.cells, parsed.side)), 20_000)
-    assume(values is not None)
-    solver = Solver(variant, ProofLimits(nodes=30_000, memory_bytes=1 << 18, positions=0))
-    boards = engine.boards(values.words)
-    for row in random.sample(range(len(boards)), min(8, len(boards))):
-        cells, side = engine.cells(boards[row])
-        if not engine.count_moves(boards[row], int(side == "b")):
-            assert values.values[row] == -1
-            continue
-        assert_agrees(engine, values, solver, row, Position(cells, side))
+def test_the_solver_and_the_listing_agree_under_any_rules() -> None:
+    decided = []
+
+    @given(small_variants(most_attackers=2, most_defenders=1), st.randoms(use_true_random=False))
+    @settings(max_examples=examples(15), deadline=None)
+    def check(variant, random: Random) -> None:
+        position = placement(variant, random, soldiers=random.randrange(1, 4))
+        game = NaiveGame(variant)
+        assume(playable(variant, game, position))
+        engine = engine_for(variant)
+        parsed = Position.parse(game.write(position), variant.size)
+        values = reachable_values(variant, engine.words(engine.board(parsed.cells, parsed.side)), 20_000)
+        assume(values is not None)
+        assert values is not None
+        solver = Solver(variant, ProofLimits(nodes=30_000, memory_bytes=1 << 18, positions=0))
+        boards = engine.boards(values.words)
+        for row in random.sample(range(len(boards)), min(8, len(boards))):
+            cells, side = engine.cells(boards[row])
+            if not engine.count_moves(boards[row], int(side == "b")):
+                assert values.values[row] == -1
+                continue
+            assert_agrees(engine, values, solver, row, Position(cells, side))
+            decided.append(int(values.values[row]))
+
+    check()
+    # Wins and losses of both kinds have been compared, not only what nobody can force.
+    assert sum(value > 0 for value in decided) > 5
+    assert sum(value < 0 for value in decided) > 5
 
 
 def assert_agrees(engine, values: ReachableValues, solver: Solver, row: int, position: Position) -> None:
@@ -244,6 +261,21 @@ def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
             proved += 1
             assert value_of(Verdict(solution.wdl, solution.dtm)) == values.values[row]
     assert proved > 30
+
+
+def test_a_search_makes_room_for_more_plies() -> None:
+    """What was found with a short stack stays, and a long one changes no answer."""
+    engine = engine_for(load_variant("brandubh-5-4v0"))
+    grown, fresh = (WinSearch(engine, 0, 1 << 20, Budget(ProofLimits())) for _ in range(2))
+    known = [grown.within(engine.start(), plies) for plies in range(1, 9)]
+    assert known == [plies >= 6 for plies in range(1, 9)]
+    nodes = grown.budget.nodes
+    assert grown.within(engine.start(), 120)
+    assert grown.budget.nodes - nodes < nodes
+    assert fresh.within(engine.start(), 120)
+    assert 6 <= grown.distance <= 120
+    black = WinSearch(engine, 1, 1 << 20, Budget(ProofLimits()))
+    assert [black.within(engine.start(), plies) for plies in (1, 3, 17, 33)] == [False] * 4
 
 
 def test_draws_and_unresolved_positions() -> None:

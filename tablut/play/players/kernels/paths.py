@@ -24,11 +24,11 @@ from tablut.engine.attacks import (
     king_slides,
     winner_of,
 )
+from tablut.engine.escapes import escape_of_king
 from tablut.engine.jit import I64, called, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import coordinates, king_of, line_of, move_of, own_pieces, put_side, side_of
 from tablut.engine.records import flat
-from tablut.play.search.threats import escape_of_king
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:

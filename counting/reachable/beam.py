@@ -1,0 +1,510 @@
+"""A beam search backward from a position to the start, compiled.
+
+From the target, plies are taken back (`tablut.engine.unmoves`), positions that a lemma excludes are
+dropped, and of the others the best few of each ply are kept: those whose pieces are nearest to where
+they started (`counting.reachable.homes`). No position is visited twice, so none is repeated in the game
+found; none on the way is decided, because an un-move is a ply that decided nothing. Repetition and move
+limits play no part.
+
+A search that ends and never had to drop a position for lack of room has seen the whole backward tree of
+the target. As it knows positions by keys of 64 bits only, that is no proof: `counting.reachable.backward` is one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from counting.reachable.homes import AWAY, CALM, MISSING, NOISE, STEP, HomeTables
+from counting.reachable.lemmas import LemmaTables, is_start, lemma
+from tablut.engine.attacks import neighbour
+from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
+from tablut.engine.kernels import key_change, position_key, unmake
+from tablut.engine.layout import (
+    board_items,
+    coordinates,
+    count_of,
+    king_of,
+    line_of,
+    new_board,
+    own_pieces,
+    side_of,
+    start_of,
+    target_of,
+    undo_captured,
+)
+from tablut.engine.records import flat
+from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, unmoves
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+__all__ = ["EXHAUSTED", "GAVE_UP", "BeamTables", "Room", "find_games", "make_room"]
+
+GAVE_UP: Final = -1
+EXHAUSTED: Final = -2
+
+_BINS: Final = 4096
+_SCALE: Final = 4
+
+
+class BeamTables(NamedTuple):
+    """All that a search reads of a variant.
+
+    Attributes
+    ----------
+    rules : Tables
+        The compiled rules.
+    origins : OriginTables
+        Where pieces can have come from.
+    lemmas : LemmaTables
+        What excludes a position.
+    homes : HomeTables
+        How far pieces are from home.
+    """
+
+    rules: Tables
+    origins: OriginTables
+    lemmas: LemmaTables
+    homes: HomeTables
+
+
+class Room(NamedTuple):
+    """Scratch arrays of a search, and how much they hold; see `make_room`.
+
+    Attributes
+    ----------
+    width : int
+        How many positions of each ply are kept.
+    plies : int
+        Longest game.
+    candidates : int
+        How many predecessors of a ply's positions there is room for.
+    mask : int
+        One less than the size of `known`.
+    boards : ndarray of uint32, shape (2 * width, 2N + 4)
+        The positions of this ply and of the next.
+    keys : ndarray of uint64, shape (2 * width,)
+        Their Zobrist keys.
+    nodes : ndarray of int32, shape (2 * width,)
+        Their numbers in the tree.
+    parents, records : ndarray of int32, shape (nodes,)
+        The tree: where each position was found, and by which un-move.
+    known : ndarray of uint64, shape (a power of two,)
+        The keys of all positions seen, by open addressing; 0 is free.
+    scores, origins, moves : ndarray of int32, shape (candidates,)
+        What the next ply can be: its score, the place of its source in this ply, the un-move.
+    order : ndarray of int32, shape (candidates,)
+        The candidates by score.
+    bins : ndarray of int32, shape (_BINS + 1,)
+        How many have a score.
+    costs : ndarray of int32, shape (2 * C,)
+        What an attacker and a defender on each cell cost.
+    strays : ndarray of int32, shape (C,)
+        The soldiers of the side that goes back that are away from home.
+    """
+
+    width: int
+    plies: int
+    candidates: int
+    mask: int
+    boards: NDArray[np.uint32]
+    keys: NDArray[np.uint64]
+    nodes: NDArray[np.int32]
+    parents: NDArray[np.int32]
+    records: NDArray[np.int32]
+    known: NDArray[np.uint64]
+    scores: NDArray[np.int32]
+    origins: NDArray[np.int32]
+    moves: NDArray[np.int32]
+    order: NDArray[np.int32]
+    bins: NDArray[np.int32]
+    costs: NDArray[np.int32]
+    strays: NDArray[np.int32]
+
+
+def make_room(size: int, width: int, plies: int) -> Room:
+    """Return the arrays for searches of a width.
+
+    Parameters
+    ----------
+    size : int
+        N.
+    width : int
+        How many positions of each ply are kept.
+    plies : int
+        Longest game.
+
+    Returns
+    -------
+    Room
+        Nothing in it.
+    """
+    nodes = width * plies + 1
+    candidates = width * min(MOST_UNMOVES * size * size, 1200)
+    known = 1 << (6 * nodes).bit_length()
+    return Room(
+        width=width,
+        plies=plies,
+        candidates=candidates,
+        mask=known - 1,
+        boards=np.tile(new_board(size), (2 * width, 1)),
+        keys=np.empty(2 * width, dtype=np.uint64),
+        nodes=np.empty(2 * width, dtype=np.int32),
+        parents=np.empty(nodes, dtype=np.int32),
+        records=np.empty(nodes, dtype=np.int32),
+        known=np.zeros(known, dtype=np.uint64),
+        scores=np.empty(candidates, dtype=np.int32),
+        origins=np.empty(candidates, dtype=np.int32),
+        moves=np.empty(candidates + MOST_UNMOVES * size * size, dtype=np.int32),
+        order=np.empty(candidates, dtype=np.int32),
+        bins=np.empty(_BINS + 1, dtype=np.int32),
+        costs=np.empty(2 * size * size, dtype=np.int32),
+        strays=np.empty(size * size, dtype=np.int32),
+    )
+
+
+@inlined
+def _soldier_costs(
+    t: Tables,
+    board: NDArray[np.uint32],
+    side: int,
+    homes: NDArray[np.int32],
+    count: int,
+    ways: NDArray[np.int32],
+    costs: NDArray[np.int32],
+) -> int:
+    """Write what a soldier on each cell costs, by its way to the nearest home that is free; return how many are."""
+    cells, king = t.cells, king_of(t, board)
+    for cell in range(cells):
+        costs[cell] = np.int32(AWAY + STEP * 9)
+    free = I64(0)
+    for number in range(count):
+        home = I64(homes[number])
+        rank, file = coordinates(t, home)
+        if (own_pieces(line_of(board, rank), side) >> file) & 1 != 0 and not (side == 0 and home == king):
+            continue
+        free += 1
+        way = advance(ways, number * cells)
+        for cell in range(cells):
+            costs[cell] = min(costs[cell], way[cell])
+    for number in range(count):
+        costs[I64(homes[number])] = np.int32(0)
+    return free
+
+
+@inlined
+def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
+    """Return whether a key was seen, and note it."""
+    key |= U64(1) << U64(63)
+    place = I64(key & U64(mask))
+    while known[place] != U64(0):
+        if known[place] == key:
+            return True
+        place = (place + 1) & mask
+    known[place] = key
+    return False
+
+
+class PricedPosition(NamedTuple):
+    """A position whose plies are taken back, and what its pieces cost. Kernels make it.
+
+    Attributes
+    ----------
+    place : int
+        Among the boards of the room.
+    side, king : int
+        The side that moved last, and the king's cell.
+    base : int
+        What all soldiers cost, the missing ones as well.
+    strays : int
+        How many soldiers of the side are away from home; they stand in `Room.strays`.
+    black_away, white_away : int
+        Homes of each side that are free.
+    """
+
+    place: int
+    side: int
+    king: int
+    base: int
+    strays: int
+    black_away: int
+    white_away: int
+
+
+class HomesOf(NamedTuple):
+    """What concerns the side that goes back. Kernels make it.
+
+    Attributes
+    ----------
+    own, victims : ndarray of int32, shape (C,)
+        What a soldier on each cell costs, of that side and of the other one.
+    homes : ndarray of int32
+        Where the side's soldiers started.
+    ways : ndarray of int32
+        See `HomeTables`.
+    places : int
+        How many homes there are.
+    """
+
+    own: NDArray[np.int32]
+    victims: NDArray[np.int32]
+    homes: NDArray[np.int32]
+    ways: NDArray[np.int32]
+    places: int
+
+
+@inlined
+def _homes_of(x: BeamTables, room: Room, side: int) -> HomesOf:
+    """Return what concerns a side, 0 white or 1 black."""
+    h, black, white = x.homes, room.costs, advance(room.costs, x.rules.cells)
+    if side == 1:
+        return HomesOf(black, white, h.attacker_homes, h.attacker_ways, I64(h.attackers))
+    return HomesOf(white, black, h.defender_homes, h.defender_ways, I64(h.defenders))
+
+
+@inlined
+def _priced(x: BeamTables, room: Room, place: int) -> PricedPosition:
+    """Write what soldiers of a position cost, by cell, and return what they cost together."""
+    t, h = x.rules, x.homes
+    board = advance(room.boards, place * board_items(t.size))
+    side, king = side_of(t, board) ^ 1, king_of(t, board)
+    # What is away from home now is a constant of all these candidates; among plies it is not, so it is counted.
+    black_away = _soldier_costs(t, board, 1, h.attacker_homes, h.attackers, h.attacker_ways, room.costs)
+    white = advance(room.costs, t.cells)
+    white_away = _soldier_costs(t, board, 0, h.defender_homes, h.defenders, h.defender_ways, white)
+    base = MISSING * (h.attackers + h.defenders - count_of(t, board, 1) - count_of(t, board, 0))
+    strays = I64(0)
+    for cell in range(t.cells):
+        rank, file = coordinates(t, cell)
+        content = line_of(board, rank)
+        colour = I64(-1)
+        if (own_pieces(content, 1) >> file) & 1:
+            colour = I64(1)
+        elif (own_pieces(content, 0) >> file) & 1 and cell != king:
+            colour = I64(0)
+        if colour >= 0:
+            cost = I64(room.costs[cell]) if colour == 1 else I64(white[cell])
+            base += cost
+            if colour == side and cost != 0:
+                room.strays[strays] = np.int32(cell)
+                strays += 1
+    if h.king_costs[king] != 0:
+        white_away += 1
+    return PricedPosition(place, side, king, base, strays, black_away, white_away)
+
+
+@inlined
+def _gain_of_home(x: BeamTables, room: Room, p: PricedPosition, s: HomesOf, start: int, target: int) -> int:
+    """Return what is saved when a soldier leaves its home: for itself to come back, or for another that is away."""
+    saved = I64(0)
+    for home in range(s.places):
+        if s.homes[home] == target:
+            way = advance(s.ways, home * x.rules.cells)
+            gain = I64(s.own[start]) - I64(way[start]) if s.own[start] != 0 else I64(0)
+            for stray in range(p.strays):
+                cell = I64(room.strays[stray])
+                gain = max(gain, I64(s.own[cell]) - I64(way[cell]))
+            saved += max(gain, 0)
+    return saved
+
+
+@inlined
+def _goes_nowhere(x: BeamTables, p: PricedPosition, s: HomesOf, start: int, target: int) -> bool:
+    """Return whether the last attacker away goes home too early.
+
+    Attackers that are all at home and have nowhere to have come from leave white at most the
+    ply that opens the game, if it is white's.
+    """
+    return (
+        p.side == 1
+        and x.homes.black_stuck != 0
+        and p.black_away == 1
+        and s.own[start] == 0
+        and s.own[target] != 0
+        and p.white_away != 1 - side_of(x.rules, x.origins.start)
+    )
+
+
+@inlined
+def _score_before(x: BeamTables, room: Room, p: PricedPosition, s: HomesOf, record: int) -> int:
+    """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
+    start, target, directions = start_of(record), target_of(record), undo_captured(record)
+    if p.side == 0 and target == p.king:
+        score, royal = p.base, I64(x.homes.king_costs[start])
+    else:
+        score, royal = p.base + I64(s.own[start]) - I64(s.own[target]), I64(x.homes.king_costs[p.king])
+        if s.own[target] == 0:
+            score -= _gain_of_home(x, room, p, s, start, target)
+    while directions:
+        direction = directions & -directions
+        directions ^= direction
+        score += I64(s.victims[neighbour(x.rules, target, direction)]) - MISSING
+    return royal + (score >> CALM) if royal != 0 else score
+
+
+@called
+def _add_candidates(
+    x: BeamTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
+) -> tuple[int, np.uint64]:
+    """Write the predecessors of one position as candidates; return the new count, and the luck that is left."""
+    p = _priced(x, room, place)
+    s = _homes_of(x, room, p.side)
+    board = advance(room.boards, place * board_items(x.rules.size))
+    found = unmoves(x.rules, x.origins, board, advance(room.moves, count))
+    kept = count
+    for number in range(count, count + found):
+        record = I64(room.moves[number])
+        target = target_of(record)
+        if not (p.side == 0 and target == p.king) and _goes_nowhere(x, p, s, start_of(record), target):
+            continue
+        score = _score_before(x, room, p, s, record)
+        luck ^= luck << U64(13)
+        luck ^= luck >> U64(7)
+        luck ^= luck << U64(17)
+        chance = I64(luck >> U64(40))
+        room.scores[kept] = np.int32(chance % _BINS if shaken else score * _SCALE + chance % (NOISE * _SCALE))
+        room.origins[kept] = np.int32(place)
+        room.moves[kept] = np.int32(record)
+        kept += 1
+    return kept, luck
+
+
+@inlined
+def _sort_candidates(room: Room, count: int) -> None:
+    """Write the order of the candidates by score."""
+    for place in range(_BINS + 1):
+        room.bins[place] = np.int32(0)
+    for number in range(count):
+        room.bins[min(I64(room.scores[number]), _BINS - 1) + 1] += np.int32(1)
+    for place in range(_BINS):
+        room.bins[place + 1] += room.bins[place]
+    for number in range(count):
+        score = min(I64(room.scores[number]), _BINS - 1)
+        room.order[room.bins[score]] = np.int32(number)
+        room.bins[score] += np.int32(1)
+
+
+@inlined
+def _add_child(
+    x: BeamTables, room: Room, number: int, there: int, total: int, left: NDArray[np.uint32]
+) -> tuple[bool, bool]:
+    """Take back the ply of a candidate; return whether the position is new, and whether it is kept.
+
+    It is written to a place of the room and added to the tree. One that a lemma excludes is
+    new, and not kept; where there is no place (``there`` is -1), neither is any.
+    """
+    t = x.rules
+    stride = board_items(t.size)
+    source, record = I64(room.origins[number]), I64(room.moves[number])
+    board = advance(room.boards, source * stride)
+    side, target = side_of(t, board) ^ 1, target_of(record)
+    key = room.keys[source] ^ key_change(t, side, side == 0 and target == king_of(t, board), record)
+    if _known_before(room.known, room.mask, key):
+        return False, False
+    if there < 0:
+        return True, False
+    child = advance(room.boards, there * stride)
+    for place in range(stride):
+        child[place] = board[place]
+    unmake(t, child, record)
+    if lemma(t, x.origins, x.lemmas, child, left) != 0:
+        return True, False
+    room.keys[there], room.nodes[there] = key, np.int32(total)
+    room.parents[total], room.records[total] = room.nodes[source], np.int32(record)
+    return True, True
+
+
+@inlined
+def _write_game(room: Room, node: int, plies: int, game: NDArray[np.int32]) -> None:
+    """Write the plies from a node of the tree to the target."""
+    for number in range(plies):
+        game[number] = room.records[node]
+        node = I64(room.parents[node])
+
+
+@called
+def _search(
+    x: BeamTables, room: Room, shake: int, left: NDArray[np.uint32], luck: np.uint64, game: NDArray[np.int32]
+) -> int:
+    """Search from the position in the first board of the room; write the game and return its plies, or say why not."""
+    t = x.rules
+    stride = board_items(t.size)
+    for place in range(room.mask + 1):
+        room.known[place] = U64(0)
+    if is_start(t, x.origins, room.boards):
+        return 0
+    room.keys[0] = position_key(t, room.boards)
+    _known_before(room.known, room.mask, room.keys[0])
+    room.nodes[0] = 0
+    here, there, held, total = I64(0), I64(room.width), I64(1), I64(1)
+    complete = True
+    for ply in range(1, room.plies + 1):
+        count = I64(0)
+        for place in range(held):
+            if count + MOST_UNMOVES * t.cells > room.candidates:
+                complete = False
+                break
+            count, luck = _add_candidates(x, room, here + place, count, luck, ply <= shake)
+        _sort_candidates(room, count)
+        kept = I64(0)
+        for rank in range(count):
+            place = there + kept if kept < room.width else I64(-1)
+            fresh, added = _add_child(x, room, I64(room.order[rank]), place, total, left)
+            if fresh and kept == room.width:
+                complete = False
+                break
+            if added:
+                total += 1
+                kept += 1
+                if is_start(t, x.origins, advance(room.boards, place * stride)):
+                    _write_game(room, total - 1, ply, game)
+                    return ply
+        if kept == 0:
+            return EXHAUSTED if complete else GAVE_UP
+        here, there, held = there, here, kept
+    return GAVE_UP
+
+
+@kernel
+def find_games(
+    tables: BeamTables,
+    arrays: Room,
+    boards: NDArray[np.uint32],
+    seed: np.uint64,
+    shake: int,
+    games: NDArray[np.int32],
+    plies: NDArray[np.int32],
+) -> None:
+    """Search for a game to each board. O(width * plies) positions each, at most.
+
+    Parameters
+    ----------
+    tables : BeamTables
+        The variant.
+    arrays : Room
+        Scratch.
+    boards : ndarray of uint32, shape (n, 2N + 4)
+        The targets.
+    seed : uint64
+        Of the luck that breaks ties.
+    shake : int
+        So many of the first plies are taken back by luck alone.
+    games : ndarray of int32, shape (n, most plies)
+        Receives the plies as undo records.
+    plies : ndarray of int32, shape (n,)
+        Receives their number, or `GAVE_UP` or `EXHAUSTED`.
+    """
+    x, room = flat(tables), flat(arrays)
+    stride = board_items(x.rules.size)
+    scratch = np.empty(stride, dtype=np.uint32)
+    for index in range(len(boards)):
+        for place in range(stride):
+            room.boards[place] = boards[index, place]
+        luck = seed ^ (U64(index + 1) * U64(0x9E3779B97F4A7C15))
+        game = advance(pointer(games), index * games.shape[1])
+        plies[index] = _search(x, room, shake, pointer(scratch), luck | U64(1), game)
+    keep(scratch)

@@ -1,0 +1,345 @@
+"""The index of tiers up to symmetry as tables for kernels: `tablut.indexing.tiers`, compiled.
+
+`TierTables` holds several tiers, so that a capture leads from one to another.
+Combinations are ranked by sums of binomials; all are below 2**62, which `tier_tables`
+checks.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tablut.engine.jit import I64, keep, kernel, pointer, trailing_zeros
+from tablut.engine.records import flat
+from tablut.errors import InputError
+from tablut.indexing.combinations import combination_rank, sort_in
+from tablut.indexing.tiers import TierIndex, king_orbits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symmetry import Symmetry
+    from tablut.indexing.tiers import KingOrbits
+    from tablut.variants import Variant
+
+__all__ = ["RowTables", "SquareTables", "TierNumbers", "TierTables", "tier_tables"]
+
+_LIMIT = 1 << 62
+
+
+class SquareTables(NamedTuple):
+    """The square as all tiers see it: C cells, K orbits of the king, kinds 0 for attackers and 1 for defenders.
+
+    Attributes
+    ----------
+    cells, kings, most, elements : int
+        C, K, the length of a row of ``binomial``, and the order of the group.
+    binomial : ndarray of int64, flat
+        At ``n * most + k`` the number of k-combinations of n.
+    place : ndarray of int16, shape (2 * C,)
+        At ``kind * C + cell`` the number of a cell among those of the kind, or -1.
+    spot : ndarray of uint8, shape (2 * C,)
+        At ``kind * C + number`` the cell; the inverse of ``place``.
+    image : ndarray of uint8, shape (8 * C,)
+        At ``element * C + cell`` the image of a cell.
+    compose : ndarray of uint8, shape (64,)
+        At ``second * 8 + first`` the element that does the first, then the second.
+    king : ndarray of int16, shape (C,)
+        The number of a king's orbit, or -1 where no king of an undecided position stands.
+    to_king : ndarray of uint8, shape (C,)
+        The element that takes a king's cell to its representative.
+    representative : ndarray of uint8, shape (K,)
+        Its cell.
+    king_place : ndarray of int16, shape (K,)
+        The number of the representative among the attackers' cells, or -1.
+    """
+
+    cells: int
+    kings: int
+    most: int
+    elements: int
+    binomial: NDArray[np.int64]
+    place: NDArray[np.int16]
+    spot: NDArray[np.uint8]
+    image: NDArray[np.uint8]
+    compose: NDArray[np.uint8]
+    king: NDArray[np.int16]
+    to_king: NDArray[np.uint8]
+    representative: NDArray[np.uint8]
+    king_place: NDArray[np.int16]
+
+
+class TierNumbers(NamedTuple):
+    """The numbers of T tiers, and of each tier's part for each of the K orbits of the king.
+
+    Attributes
+    ----------
+    most_attackers, most_defenders : int
+        ``number`` is made for so many.
+    number : ndarray of int32, flat
+        At ``attackers * (most_defenders + 1) + defenders`` the number of a tier, or -1.
+    attackers, defenders : ndarray of int64, shape (T,)
+        The material.
+    row_kind, row_men, column_men : ndarray of int64, shape (T,)
+        Who the row soldiers are (1: the defenders), how many, and how many column soldiers.
+    row_space : ndarray of int64, shape (T,)
+        Number of combinations of the row soldiers.
+    rows_at, meta_at : ndarray of int64, shape (T,)
+        Where the tier's part of `RowTables`' ``number`` and ``element`` begins, and that of
+        ``combination`` and ``residual``.
+    size : ndarray of int64, shape (T,)
+        Entries, for one side to move.
+    base, width : ndarray of int64, shape (T * K,)
+        By tier and king: the first entry, and the columns of a row.
+    first_row, row_count : ndarray of int64, shape (T * K,)
+        Likewise: the number of the first row among those of the tier, and how many rows there are.
+    """
+
+    most_attackers: int
+    most_defenders: int
+    number: NDArray[np.int32]
+    attackers: NDArray[np.int64]
+    defenders: NDArray[np.int64]
+    row_kind: NDArray[np.int64]
+    row_men: NDArray[np.int64]
+    column_men: NDArray[np.int64]
+    row_space: NDArray[np.int64]
+    rows_at: NDArray[np.int64]
+    meta_at: NDArray[np.int64]
+    size: NDArray[np.int64]
+    base: NDArray[np.int64]
+    width: NDArray[np.int64]
+    first_row: NDArray[np.int64]
+    row_count: NDArray[np.int64]
+
+
+class RowTables(NamedTuple):
+    """The rows of all tiers.
+
+    Attributes
+    ----------
+    number : ndarray of int32, flat
+        At ``rows_at + king * row_space + combination`` the row, counted from the king's
+        first, or -1 where a row soldier stands on the king.
+    element : ndarray of uint8, flat
+        Likewise, the element of the king's stabiliser that takes the combination to its representative.
+    combination : ndarray of int32, flat
+        At ``meta_at + row of the tier`` the representative combination.
+    residual : ndarray of uint8, flat
+        Likewise, the elements that keep king and row soldiers, as a mask; bit 0 is the identity.
+    """
+
+    number: NDArray[np.int32]
+    element: NDArray[np.uint8]
+    combination: NDArray[np.int32]
+    residual: NDArray[np.uint8]
+
+
+class TierTables(NamedTuple):
+    """Some tiers as kernels see them.
+
+    Attributes
+    ----------
+    square : SquareTables
+        What is the same for all tiers.
+    tier : TierNumbers
+        The numbers of each.
+    row : RowTables
+        Their rows.
+    """
+
+    square: SquareTables
+    tier: TierNumbers
+    row: RowTables
+
+
+def tier_tables(
+    variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
+) -> TierTables:
+    """Return the tables of some tiers.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    materials : sequence of (attackers, defenders)
+        The tiers, numbered in this order.
+    group : sequence of Symmetry, optional
+        Symmetries of the rules that form a group, the identity first; by default all.
+
+    Returns
+    -------
+    TierTables
+        Its arrays are contiguous.
+
+    Raises
+    ------
+    InputError
+        If a tier has more entries, or more combinations of row soldiers, than the kernels' integers hold.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> tables = tier_tables(load_variant("ashton"), [(1, 0), (2, 1)])
+    >>> tables.tier.size.tolist()
+    [466, 1114971]
+    """
+    elements = tuple(group if group is not None else variant.symmetries)
+    orbits = king_orbits(variant, elements)
+    indices = [TierIndex(variant, *material, group=elements) for material in materials]
+    for index in indices:
+        entries = max(index.widths) * index.row_space * len(orbits.representatives)
+        if index.row_space >= 1 << 31 or entries >= _LIMIT:
+            raise InputError(f"tier {index.attackers}v{index.defenders} of {variant.name}: too large to be indexed")
+    square = _square_tables(variant, orbits, 1 + max(max(index.row_men, index.column_men) for index in indices))
+    found = [_rows(index, square) for index in indices]
+    rows = RowTables(
+        number=np.concatenate([part.number for part in found]),
+        element=np.concatenate([part.element for part in found]),
+        combination=np.concatenate([part.combination for part in found]),
+        residual=np.concatenate([part.residual for part in found]),
+    )
+    return TierTables(square, _tier_numbers(variant, indices, found), rows)
+
+
+def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTables:
+    cells, elements = variant.size**2, orbits.group
+    soldiers = (
+        sorted(variant.regions.free_cells | variant.regions.camp_cells),
+        sorted(variant.regions.free_cells),
+    )
+    place = np.full((2, cells), -1, dtype=np.int16)
+    spot = np.zeros((2, cells), dtype=np.uint8)
+    for kind in (0, 1):
+        place[kind, soldiers[kind]] = np.arange(len(soldiers[kind]))
+        spot[kind, : len(soldiers[kind])] = soldiers[kind]
+    image = np.zeros((8, cells), dtype=np.uint8)
+    compose = np.zeros((8, 8), dtype=np.uint8)
+    number = {symmetry.table: count for count, symmetry in enumerate(elements)}
+    for first, symmetry in enumerate(elements):
+        image[first] = symmetry.table
+        for second, other in enumerate(elements):
+            compose[second, first] = number[tuple(other.table[cell] for cell in symmetry.table)]
+    king = np.full(cells, -1, dtype=np.int16)
+    to_king = np.zeros(cells, dtype=np.uint8)
+    for cell, orbit in orbits.orbit.items():
+        king[cell], to_king[cell] = orbit, orbits.element[cell]
+    # A binomial beyond the limit is met by no rank of these tiers.
+    binomial = np.array([[min(comb(n, k), _LIMIT) for k in range(most)] for n in range(cells + 1)], dtype=np.int64)
+    return SquareTables(
+        cells=cells,
+        kings=len(orbits.representatives),
+        most=most,
+        elements=len(elements),
+        binomial=binomial.ravel(),
+        place=place.ravel(),
+        spot=spot.ravel(),
+        image=image.ravel(),
+        compose=compose.ravel(),
+        king=king,
+        to_king=to_king,
+        representative=np.array(orbits.representatives, dtype=np.uint8),
+        king_place=place[0, list(orbits.representatives)],
+    )
+
+
+def _rows(index: TierIndex, square: SquareTables) -> RowTables:
+    """Return the rows of one tier."""
+    shape = (square.kings, index.row_space)
+    number, element = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.uint8)
+    kept = np.empty(shape, dtype=np.uint8)
+    stabilisers = np.array([sum(1 << e for e in keeping) for keeping in index.kings.stabilisers], dtype=np.uint8)
+    _classify(square, stabilisers, 1 if index.defenders else 0, index.row_men, number, element, kept)
+    # What leads to a row by the identity is its representative.
+    own = (number >= 0) & (element == 0)
+    return RowTables(number.ravel(), element.ravel(), np.nonzero(own)[1].astype(np.int32), kept[own])
+
+
+def _tier_numbers(variant: Variant, indices: Sequence[TierIndex], rows: Sequence[RowTables]) -> TierNumbers:
+    most_defenders = max(index.defenders for index in indices)
+    number = np.full((variant.attackers + 1, most_defenders + 1), -1, dtype=np.int32)
+    for count, index in enumerate(indices):
+        number[index.attackers, index.defenders] = count
+    width = np.array([index.widths for index in indices], dtype=np.int64)
+    row_count = np.array([1 + part.number.reshape(len(width[0]), -1).max(axis=1) for part in rows], dtype=np.int64)
+    entries = row_count * width
+    return TierNumbers(
+        most_attackers=variant.attackers,
+        most_defenders=most_defenders,
+        number=number.ravel(),
+        attackers=np.array([index.attackers for index in indices], dtype=np.int64),
+        defenders=np.array([index.defenders for index in indices], dtype=np.int64),
+        row_kind=np.array([1 if index.defenders else 0 for index in indices], dtype=np.int64),
+        row_men=np.array([index.row_men for index in indices], dtype=np.int64),
+        column_men=np.array([index.column_men for index in indices], dtype=np.int64),
+        row_space=np.array([index.row_space for index in indices], dtype=np.int64),
+        rows_at=_starts([len(part.number) for part in rows]),
+        meta_at=_starts([len(part.combination) for part in rows]),
+        size=entries.sum(axis=1),
+        base=np.concatenate([_starts(part.tolist()) for part in entries]),
+        width=width.ravel(),
+        first_row=np.concatenate([_starts(part.tolist()) for part in row_count]),
+        row_count=row_count.ravel(),
+    )
+
+
+def _starts(lengths: list[int]) -> NDArray[np.int64]:
+    return np.cumsum([0, *lengths[:-1]], dtype=np.int64)
+
+
+@kernel
+def _classify(
+    square: SquareTables,
+    stabilisers: NDArray[np.uint8],
+    kind: int,
+    men: int,
+    row: NDArray[np.int32],
+    element: NDArray[np.uint8],
+    kept: NDArray[np.uint8],
+) -> None:
+    """Find the classes of the row soldiers' combinations, for each king; see `RowTables`."""
+    s = flat(square)
+    numbers, images = np.empty(men + 1, dtype=np.int64), np.empty(men + 1, dtype=np.int64)
+    moved, offset = pointer(images), kind * s.cells
+    for king in range(s.kings):
+        rows = 0
+        for k in range(men):
+            numbers[k] = k
+        for combination in range(row.shape[1]):
+            # The identity, element 0, keeps everything.
+            least, by, keeps = I64(combination), I64(0), I64(1)
+            for k in range(men):
+                if s.spot[offset + numbers[k]] == s.representative[king]:
+                    least = I64(-1)
+            left = I64(stabilisers[king]) & ~1 if least >= 0 else I64(0)
+            while left:
+                number = trailing_zeros(left)
+                left &= left - 1
+                for k in range(men):
+                    cell = I64(s.image[number * s.cells + I64(s.spot[offset + numbers[k]])])
+                    sort_in(moved, k, I64(s.place[offset + cell]))
+                rank = combination_rank(s.binomial, s.most, moved, men)
+                if rank == combination:
+                    keeps |= 1 << number
+                if rank < least:
+                    least, by = rank, number
+            if least == combination:
+                row[king, combination] = rows
+                rows += 1
+            else:
+                row[king, combination] = row[king, least] if least >= 0 else -1
+            element[king, combination] = by
+            kept[king, combination] = keeps
+            # The next combination: the first place that can move up does, those below start again.
+            k = 0
+            while k + 1 < men and numbers[k] + 1 == numbers[k + 1]:
+                numbers[k] = k
+                k += 1
+            numbers[k] += 1
+    keep(numbers)
+    keep(images)

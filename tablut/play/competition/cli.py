@@ -1,0 +1,208 @@
+"""``tablut referee``: a server of the competition's protocol."""
+
+from __future__ import annotations
+
+import threading
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tablut.board import Board
+from tablut.cli.completion import player_names_from, variant_names_from
+from tablut.cli.live import Live
+from tablut.cli.options import warn
+from tablut.cli.runtime import Interrupted, Reply, command
+from tablut.errors import InputError, TablutError
+from tablut.play.competition.client import ClientSettings, play_on_server
+from tablut.play.competition.frames import PORTS
+from tablut.play.competition.referee import NoPlayersError, Referee, RefereeSettings
+from tablut.play.players import PlayerOptions
+from tablut.play.ready import ready_player
+from tablut.play.search.limits import SearchLimits
+from tablut.results import Result
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from tablut.cli.people import PeopleConsole
+    from tablut.play.competition.referee import PlayedGame
+    from tablut.play.players import Player
+    from tablut.variants import Variant
+
+__all__ = ["referee_command"]
+
+_LOG_SIZES = (7, 9)
+_PATIENCE = 2.0
+"""Seconds for a player of ours to hear that the last game is over."""
+
+
+class _Game(Result):
+    white: str
+    black: str
+    result: str | None
+    termination: str
+    position: str
+    moves: list[str]
+    notes: list[str]
+    log: str | None
+
+
+class _Refereed(Result):
+    """The last game's result first, then all of them."""
+
+    variant: str
+    result: str | None
+    termination: str | None
+    moves: list[str]
+    games: list[_Game]
+
+
+@command
+def referee_command(
+    timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
+    variant: Annotated[
+        str,
+        typer.Option(
+            "--variant",
+            "-v",
+            metavar="NAME|FILE",
+            help="A shipped rule set, or a TOML file.",
+            autocompletion=variant_names_from,
+        ),
+    ] = "bologna",
+    games: Annotated[int, typer.Option("--games", metavar="N", min=1, help="Games, one after the other.")] = 1,
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="N", min=0, help="How often a position may recur before a draw.")
+    ] = 0,
+    errors: Annotated[
+        int, typer.Option("--errors", metavar="N", min=0, help="Illegal moves that each player may make in a game.")
+    ] = 0,
+    logs: Annotated[
+        Path | None,
+        typer.Option("--logs", metavar="DIR", help="Write a log of each game there; `tablut replay` reads it."),
+    ] = None,
+    white: Annotated[
+        str | None,
+        typer.Option("--white", metavar="NAME", help="A player of ours plays white.", autocompletion=player_names_from),
+    ] = None,
+    black: Annotated[
+        str | None,
+        typer.Option("--black", metavar="NAME", help="A player of ours plays black.", autocompletion=player_names_from),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", help="Moves that players of ours make in search for a move.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", help="Time for both players of a game to come.")
+    ] = 300.0,
+    host: Annotated[
+        str,
+        typer.Option("--host", metavar="ADDRESS", help="Where to listen; by default this machine alone reaches it."),
+    ] = "127.0.0.1",
+    port_white: Annotated[
+        int, typer.Option("--port-white", metavar="N", help="White's port; 0 for any that is free.")
+    ] = PORTS["w"],
+    port_black: Annotated[
+        int, typer.Option("--port-black", metavar="N", help="Black's port; 0 for any that is free.")
+    ] = PORTS["b"],
+    hash_mib: Annotated[
+        int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions of each player of ours.")
+    ] = 64,
+    seed: Annotated[int, typer.Option("--seed", help="Of players of ours that play at random.")] = 0,
+) -> Reply:
+    """Referee games of the Bologna competition: for tests, local tournaments and other people's clients.
+
+    White connects to one port, black to the other. Both are always told how the game
+    ended, on a timeout, too. Whatever a client sends ends its game at most, never the server.
+    """
+    rules = load_variant(variant)
+    if logs is not None and rules.size not in _LOG_SIZES:
+        raise InputError(f"--logs: the competition's logs have boards of side 7 or 9; {rules.name} has {rules.size}")
+    settings = RefereeSettings(timeout, host, port_white, port_black, wait, repeats, errors, logs).checked()
+    live = Live()
+    options = PlayerOptions(seed=seed, hash_mib=hash_mib)
+    limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
+    ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
+    if white is not None:
+        ours["w"] = (white, ready_player(white, rules, options))
+    if black is not None:
+        ours["b"] = (black, ready_player(black, rules, options._replace(seed=seed + 1)))
+    Board(rules).outcome()  # what the rules have to load or compile, before a clock runs
+    played: list[PlayedGame] = []
+    with Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
+        _say_where(live, referee, settings, rules)
+        seated = []
+        for side, (name, player) in ours.items():
+            there = referee.address(side)
+            client = ClientSettings(there[0], side, timeout, there[1], name, limits=limits)
+            seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
+            seated[-1].start()
+        try:
+            # Games that are over count, whatever ends a later one.
+            played.extend(referee.play(last=number == games - 1) for number in range(games))
+        except KeyboardInterrupt as stop:
+            if referee.match is not None and len(played) < games:
+                played.append(referee.game())
+            raise Interrupted(_reply(rules, played, seed)) from stop
+        except (NoPlayersError, OSError) as error:
+            if not played or not isinstance(error, TablutError):
+                raise
+            raise Interrupted(_reply(rules, played, seed), cause=error) from error
+        for thread in seated:
+            thread.join(_PATIENCE)
+    return _reply(rules, played, seed)
+
+
+def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
+    """Play one side of all games, over the wire like everybody else."""
+    try:
+        for _ in range(games):
+            play_on_server(player, rules, settings)
+    except TablutError as error:
+        live.print(f"{settings.name}: {error}", soft_wrap=True)
+
+
+def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: Variant) -> None:
+    for side, name in (("w", "white"), ("b", "black")):
+        host, port = referee.address("w" if side == "w" else "b")
+        live.print(f"{name}: {host} port {port}")
+    live.print(f"{rules.name}, {settings.timeout:g} s a move; waiting for the players", style="dim")
+    host, _ = referee.address("w")
+    if not ip_address(host).is_loopback:
+        warn(f"--host {settings.host}: every machine that reaches this one can take a seat; nothing checks who it is")
+
+
+def _reply(rules: Variant, played: list[PlayedGame], seed: int) -> Reply:
+    games = [
+        _Game(
+            white=game.white,
+            black=game.black,
+            result=None if game.verdict is None else game.verdict.result,
+            termination="interrupted" if game.verdict is None else game.verdict.termination,
+            position=str(game.position),
+            moves=[str(move) for move in game.moves],
+            notes=list(game.notes),
+            log=None if game.log is None else str(game.log),
+        )
+        for game in played
+    ]
+    last = games[-1] if games else None
+    result = _Refereed(
+        variant=rules.name,
+        result=None if last is None else last.result,
+        termination=None if last is None else last.termination,
+        moves=[] if last is None else last.moves,
+        games=games,
+    )
+    return Reply(result, lambda console: _show(console, result), seed=seed)
+
+
+def _show(console: PeopleConsole, result: _Refereed) -> None:
+    for number, game in enumerate(result.games, 1):
+        how = f"{game.result or 'no result'} ({game.termination.replace('_', ' ')})"
+        plies = len(game.moves)
+        console.print(f"game {number}  {game.white} - {game.black}  {how}, {plies} {'ply' if plies == 1 else 'plies'}")
+        if game.log is not None:
+            console.print(f"log     {game.log}", soft_wrap=True)
+    console.print(f"rules   {result.variant}", style="dim")

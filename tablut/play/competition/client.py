@@ -1,0 +1,392 @@
+"""One game on a competition server, by a player of ours.
+
+The server is the judge: the client plays in whatever position it is sent. It keeps the
+history of the game as long as each state follows from the one before by a legal move,
+because repetition counts; a state that does not follow begins a new history, and so does
+one that our rules call decided while the server goes on.
+
+A clock runs from the first byte of a state that asks for a move. Whatever the player
+does, a move is sent before the server's time for it is up (`tablut.play.competition.thinking`).
+A server that ends the connection without a result leaves the result unknown. No server
+takes a player back into a game, so the client never connects again.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tablut.board import Board
+from tablut.cli.printable import one_line
+from tablut.errors import InputError, MachineError
+from tablut.files import excerpt
+from tablut.formats import bologna
+from tablut.play.competition.frames import PORTS, FrameReader, encode_frame
+from tablut.play.competition.thinking import Thinker, move_margin
+from tablut.play.search.limits import SearchLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tablut.formats.bologna import BolognaState
+    from tablut.formats.game_record import Result
+    from tablut.play.competition.thinking import Answer
+    from tablut.play.players import Player
+    from tablut.position import Move, Side
+    from tablut.variants import Variant
+
+__all__ = ["ClientSettings", "ServerGame", "play_on_server"]
+
+_FIRST_STATE: Final = 900.0
+"""Seconds for both players to be there; the competition's server gives up after 300 for each."""
+_SILENCE: Final = 60.0
+"""Seconds beyond the opponent's time after which a silent server is given up."""
+_RETRY: Final = 0.2
+
+
+class ClientSettings(NamedTuple):
+    """How to play on a server.
+
+    Attributes
+    ----------
+    host : str
+        The server.
+    role : {'w', 'b'}
+        The side to play.
+    timeout : float
+        The server's seconds for a move.
+    port : int or None
+        By default the competition's for the role.
+    name : str
+        What the server shows.
+    wait : float
+        Seconds to try again while nobody listens there.
+    limits : SearchLimits
+        Further limits for the player, beside the time.
+    """
+
+    host: str
+    role: Side
+    timeout: float
+    port: int | None = None
+    name: str = "tablut"
+    wait: float = 0.0
+    limits: SearchLimits = SearchLimits()
+
+    def checked(self) -> ClientSettings:
+        """Return the settings, having checked them.
+
+        Returns
+        -------
+        ClientSettings
+            These.
+
+        Raises
+        ------
+        InputError
+            Naming the one that makes no sense.
+        """
+        if not self.host or not self.host.isprintable() or len(self.host) > 255:
+            raise InputError(f"server {excerpt(self.host)}: expected a host name or an address")
+        if not 0 < self.timeout < 1e9:
+            raise InputError(f"timeout {self.timeout}: expected a positive number of seconds")
+        if self.port is not None and not 0 < self.port < 65536:
+            raise InputError(f"port {self.port}: expected 1 to 65535")
+        if not self.name or len(self.name) > 100:
+            raise InputError(f"name {excerpt(self.name)}: expected 1 to 100 characters")
+        if self.wait < 0:
+            raise InputError(f"wait {self.wait}: expected 0 or more seconds")
+        return self
+
+
+class ServerGame(NamedTuple):
+    """A game as the client saw it.
+
+    Attributes
+    ----------
+    board : Board
+        The last position, with the moves of both sides from the start, or from the last
+        state that did not follow from the one before.
+    result : {'white', 'black', 'draw'} or None
+        What the server said; None if it ended the connection without a word.
+    problem : str or None
+        What broke the game off, where the network or the server failed.
+    interrupted : bool
+        Whether the user did.
+    """
+
+    board: Board
+    result: Result | None
+    problem: str | None
+    interrupted: bool = False
+
+
+class _ServerFailure(Exception):  # noqa: N818
+    """The network failed, or the server sent what is no state."""
+
+
+class _Line:
+    """The connection: states come in, text goes out."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._frames = FrameReader()
+        # When the bytes that are not read as a message yet began to come in, and the last ones of all.
+        self._began = self._last = 0.0
+
+    def send(self, text: str) -> None:
+        try:
+            self._socket.settimeout(_SILENCE)
+            self._socket.sendall(encode_frame(text))
+        except OSError as error:
+            raise _ServerFailure(f"the connection broke off ({error.strerror or error})") from error
+
+    def receive(self, seconds: float) -> tuple[str, float] | None:
+        """Return a message and when it began to come in; None at the end of the connection."""
+        until = time.monotonic() + seconds
+        while True:
+            began = self._began
+            text = self._take()
+            if text is not None:
+                return text, began
+            data = self._read(until, seconds)
+            if not data:
+                if self._frames.partial:
+                    raise _ServerFailure("the connection ended within a message")
+                return None
+            self._last = time.monotonic()
+            if not self._frames.partial:
+                self._began = self._last
+            self._frames.feed(data)
+
+    def waiting(self) -> bool:
+        """Return whether more has come in already, without waiting for it."""
+        self._socket.settimeout(0)
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK))
+        except OSError:
+            # Nothing there; or the connection broke, which the next reading tells.
+            return False
+
+    def _take(self) -> str | None:
+        try:
+            text = self._frames.take()
+        except InputError as error:
+            raise _ServerFailure(f"sent no message of the protocol: {error}") from error
+        if text is not None:
+            self._began = self._last
+        return text
+
+    def _read(self, until: float, seconds: float) -> bytes:
+        try:
+            self._socket.settimeout(max(until - time.monotonic(), 0.001))
+            return self._socket.recv(1 << 16)
+        except TimeoutError as error:
+            raise _ServerFailure(f"said nothing for {seconds:.0f} s") from error
+        except OSError as error:
+            raise _ServerFailure(f"the connection broke off ({error.strerror or error})") from error
+
+
+def play_on_server(
+    player: Player, variant: Variant, settings: ClientSettings, tell: Callable[[str], None] = lambda _: None
+) -> ServerGame:
+    """Play one game on a server.
+
+    Parameters
+    ----------
+    player : Player
+        Of the variant; ready to play, since the clock may start at once.
+    variant : Variant
+        The server's rules.
+    settings : ClientSettings
+        Where, which side and how long.
+    tell : callable, optional
+        Takes a line about each move and each thing out of order.
+
+    Returns
+    -------
+    ServerGame
+        What came of it.
+
+    Raises
+    ------
+    InputError
+        If the settings make no sense.
+    MachineError
+        If nobody listens there, or the connection fails before the first state.
+    """
+    settings = settings.checked()
+    where = f"server {settings.host}:{settings.port or PORTS[settings.role]}"
+    game = _Game(Thinker(player), variant, settings, tell)
+    with _connected(settings, where) as connection:
+        line = _Line(connection)
+        problem, interrupted = None, False
+        try:
+            line.send(bologna.write_name(settings.name))
+            tell(f"connected to {where}; waiting for the game to begin")
+            game.play(line)
+        except _ServerFailure as failure:
+            problem = f"{where}: {failure}"
+        except KeyboardInterrupt:
+            if game.record is None:
+                raise
+            interrupted = True
+    if game.record is None:
+        raise MachineError(problem or f"{where}: closed the connection before the game began; is the seat taken?")
+    return ServerGame(game.record, game.result, problem, interrupted)
+
+
+def _connected(settings: ClientSettings, where: str) -> socket.socket:
+    until = time.monotonic() + settings.wait
+    while True:
+        try:
+            address = (settings.host, settings.port or PORTS[settings.role])
+            connection = socket.create_connection(address, timeout=max(10.0, settings.wait))
+        except socket.gaierror as error:
+            if error.errno == socket.EAI_NONAME:
+                raise InputError(f"{where}: no such host") from error
+            raise MachineError(f"{where}: cannot be found ({error.strerror})") from error
+        except ConnectionRefusedError as error:
+            if time.monotonic() < until:
+                time.sleep(_RETRY)
+                continue
+            raise MachineError(
+                f"{where}: nobody listens there; start the server first, or wait for it with --wait SECONDS"
+            ) from error
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise MachineError(f"{where}: cannot be reached ({reason})") from error
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return connection
+
+
+class _Game:
+    """What the client knows of its game."""
+
+    def __init__(
+        self, thinker: Thinker, variant: Variant, settings: ClientSettings, tell: Callable[[str], None]
+    ) -> None:
+        # Two boards: the game as it was played, and the one that the player is asked about, whose
+        # history is shorter where the server goes on although our rules call it decided.
+        self.record: Board | None = None
+        self.asked: Board | None = None
+        self.result: Result | None = None
+        self._thinker = thinker
+        self._variant = variant
+        self._settings = settings
+        self._tell = tell
+        # What we sent last, and the moves that were refused in this position.
+        self._answered: Move | None = None
+        self._refused: set[Move] = set()
+
+    def play(self, line: _Line) -> None:
+        """Play until the server tells the result or ends the connection."""
+        while self.result is None:
+            patience = _FIRST_STATE if self.record is None else 2 * self._settings.timeout + _SILENCE
+            message = line.receive(patience)
+            if message is None:
+                return
+            text, began = message
+            side = self._take(text)
+            # A state that was followed by another one asks for nothing any more.
+            if side == self._settings.role and not line.waiting():
+                self._answer(line, began)
+
+    def _take(self, text: str) -> Side | None:
+        """Take in a state, and return the side to move; None at the end of the game."""
+        try:
+            state = bologna.read_state(text)
+            if state.size != self._variant.size:
+                size = self._variant.size
+                raise InputError(f"its board has side {state.size}, that of {self._variant.name} has {size}")
+            self._follow(state)
+        except InputError as error:
+            raise _ServerFailure(f"sent a state that cannot be played: {one_line(str(error), 300)}") from error
+        self.result = state.result
+        return state.side
+
+    def _follow(self, state: BolognaState) -> None:
+        """Have the boards show a state: by a move from the last one if there is one."""
+        record, asked = self.record, self.asked
+        if record is None or asked is None:
+            self._begin_at(state, "w")
+            return
+        now = record.position
+        if now.cells == state.cells and state.side in (None, now.side):
+            if state.side is not None and self._answered is not None:
+                self._refused.add(self._answered)
+                self._tell(f"the server refused {self._answered}")
+            self._answered = None
+            return
+        self._answered = None
+        self._refused = set()
+        move = _move_to(asked, state)
+        if move is None:
+            self._tell("the state does not follow from the one before; playing on from it")
+            self._begin_at(state, "b" if now.side == "w" else "w")
+            return
+        self._tell(f"{asked.turn} {move}")
+        record.push(move)
+        asked.push(move)
+        if state.side is not None and asked.outcome() is not None:
+            self.asked = Board(self._variant, state.position())
+
+    def _begin_at(self, state: BolognaState, side: Side) -> None:
+        """Begin a history at a state; the side to move is for one that ends the game."""
+        self.record = Board(self._variant, state.position(side))
+        self.asked = self.record.copy()
+
+    def _answer(self, line: _Line, began: float) -> None:
+        assert self.asked is not None
+        try:
+            over = self.asked.outcome()
+        except InputError as error:
+            raise _ServerFailure(f"sent a state that cannot be played: {one_line(str(error), 300)}") from error
+        if over is not None:
+            # The competition's server does not see a side without moves: it waits until our time is up.
+            self._tell(f"no legal move is left ({over.termination.replace('_', ' ')}); the server has to end the game")
+            return
+        timeout = self._settings.timeout
+        spent = time.monotonic() - began
+        margin = move_margin(timeout)
+        seconds = max(timeout - margin - spent, timeout / 100)
+        # Half of the margin is for a player that is late.
+        patience = max(timeout - margin / 2 - spent, seconds)
+        limits = self._settings.limits._replace(movetime=seconds)
+        answer = self._thinker.choose(self.asked, limits, patience, self._refused)
+        line.send(bologna.write_move(answer.move, self._settings.role))
+        self._answered = answer.move
+        self._tell(_told(answer, time.monotonic() - began))
+
+
+def _move_to(board: Board, state: BolognaState) -> Move | None:
+    """Return the legal move that leads to a state; None if there is none."""
+    lenient, cells = None, board.position.cells
+    for move in list(board.legal_moves):
+        if state.cells[move.start] != "." or state.cells[move.target] not in (cells[move.start], "."):
+            continue
+        board.push(move)
+        reached = board.position
+        board.pop()
+        if state.side not in (None, reached.side):
+            continue
+        if reached.cells == state.cells:
+            return move
+        # Of a captured king it is not said whether it stays on the board.
+        if state.result == "black" and reached.cells.replace("K", ".") == state.cells:
+            lenient = move
+    return lenient
+
+
+def _told(answer: Answer, seconds: float) -> str:
+    if answer.choice is None:
+        return f"sent {answer.move} after {seconds:.2f} s: {answer.trouble}"
+    choice = answer.choice
+    said = ""
+    if choice.mate is not None:
+        said = f", {'wins' if choice.mate > 0 else 'loses'} in {abs(choice.mate)}"
+    elif choice.score is not None:
+        said = f", score {choice.score:+d}"
+    return f"sent {answer.move} after {seconds:.2f} s{said}" + (f", depth {choice.depth}" if choice.depth else "")

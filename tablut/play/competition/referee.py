@@ -1,0 +1,454 @@
+"""A server of the competition's protocol: two seats, one game after the other, one thread that never blocks.
+
+White connects to one port, black to another; each says its name and then gets the state
+after every ply. Whatever a player sends or does not send, the game goes on or ends, and
+both are told how it ended: a result is sent on a timeout, too. What one player does ends
+one game, never the server.
+
+While a game goes on nobody else is let in: who connects for a later game waits in the
+system's queue, and is turned away where no game is left.
+"""
+
+from __future__ import annotations
+
+import errno
+import selectors
+import socket
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tablut.errors import InputError, MachineError, TablutError
+from tablut.files import child, write_text
+from tablut.formats import bologna
+from tablut.play.competition.connections import Connection, say_goodbye
+from tablut.play.competition.frames import MOST_BYTES, PORTS
+from tablut.play.competition.match import SIDE_NAMES, Match, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tablut.position import Move, Position, Side
+    from tablut.variants import Variant
+
+__all__ = ["NoPlayersError", "PlayedGame", "Referee", "RefereeSettings"]
+
+_GOODBYE: Final = 1.0
+"""Seconds for the players to take the result."""
+_NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
+_SIDES: Final[tuple[Side, Side]] = ("w", "b")
+_LONGEST_WAIT: Final = 0.5
+
+
+class NoPlayersError(TablutError):
+    """Nobody came, or one side only, within the time."""
+
+    exit_code = 3
+
+
+class RefereeSettings(NamedTuple):
+    """How games are refereed.
+
+    Attributes
+    ----------
+    timeout : float
+        Seconds for a move, and for a name.
+    host : str
+        The address to listen on.
+    port_white, port_black : int
+        0 for any that is free.
+    wait : float
+        Seconds for both players of a game to come.
+    repeats : int
+        How often a position may recur before the game is drawn.
+    errors : int
+        How many illegal moves each player may make in a game.
+    logs : Path or None
+        A folder for the logs of the games.
+    """
+
+    timeout: float = 60.0
+    host: str = "127.0.0.1"
+    port_white: int = PORTS["w"]
+    port_black: int = PORTS["b"]
+    wait: float = 300.0
+    repeats: int = 0
+    errors: int = 0
+    logs: Path | None = None
+
+    def checked(self) -> RefereeSettings:
+        """Return the settings, having checked them.
+
+        Returns
+        -------
+        RefereeSettings
+            These.
+
+        Raises
+        ------
+        InputError
+            Naming the one that makes no sense.
+        """
+        if not 0 < self.timeout < 1e9:
+            raise InputError(f"timeout {self.timeout}: expected a positive number of seconds")
+        if not 0 < self.wait < 1e9:
+            raise InputError(f"wait {self.wait}: expected a positive number of seconds")
+        for port in (self.port_white, self.port_black):
+            if not 0 <= port < 65536:
+                raise InputError(f"port {port}: expected 0 to 65535")
+        if self.port_white == self.port_black != 0:
+            raise InputError(f"port {self.port_white}: is for white; black needs another one")
+        if self.repeats < 0 or self.errors < 0:
+            raise InputError("repeats and errors: expected 0 or more")
+        return self
+
+
+class PlayedGame(NamedTuple):
+    """A game that was refereed.
+
+    Attributes
+    ----------
+    white, black : str
+        Names of the players.
+    verdict : Verdict or None
+        How it ended; None if the referee was interrupted.
+    moves : tuple of Move
+        All of them.
+    position : Position
+        The last one.
+    notes : tuple of str
+        What was out of order.
+    log : Path or None
+        Where the log is.
+    """
+
+    white: str
+    black: str
+    verdict: Verdict | None
+    moves: tuple[Move, ...]
+    position: Position
+    notes: tuple[str, ...]
+    log: Path | None
+
+
+class Referee:
+    """Listens on two ports and referees games; a context manager.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rules.
+    settings : RefereeSettings, optional
+        All else.
+    tell : callable, optional
+        Takes a line about what happens.
+
+    Raises
+    ------
+    InputError
+        If the settings make no sense, or the machine has no such address.
+    MachineError
+        If a port is taken.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> with Referee(load_variant("bologna"), RefereeSettings(port_white=0, port_black=0)) as referee:
+    ...     host, port = referee.address("w")
+    >>> host, port > 0
+    ('127.0.0.1', True)
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        settings: RefereeSettings | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._variant = variant
+        self._settings = settings = (settings or RefereeSettings()).checked()
+        self._tell = tell
+        self._selector = selectors.DefaultSelector()
+        self._listeners: dict[Side, socket.socket] = {}
+        self._more = False
+        self.match: Match | None = None
+        try:
+            self._listeners["w"] = _listen(settings.host, settings.port_white)
+            self._listeners["b"] = _listen(settings.host, settings.port_black)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Referee:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._selector.close()
+        for listener in self._listeners.values():
+            listener.close()
+
+    def address(self, side: Side) -> tuple[str, int]:
+        """Return where a side connects.
+
+        Parameters
+        ----------
+        side : {'w', 'b'}
+            Which one.
+
+        Returns
+        -------
+        tuple of str and int
+            Host and port.
+        """
+        host, port, *_ = self._listeners[side].getsockname()
+        return str(host), int(port)
+
+    def play(self, *, last: bool = True) -> PlayedGame:
+        """Wait for two players, referee one game, and send both away.
+
+        Parameters
+        ----------
+        last : bool
+            No game comes after it: nobody else is kept waiting.
+
+        Returns
+        -------
+        PlayedGame
+            The game.
+
+        Raises
+        ------
+        NoPlayersError
+            If they do not come in time.
+        OutputError
+            If the log cannot be written.
+        """
+        self.match = None
+        seats = self._gather()
+        self._more = not last
+        try:
+            names = {side: seats[side].name or _NOBODY[side] for side in _SIDES}
+            self.match = match = Match(
+                self._variant, names, repeats=self._settings.repeats, errors=self._settings.errors
+            )
+            self._tell(f"{names['w']} (white) against {names['b']} (black)")
+            self._run(match, seats)
+            return self.game()
+        finally:
+            self._settle(seats)
+
+    def game(self) -> PlayedGame:
+        """Return the game that is played, or was played last.
+
+        Returns
+        -------
+        PlayedGame
+            As it stands.
+        """
+        match = self.match
+        assert match is not None, "no game was begun"
+        board = match.board
+        moves = tuple(board.move_stack)
+        log = self._write_log(match)
+        return PlayedGame(
+            match.names["w"], match.names["b"], match.verdict, moves, board.position, tuple(match.notes), log
+        )
+
+    # -- the players come --------------------------------------------------------------
+
+    def _gather(self) -> dict[Side, Connection]:
+        """Return both players, their names known."""
+        seats: dict[Side, Connection] = {}
+        until = time.monotonic() + self._settings.wait
+        for side, listener in self._listeners.items():
+            self._selector.register(listener, selectors.EVENT_READ, side)
+        try:
+            while any(side not in seats or seats[side].name is None for side in _SIDES):
+                now = time.monotonic()
+                if now >= until:
+                    missing = " and ".join(SIDE_NAMES[side] for side in _SIDES if side not in seats)
+                    raise NoPlayersError(f"{missing or 'a player'} did not come within {self._settings.wait:g} s")
+                for connection in list(seats.values()):
+                    if connection.name is None and now > connection.since + self._settings.timeout:
+                        self._turn_away(seats, connection, "did not say its name in time")
+                for key, _ in self._selector.select(min(until - now, _LONGEST_WAIT)):
+                    if isinstance(key.data, Connection):
+                        self._introduce(seats, key.data)
+                    else:
+                        self._seat(seats, key.data)
+        except BaseException:
+            for connection in seats.values():
+                connection.close()
+            raise
+        finally:
+            self._forget_all()
+        return seats
+
+    def _seat(self, seats: dict[Side, Connection], side: Side) -> None:
+        try:
+            sock, _ = self._listeners[side].accept()
+        except OSError:
+            return  # it left before it was let in
+        connection = seats[side] = Connection(sock, side)
+        # The next one in the queue waits until this one has left.
+        self._selector.unregister(self._listeners[side])
+        self._selector.register(sock, selectors.EVENT_READ, connection)
+
+    def _introduce(self, seats: dict[Side, Connection], connection: Connection) -> None:
+        connection.read()
+        if connection.gone:
+            self._turn_away(seats, connection, "left before the game began")
+            return
+        if connection.talks_early():
+            self._turn_away(seats, connection, "talks before the game begins")
+            return
+        if connection.name is not None:
+            return  # what it says before the game is looked at then
+        try:
+            text = next(connection.messages(), None)
+            if text is None:
+                return
+            connection.name = bologna.read_name(text) or _NOBODY[connection.side]
+        except InputError as error:
+            self._turn_away(seats, connection, str(error))
+            return
+        self._tell(f"{SIDE_NAMES[connection.side]} is {connection.name}")
+
+    def _turn_away(self, seats: dict[Side, Connection], connection: Connection, reason: str) -> None:
+        """Close a connection before the game, and open its seat again."""
+        self._tell(f"{SIDE_NAMES[connection.side]}: turned away: {reason}")
+        self._selector.unregister(connection.socket)
+        connection.close()
+        del seats[connection.side]
+        self._selector.register(self._listeners[connection.side], selectors.EVENT_READ, connection.side)
+
+    # -- the game ----------------------------------------------------------------------
+
+    def _run(self, match: Match, seats: dict[Side, Connection]) -> None:
+        for connection in seats.values():
+            self._selector.register(connection.socket, connection.events, connection)
+        if not self._more:
+            for side, listener in self._listeners.items():
+                self._selector.register(listener, selectors.EVENT_READ, side)
+        try:
+            self._send(match, seats)
+            deadline = time.monotonic() + self._settings.timeout
+            while match.verdict is None:
+                ply = match.board.ply
+                # What a player sent before the game began, or behind another message, is there already.
+                for connection in seats.values():
+                    self._hear(match, seats, connection)
+                if match.verdict is None and match.board.ply == ply:
+                    # What has come in is looked at before the clock: a move that is there is in time.
+                    late = time.monotonic() >= deadline
+                    self._wait(match, seats, 0.0 if late else deadline - time.monotonic())
+                    if late and match.verdict is None and match.board.ply == ply:
+                        match.expire()
+                if match.board.ply != ply:
+                    deadline = time.monotonic() + self._settings.timeout
+            self._send(match, seats)
+            self._tell_end(match)
+        finally:
+            self._forget_all()
+
+    def _wait(self, match: Match, seats: dict[Side, Connection], seconds: float) -> None:
+        """Wait for something to happen, and let it."""
+        for connection in seats.values():
+            self._selector.modify(connection.socket, connection.events, connection)
+        for key, events in self._selector.select(min(seconds, _LONGEST_WAIT)):
+            if not isinstance(key.data, Connection):
+                self._refuse(key.data)
+                continue
+            if events & selectors.EVENT_WRITE:
+                key.data.flush()
+            if events & selectors.EVENT_READ:
+                key.data.read()
+            self._hear(match, seats, key.data)
+
+    def _hear(self, match: Match, seats: dict[Side, Connection], connection: Connection) -> None:
+        """Hand the messages of a player on, and send what follows from them."""
+        try:
+            for text in connection.messages():
+                to_move, ply = match.to_move, match.board.ply
+                match.receive(connection.side, text)
+                if match.board.ply != ply:
+                    self._tell(f"{match.board.ply}. {SIDE_NAMES[to_move]} {match.board.peek()}")
+                if match.verdict is not None:
+                    return  # the last state is sent by who sees the game end
+                if match.board.ply != ply:
+                    self._send(match, seats)
+                elif connection.side == to_move:
+                    connection.send(match.state)  # its move was refused, and it may choose again
+        except InputError as error:
+            match.malformed(connection.side, str(error))
+        if connection.gone:
+            match.leave(connection.side)
+
+    def _send(self, match: Match, seats: dict[Side, Connection]) -> None:
+        state = match.state
+        for connection in seats.values():
+            connection.send(state)
+
+    def _refuse(self, side: Side) -> None:
+        with suppress(OSError):
+            sock, _ = self._listeners[side].accept()
+            with sock:
+                sock.setblocking(False)
+                self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
+                sock.shutdown(socket.SHUT_WR)
+                sock.recv(MOST_BYTES)  # what is left unread would reset the connection
+
+    def _tell_end(self, match: Match) -> None:
+        assert match.verdict is not None
+        for note in match.notes:
+            self._tell(note)
+        self._tell(f"{match.turn} ({match.verdict.termination.replace('_', ' ')}) after {match.board.ply} plies")
+
+    def _forget_all(self) -> None:
+        for key in list(self._selector.get_map().values()):
+            self._selector.unregister(key.fileobj)
+
+    # -- after the game ----------------------------------------------------------------
+
+    def _settle(self, seats: dict[Side, Connection]) -> None:
+        """Send the players away."""
+        say_goodbye(list(seats.values()), _GOODBYE)
+
+    def _write_log(self, match: Match) -> Path | None:
+        folder = self._settings.logs
+        if folder is None:
+            return None
+        text = match.log.text()
+        names = [name if name.isascii() else "player" for name in match.names.values()]
+        number = time.time_ns() // 1_000_000
+        while (path := child(folder, f"{number}_{names[0]}_vs_{names[1]}_gameLog.txt", "log")).exists():
+            number += 1
+        write_text(path, text)
+        return path
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    shown = f"port {port} on {host}"
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"--host {host!r}: this machine has no such address") from error
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        listener.bind(address)
+        listener.listen(16)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InputError(f"--host {host!r}: this machine has no such address") from error
+        if not isinstance(error, PermissionError):
+            raise MachineError(f"{shown}: cannot be listened on ({error.strerror}); choose another one") from error
+        raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
+    return listener

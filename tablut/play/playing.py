@@ -1,0 +1,281 @@
+"""``tablut play``: a game in the terminal, or a game on a competition server."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import typer
+
+from tablut.board import Board
+from tablut.cli.completion import variant_names_from
+from tablut.cli.live import Live
+from tablut.cli.options import PositionOption, read_position
+from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command
+from tablut.errors import InputError, MachineError
+from tablut.files import write_text
+from tablut.formats import write_record
+from tablut.machine import check_memory
+from tablut.play.competition import ClientSettings, play_on_server, write_player_script
+from tablut.play.options import (
+    DepthOption,
+    HashOption,
+    MovetimeOption,
+    NodesOption,
+    PlayerOption,
+    PlayoutsOption,
+    SeedOption,
+    SettingsOption,
+    TablebaseOption,
+    TableMemoryOption,
+)
+from tablut.play.players import PlayerOptions, make_player, parse_settings
+from tablut.play.ready import ready_player
+from tablut.play.recording import record_of
+from tablut.play.search.limits import SearchLimits
+from tablut.play.terminal import TerminalGame, TerminalSettings
+from tablut.play.terminal.lines import LineReader
+from tablut.prober import find_prober
+from tablut.results import Result
+from tablut.variants import load_variant, variant_names
+
+if TYPE_CHECKING:
+    from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
+
+__all__ = ["play_command"]
+
+_MOVETIME: Final = 2.0
+_ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
+
+
+class Side(StrEnum):
+    """Which side the person plays."""
+
+    WHITE = "white"
+    BLACK = "black"
+    BOTH = "both"
+    NONE = "none"
+
+
+class _Played(Result):
+    variant: str
+    position: str
+    player: str
+    side: str
+    result: str | None
+    termination: str | None
+    moves: list[str]
+
+
+@command
+def play_command(
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            "--variant",
+            "-v",
+            metavar="NAME|FILE",
+            help="A shipped rule set, or a TOML file. [default: ashton; bologna on a server]",
+            autocompletion=variant_names_from,
+        ),
+    ] = None,
+    position: PositionOption = None,
+    player: PlayerOption = "alphabeta",
+    side: Annotated[
+        Side, typer.Option("--side", help="Your side; both for two persons, none to watch the player alone.")
+    ] = Side.WHITE,
+    movetime: MovetimeOption = None,
+    nodes: NodesOption = None,
+    playouts: PlayoutsOption = None,
+    depth: DepthOption = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Write the game as a record when it is over or left.")
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="HOST", help="Play on the competition server there instead.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="white|black", help="The player's side on a server.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="A server's time for a move; kept strictly.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="N", help="The server's port. [default: 5800 white, 5801 black]")
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="TEXT", help="What the server calls the player: ten letters and digits.")
+    ] = "tablut",
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", help="Try so long to connect while nobody listens there.")
+    ] = 5.0,
+    write_script: Annotated[
+        Path | None,
+        typer.Option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh there, and end."),
+    ] = None,
+    hash_mib: HashOption = 64,
+    tablebase: TablebaseOption = None,
+    table_mib: TableMemoryOption = 512,
+    seed: SeedOption = 0,
+    option: SettingsOption = None,
+) -> Reply:
+    """Play a game in the terminal, or let a player play on a competition server.
+
+    In the terminal a line is a move (e4-f4) or a command; `help` lists them. A piped input
+    is read line by line. On a server the exit code is 3 if it ends without a result.
+    """
+    check_memory("--hash", hash_mib)
+    rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
+    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()))
+    limits = SearchLimits(movetime, nodes, depth, playouts)
+    if limits != SearchLimits():
+        limits = limits.checked()
+    if server is None and write_script is None:
+        for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
+            if value is not None:
+                raise InputError(f"{typed}: is for a game on a server; name it with --server HOST, or leave this out")
+        return _in_terminal(rules, variant or rules.name, position, player, options, limits, side, save)
+    if position is not None:
+        raise InputError("--position: a server says itself where the game begins; leave it out")
+    if write_script is not None:
+        said = rules.name if rules.name in variant_names() else str(Path(variant or "").resolve())
+        return _script(rules, said, player, options, name, write_script)
+    assert server is not None
+    if role is None or role.lower() not in _ROLES:
+        raise InputError(f"--role {role or '(none)'}: expected white or black, the side to play on the server")
+    if timeout is None:
+        raise InputError("--timeout: a server needs it; give its seconds for a move, such as --timeout 60")
+    settings = ClientSettings(server, _ROLES[role.lower()], timeout, port, name, wait, limits)
+    return _on_server(rules, player, options, settings.checked(), save)
+
+
+# -- in the terminal ----------------------------------------------------------------------------
+
+
+def _in_terminal(
+    rules: Variant,
+    variant: str,
+    position: str | None,
+    player: str,
+    options: PlayerOptions,
+    limits: SearchLimits,
+    side: Side,
+    save: Path | None,
+) -> Reply:
+    if position == "-" and side is not Side.NONE:
+        raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
+    board = Board(rules, read_position(position, rules))
+    board.outcome()  # a position that cannot be played on is refused here
+    if limits == SearchLimits():
+        limits = SearchLimits(movetime=_MOVETIME)
+    seats = {
+        "white": ready_player(player, rules, options) if side in (Side.BLACK, Side.NONE) else None,
+        "black": ready_player(player, rules, options._replace(seed=options.seed + 1))
+        if side in (Side.WHITE, Side.NONE)
+        else None,
+    }
+    live = Live()
+    settings = TerminalSettings(
+        players={"white": seats["white"], "black": seats["black"]},
+        name=player,
+        limits=limits,
+        advice=limits if limits._replace(playouts=None) != SearchLimits() else SearchLimits(movetime=_MOVETIME),
+        adviser=lambda: make_player("alphabeta", rules, options._replace(settings=())),
+        prober=lambda: find_prober(rules, None if options.tablebase is None else Path(options.tablebase)),
+    )
+    game = TerminalGame(board, settings, live, LineReader(live).ask)
+
+    def reply() -> Reply:
+        if save is not None:
+            game.save(save)
+        ending = game.ending
+        result = _Played(
+            variant=rules.name,
+            position=str(board.position),
+            player=player,
+            side=side,
+            result=ending.result,
+            termination=ending.termination,
+            moves=[str(move) for move in board.move_stack],
+        )
+        return Reply(result, lambda console: _show(console, result, save), seed=options.seed)
+
+    try:
+        game.run()
+    except KeyboardInterrupt as stop:
+        on = ["tablut", "play", "-v", variant, "--side", side, "-p", str(board.position)]
+        raise Interrupted(reply(), "" if game.ending.result else shlex.join(on)) from stop
+    return reply()
+
+
+def _show(console: PeopleConsole, result: _Played, save: Path | None) -> None:
+    if result.result is None:
+        console.print(f"\n{result.variant} after {len(result.moves)} plies: {result.position}", soft_wrap=True)
+    if save is not None:
+        console.print(f"record  {save}")
+
+
+# -- on a server --------------------------------------------------------------------------------
+
+
+def _on_server(
+    rules: Variant, player: str, options: PlayerOptions, settings: ClientSettings, save: Path | None
+) -> Reply:
+    live = Live()
+    chooser = ready_player(player, rules, options)
+    game = play_on_server(chooser, rules, settings, live.print)
+    own, other = ("White", "Black") if settings.role == "w" else ("Black", "White")
+    if save is not None:
+        record = record_of(game.board, {own: settings.name, other: "the opponent"}, game.result)
+        write_text(save, write_record(record))
+    outcome = game.board.outcome()
+    result = _Played(
+        variant=rules.name,
+        position=str(game.board.position),
+        player=player,
+        side=own.lower(),
+        result=game.result,
+        termination=None if outcome is None or game.result is None else outcome.termination,
+        moves=[str(move) for move in game.board.move_stack],
+    )
+    reply = Reply(
+        result,
+        lambda console: _show_served(console, result, save),
+        0 if game.result is not None else EXIT_UNKNOWN,
+        seed=options.seed,
+    )
+    if game.interrupted:
+        raise Interrupted(reply)
+    if game.problem is not None:
+        raise Interrupted(reply, cause=MachineError(game.problem))
+    return reply
+
+
+def _show_served(console: PeopleConsole, result: _Played, save: Path | None) -> None:
+    console.print(f"result  {result.result or 'unknown: the connection ended without one'}", style="bold")
+    console.print(f"played  {result.side}, {result.player}, {result.variant}, {len(result.moves)} plies")
+    if save is not None:
+        console.print(f"record  {save}")
+
+
+class _Script(Result):
+    variant: str
+    player: str
+    script: str
+
+
+def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
+    make_player(player, rules, options)  # a name or an option that is wrong is said now, not on the day
+    more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
+    for setting, value in options.settings:
+        more += ["--option", f"{setting}={value}"]
+    if options.tablebase is not None:
+        more += ["--tablebase", str(Path(options.tablebase).resolve())]
+    script = write_player_script(folder, tuple(more))
+    result = _Script(variant=rules.name, player=player, script=str(script))
+    return Reply(
+        result, lambda console: console.print(f"{script}  ({result.player}, {result.variant})", soft_wrap=True)
+    )

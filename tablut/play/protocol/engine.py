@@ -1,0 +1,369 @@
+"""The engine of the line protocol: what each line means, and what is answered.
+
+Shaped after the Universal Chess Interface. Every line is answered by lines or by nothing,
+never by a crash: what is not understood gets one ``info string`` line. Every ``go`` is
+answered by exactly one ``bestmove``.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tablut.board import Board
+from tablut.cli.printable import one_line
+from tablut.errors import InputError, TablutError
+from tablut.files import excerpt
+from tablut.formats.reading import read_position
+from tablut.machine import check_memory
+from tablut.play.players import PlayerOptions, parse_settings, player_names
+from tablut.play.protocol.session import Search, Wanted
+from tablut.play.ready import ready_player
+from tablut.play.search.limits import SearchLimits
+from tablut.variants import load_variant, variant_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tablut.play.players import Choice, Player
+
+__all__ = ["COMMANDS", "LONGEST_LINE", "OPTIONS", "Engine", "EngineOptions"]
+
+LONGEST_LINE: Final = 1 << 20
+"""Most characters of a line; a position with 20,000 moves has 120,000."""
+
+COMMANDS: Final = (
+    "uci",
+    "isready",
+    "setoption",
+    "ucinewgame",
+    "position",
+    "go",
+    "stop",
+    "show",
+    "quit",
+)
+_MOST: Final = 10**12
+_NUMBER = re.compile(r"[0-9]{1,13}", re.ASCII)
+
+
+class EngineOptions(NamedTuple):
+    """What ``setoption`` sets.
+
+    Attributes
+    ----------
+    variant : str
+        A shipped rule set, or the path of one.
+    player : str
+        Who searches.
+    hash : int
+        MiB for transpositions.
+    tables : str
+        A tablebase; empty for what ships.
+    table_memory : int
+        MiB for tables that search probes.
+    seed : int
+        Of a player that plays at random.
+    settings : str
+        What only this player knows: ``name=value``, with blanks between several.
+    """
+
+    variant: str = "ashton"
+    player: str = "alphabeta"
+    hash: int = 64
+    tables: str = ""
+    table_memory: int = 512
+    seed: int = 0
+    settings: str = ""
+
+
+OPTIONS: Final = {
+    "variant": "type string",
+    "player": "type combo",
+    "hash": "type spin min 1 max 1048576",
+    "tables": "type string",
+    "table_memory": "type spin min 0 max 1048576",
+    "seed": "type spin min 0 max 999999999999",
+    "settings": "type string",
+}
+
+
+class Engine:
+    """Takes lines and writes lines.
+
+    Parameters
+    ----------
+    write : callable
+        Takes a line without its end; called by several threads, one at a time.
+    options : EngineOptions, optional
+        To begin with.
+
+    Raises
+    ------
+    InputError
+        If an option makes no sense.
+
+    Examples
+    --------
+    >>> engine = Engine(print, EngineOptions(variant="brandubh", player="random"))
+    >>> engine.handle("position startpos moves d2-f2"), engine.handle("show")
+    info string position 3b3/3b3/3w3/bbwKwbb/3w3/5b1/3b3 w
+    info string moves 1, white to move, brandubh
+    (True, True)
+    >>> engine.handle("go depth"), engine.handle("dance")
+    info string go: depth needs a number
+    bestmove none
+    info string unknown command 'dance': uci, isready, setoption, ucinewgame, position, go, stop, show or quit
+    (True, True)
+    >>> engine.handle("quit")
+    False
+    """
+
+    def __init__(self, write: Callable[[str], None], options: EngineOptions = EngineOptions()) -> None:  # noqa: B008
+        self._written = write
+        self._lock = threading.Lock()
+        self._options = options
+        self._variant = load_variant(options.variant)
+        self._board = Board(self._variant)
+        self._player: Player | None = None
+        self._search: Search | None = None
+        self._check(options)
+
+    @property
+    def variant(self) -> str:
+        """Name of the rule set."""
+        return self._variant.name
+
+    # -- lines -------------------------------------------------------------------------
+
+    def handle(self, line: str) -> bool:
+        """Obey a line.
+
+        Parameters
+        ----------
+        line : str
+            Without its end; what stands around words does not matter.
+
+        Returns
+        -------
+        bool
+            Whether more lines may follow.
+        """
+        if len(line) > LONGEST_LINE:
+            self._info(f"line of {len(line):,} characters: at most {LONGEST_LINE:,} are read")
+            return True
+        command, _, rest = line.strip().partition(" ")
+        rest = rest.strip()
+        try:
+            match command:
+                case "":
+                    return True
+                case "quit":
+                    return False
+                case "uci":
+                    self._greet()
+                case "isready":
+                    self._get_ready()
+                case "stop":
+                    if self._search is not None:
+                        self._search.stop()
+                case "go":
+                    self._go(rest.split())
+                case "show":
+                    self._show()
+                case "setoption" | "ucinewgame" | "position" if self._searching():
+                    self._info(f"{command}: a search runs; stop it first")
+                case "setoption":
+                    self._set(rest)
+                case "ucinewgame":
+                    self._board, self._player = Board(self._variant), None
+                case "position":
+                    self._set_up(rest)
+                case _:
+                    known = f"{', '.join(COMMANDS[:-1])} or {COMMANDS[-1]}"
+                    self._info(f"unknown command {excerpt(command, 40)}: {known}")
+        except TablutError as error:
+            self._info(str(error))
+        return True
+
+    def finish(self) -> None:
+        """End as at the end of the input: a search with limits is waited for, an endless one is stopped."""
+        if self._search is not None:
+            if self._search.endless:
+                self._search.stop()
+            self._search.wait()
+
+    def leave(self, seconds: float = 1.0) -> None:
+        """End as after ``quit``: a search that runs is stopped, and its answer written.
+
+        Parameters
+        ----------
+        seconds : float
+            How long a player that cannot be stopped is waited for.
+        """
+        if self._searching() and self._search is not None:
+            self._search.stop()
+            self._search.wait(seconds)
+
+    def _searching(self) -> bool:
+        return self._search is not None and self._search.running
+
+    def _write(self, line: str) -> None:
+        with self._lock:
+            self._written(line)
+
+    def _info(self, text: str) -> None:
+        self._write(f"info string {one_line(text)}")
+
+    # -- greeting and options ----------------------------------------------------------
+
+    def _greet(self) -> None:
+        from tablut import __version__
+
+        self._write(f"id name tablut {__version__}")
+        self._write("id author the Tablut state-space toolkit developers")
+        for name, kind in OPTIONS.items():
+            value = str(getattr(self._options, name)) or "<empty>"
+            if name == "player":
+                kind += "".join(f" var {player}" for player in player_names())
+            self._write(one_line(f"option name {name} {kind} default {value}"))
+        self._info(f"variants: {' '.join(variant_names())}, or the path of a TOML file; now {self._variant.name}")
+        self._write("uciok")
+
+    def _get_ready(self) -> None:
+        if not self._searching():
+            self._chooser()
+        self._write("readyok")
+
+    def _set(self, rest: str) -> None:
+        found = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest)
+        if found is None:
+            raise InputError("setoption: expected: setoption name NAME value VALUE")
+        name, value = found[1].lower().replace("-", "_"), (found[2] or "").strip()
+        if name not in OPTIONS:
+            raise InputError(f"setoption: no option {excerpt(found[1], 40)}; there are {' '.join(OPTIONS)}")
+        new: str | int = "" if value == "<empty>" else value
+        if "spin" in OPTIONS[name]:
+            low, high = (int(OPTIONS[name].split()[place]) for place in (3, 5))
+            new = _number(name, value)
+            if not low <= new <= high:
+                raise InputError(f"setoption {name} {value}: expected {low} to {high}")
+        options = self._options._replace(**{name: new})  # type: ignore[arg-type]
+        self._check(options)
+        if name == "variant":
+            self._variant = load_variant(options.variant)
+            self._board = Board(self._variant)
+        self._options, self._player = options, None
+
+    def _check(self, options: EngineOptions) -> None:
+        """Refuse options that make no sense, without loading what they name."""
+        load_variant(options.variant)
+        if options.player not in player_names():
+            raise InputError(f"player {excerpt(options.player, 40)}: unknown; there are {' '.join(player_names())}")
+        check_memory("hash", options.hash)
+        parse_settings(options.settings.split())
+        if options.tables and not Path(options.tables).exists():
+            raise InputError(f"tables {excerpt(options.tables)}: no such store")
+
+    def _chooser(self) -> Player:
+        if self._player is None:
+            options = self._options
+            self._player = ready_player(
+                options.player,
+                self._variant,
+                PlayerOptions(
+                    options.seed,
+                    options.hash,
+                    options.tables or None,
+                    options.table_memory,
+                    parse_settings(options.settings.split()),
+                ),
+            )
+        return self._player
+
+    # -- the position ------------------------------------------------------------------
+
+    def _set_up(self, rest: str) -> None:
+        text, _, moves = f" {rest} ".partition(" moves ")
+        text = text.strip()
+        if not text:
+            raise InputError("position: expected: position startpos|TEXT [moves MOVE ...]")
+        start = None if text == "startpos" else read_position(text, self._variant.size)
+        board = Board(self._variant, start)
+        board.outcome()  # what cannot be played on is refused here
+        for move in moves.split():
+            board.push_text(move)
+        self._board = board
+
+    def _show(self) -> None:
+        board = self._board
+        outcome = board.outcome()
+        state = f"{board.turn} to move" if outcome is None else f"over: {outcome.termination}"
+        self._info(f"position {board.position}")
+        self._info(f"moves {board.ply}, {state}, {self._variant.name}")
+
+    # -- searching ---------------------------------------------------------------------
+
+    def _go(self, words: list[str]) -> None:
+        if self._searching():
+            self._info("go: a search runs; stop it first")
+            return
+        try:
+            wanted = _wanted(words)
+            outcome = self._board.outcome()
+            if outcome is not None:
+                raise InputError(f"go: the game is over ({outcome.termination.replace('_', ' ')})")
+            player = self._chooser()
+        except TablutError as error:
+            self._info(str(error))
+            self._write("bestmove none")
+            return
+        self._search = Search(player, self._board, wanted, self._tell, self._answer)
+        self._search.start()
+
+    def _tell(self, choice: Choice, seconds: float) -> None:
+        words = [f"info depth {choice.depth}"]
+        if choice.mate is not None:
+            words.append(f"score mate {choice.mate}")
+        elif choice.score is not None:
+            words.append(f"score cp {choice.score}")
+        words.append(f"nodes {choice.nodes} nps {int(choice.nodes / max(seconds, 1e-6))} time {int(seconds * 1000)}")
+        words.append(f"tbhits {choice.tbhits} pv " + " ".join(str(move) for move in choice.pv))
+        self._write(" ".join(words))
+
+    def _answer(self, choice: Choice | None, trouble: str) -> None:
+        if choice is None:
+            self._info(f"go: {trouble}")
+        with self._lock:
+            # Whoever reads the answer may go on at once, and must not find this search still running.
+            if self._search is not None:
+                self._search.close()
+            self._written(f"bestmove {'none' if choice is None else choice.move}")
+
+
+def _number(name: str, text: str) -> int:
+    if _NUMBER.fullmatch(text) is None or int(text) > _MOST:
+        raise InputError(f"{name} {excerpt(text, 40)}: expected a whole number")
+    return int(text)
+
+
+def _wanted(words: list[str]) -> Wanted:
+    """Return what the words after ``go`` ask for; no words ask for a search without end."""
+    found: dict[str, int] = {}
+    rest = iter(words)
+    for word in rest:
+        if word == "infinite":
+            continue
+        if word not in ("movetime", "nodes", "depth", "playouts"):
+            raise InputError(f"go: {excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N or infinite")
+        value = next(rest, None)
+        if value is None:
+            raise InputError(f"go: {word} needs a number")
+        found[word] = _number(word, value)
+    if not found:
+        return Wanted(SearchLimits())
+    movetime = None if "movetime" not in found else found["movetime"] / 1000
+    limits = SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts"))
+    return Wanted(limits.checked())

@@ -1,0 +1,238 @@
+"""``tablut play --server`` and ``tablut referee`` as they are typed."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablut.cli.shell import run
+from tablut.formats import bologna, read_record
+from tablut.play.competition.frames import FrameReader, encode_frame
+from tablut.position import Position
+from tablut.variants import load_variant
+
+Captured = pytest.CaptureFixture[str]
+START = load_variant("bologna").start_position
+OURS = ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"]
+
+
+def free_ports() -> list[int]:
+    found = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    ports = [listener.getsockname()[1] for listener in found]
+    for listener in found:
+        listener.close()
+    return ports
+
+
+def state(position: str, turn: Any = None) -> bytes:
+    return encode_frame(bologna.write_state(Position.parse(position, 9), turn))
+
+
+def receive(connection: socket.socket) -> str:
+    reader = FrameReader()
+    connection.settimeout(10)
+    while (text := reader.take()) is None:
+        data = connection.recv(1)
+        assert data
+        reader.feed(data)
+    return text
+
+
+@pytest.fixture
+def server():
+    """Return a function that starts a server which does what a script says, and gives its port."""
+    started: list[tuple[socket.socket, threading.Thread]] = []
+
+    def serve(script: Callable[[socket.socket], object]) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def work() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                receive(connection)
+                script(connection)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        started.append((listener, thread))
+        port: int = listener.getsockname()[1]
+        return port
+
+    yield serve
+    for listener, thread in started:
+        thread.join(10)
+        listener.close()
+
+
+def play(port: int, *more: str) -> int:
+    common = ["--server", "127.0.0.1", "--role", "White", "--timeout", "5", "--player", "random"]
+    return run(["play", *common, "--port", str(port), *more])
+
+
+def test_a_game_on_a_server(server: Any, capsys: Captured, tmp_path: Path) -> None:
+    def script(connection: socket.socket) -> None:
+        connection.sendall(state(START))
+        move, _ = bologna.read_move(receive(connection))
+        cells = list(Position.parse(START, 9).cells)
+        cells[move.target], cells[move.start] = cells[move.start], "."
+        connection.sendall(state(str(Position("".join(cells), "b")), "WHITEWIN"))
+
+    assert play(server(script), "--json", "--save", str(tmp_path / "game.txt")) == 0
+    captured = capsys.readouterr()
+    body = json.loads(captured.out)
+    assert captured.err == ""
+    assert body.items() >= {"variant": "bologna", "result": "white", "side": "white", "termination": None}.items()
+    assert len(body["moves"]) == 1
+    record = read_record((tmp_path / "game.txt").read_text(encoding="utf-8"))
+    assert (record.result, dict(record.tags)) == ("white", {"White": "tablut", "Black": "the opponent"})
+
+
+def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any, capsys: Captured) -> None:
+    assert play(server(lambda connection: (connection.sendall(state(START)), receive(connection)))) == 3
+    captured = capsys.readouterr()
+    assert "result  unknown: the connection ended without one" in captured.out
+    assert captured.err == ""
+    assert play(server(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection)))) == 74
+    captured = capsys.readouterr()
+    assert "result  unknown" in captured.out
+    assert captured.err.endswith("the connection ended within a message\n")
+    assert captured.err.count("\n") == 1
+    assert play(server(lambda connection: None)) == 74
+    assert "before the game began" in capsys.readouterr().err
+
+
+def test_an_interrupted_game_on_a_server_is_kept(
+    server: Any, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tablut.play.competition.client.Thinker.choose", stop)
+    port = server(lambda connection: (connection.sendall(state(START)), connection.recv(9)))
+    assert play(port, "--save", str(tmp_path / "game.txt")) == 130
+    assert "interrupted; above is what was done" in capsys.readouterr().err
+    assert read_record((tmp_path / "game.txt").read_text(encoding="utf-8")).result is None
+
+
+def test_nobody_there_is_exit_code_74(capsys: Captured) -> None:
+    assert play(free_ports()[0], "--wait", "0") == 74
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "nobody listens there; start the server first" in captured.err
+
+
+def test_a_whole_game_of_ours_and_its_log(capsys: Captured, tmp_path: Path) -> None:
+    assert run(["referee", *OURS, "--json", "--games", "2", "--logs", str(tmp_path), "--seed", "4"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    body = json.loads(captured.out)
+    assert body["variant"] == "bologna"
+    assert len(body["games"]) == 2
+    last = body["games"][-1]
+    assert (body["result"], body["moves"], body["termination"]) == (last["result"], last["moves"], last["termination"])
+    for game in body["games"]:
+        assert run(["replay", game["log"], "--json"]) == 0
+        replayed = json.loads(capsys.readouterr().out)
+        assert (replayed["result"], [ply["move"].split("x")[0] for ply in replayed["moves"]]) == (
+            game["result"],
+            game["moves"],
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--wait", "0.1"], 3, "white and black did not come within 0.1 s"),
+        (["--wait", "0.1", "--host", "0.0.0.0"], 3, "warning: --host 0.0.0.0: every machine"),
+        (["--host", "192.0.2.1"], 2, "this machine has no such address"),
+        (["--host", "nosuch.invalid"], 2, "this machine has no such address"),
+        (["--timeout", "0"], 2, "timeout 0.0: expected a positive number"),
+        (["--wait", "-1"], 2, "wait -1.0: expected a positive number"),
+        (["--port-white", "70000"], 2, "port 70000: expected 0 to 65535"),
+        (["--port-white", "7000", "--port-black", "7000"], 2, "black needs another one"),
+        (["--logs", "x", "-v", "ashton-5-4v0"], 2, "boards of side 7 or 9"),
+        (["--white", "nobody"], 2, "player 'nobody': unknown"),
+        (["--nodes", "0"], 2, "nodes 0"),
+    ],
+)
+def test_refusals(options: list[str], code: int, message: str, capsys: Captured) -> None:
+    assert run(["referee", "--port-white", "0", "--port-black", "0", *options]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_the_machines_failure(capsys: Captured) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert run(["referee", "--port-white", str(port), "--port-black", "0", "--wait", "1"]) == 74
+    assert f"port {port} on 127.0.0.1: cannot be listened on" in capsys.readouterr().err
+
+
+def test_games_that_were_played_are_told_if_nobody_comes_for_the_next(capsys: Captured) -> None:
+    ports = free_ports()
+
+    def once(side: int) -> None:
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            try:
+                connection = socket.create_connection(("127.0.0.1", ports[side]), timeout=10)
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.02)
+        with connection:
+            connection.sendall(encode_frame('"one"') + encode_frame("[]"))
+            while connection.recv(1 << 16):
+                pass
+
+    threads = [threading.Thread(target=once, args=(side,), daemon=True) for side in (0, 1)]
+    for thread in threads:
+        thread.start()
+    options = ["--port-white", str(ports[0]), "--port-black", str(ports[1]), "--games", "3", "--wait", "2", "--json"]
+    assert run(["referee", *options]) == 3
+    captured = capsys.readouterr()
+    body = json.loads(captured.out)
+    assert [game["termination"] for game in body["games"]] == ["malformed"]
+    assert body["interrupted"] is True
+    assert "white and black did not come" in captured.err
+    for thread in threads:
+        thread.join(5)
+
+
+def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
+    ports = free_ports()
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{listening}; from tablut.cli import main; main()"
+    options = ["--port-white", str(ports[0]), "--port-black", str(ports[1]), "--logs", str(tmp_path), "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "referee", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        players = []
+        until = time.monotonic() + 60
+        while len(players) < 2 and time.monotonic() < until:
+            try:
+                players.append(socket.create_connection(("127.0.0.1", ports[len(players)]), timeout=20))
+                players[-1].sendall(encode_frame('"P"'))
+            except ConnectionRefusedError:
+                time.sleep(0.1)
+        receive(players[0])
+        players[0].sendall(encode_frame('{"from":"e4","to":"f4"}'))
+        receive(players[0])
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        for player in players:
+            player.close()
+    assert process.returncode == 130, err
+    (game,) = json.loads(out)["games"]
+    assert (game["result"], game["termination"], game["moves"]) == (None, "interrupted", ["e4-f4"])
+    record = read_record(Path(game["log"]).read_bytes())
+    assert (record.result, len(record.moves)) == (None, 1)

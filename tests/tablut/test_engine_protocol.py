@@ -1,0 +1,345 @@
+"""The line protocol: what every line is answered with, how fast a search stops, and the client of the docs."""
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablut.board import Board
+from tablut.cli.shell import run
+from tablut.errors import InputError
+from tablut.play.players import player_names
+from tablut.play.protocol import Engine, EngineOptions
+from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS
+from tablut.variants import variant_names
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = (ROOT / "docs" / "engine-protocol.md").read_text(encoding="utf-8")
+INFO = re.compile(
+    r"info depth \d+( score (cp|mate) -?\d+)? nodes \d+ nps \d+ time \d+ tbhits \d+ pv( [a-i]\d-[a-i]\d)+"
+)
+
+
+class Talk:
+    """An engine, and what it said."""
+
+    def __init__(self, **options: object) -> None:
+        self.said: list[str] = []
+        self._heard = threading.Condition()
+        self.engine = Engine(self._hear, EngineOptions(**{"hash": 1, **options}))  # type: ignore[arg-type]
+
+    def _hear(self, line: str) -> None:
+        with self._heard:
+            self.said.append(line)
+            self._heard.notify_all()
+
+    def __call__(self, *lines: str) -> list[str]:
+        """Send lines and return what was said to them, up to the end of a search with limits."""
+        before = len(self.said)
+        for line in lines:
+            assert self.engine.handle(line)
+        if self.engine._search is not None and not self.engine._search.endless:
+            self.engine.finish()
+        return self.said[before:]
+
+    def wait(self, wanted: Callable[[str], bool], seconds: float = 5) -> None:
+        with self._heard:
+            assert self._heard.wait_for(lambda: any(map(wanted, self.said)), seconds)
+
+
+def test_the_greeting_tells_every_option() -> None:
+    said = Talk()("uci")
+    assert said[0].startswith("id name tablut")
+    assert said[-1] == "uciok"
+    for name in OPTIONS:
+        assert sum(line.startswith(f"option name {name} type ") for line in said) == 1
+    assert all(f"var {name}" in " ".join(said) for name in player_names())
+    assert all(name in " ".join(said) for name in variant_names())
+    assert Talk()("isready") == ["readyok"]
+
+
+@pytest.mark.parametrize("limit", ["nodes 2000", "depth 3", "movetime 100", "depth 40 nodes 1000", "nodes 1"])
+def test_a_search_tells_lines_and_one_best_move(limit: str) -> None:
+    talk = Talk()
+    *info, best = talk("position startpos moves e4-f4", f"go {limit}")
+    board = Board("ashton")
+    board.push("e4-f4")
+    assert info or limit == "nodes 1"
+    assert all(INFO.fullmatch(line) for line in info)
+    assert board.is_legal(best.removeprefix("bestmove "))
+    if limit == "depth 3":
+        assert [line.split()[2] for line in info] == ["1", "2", "3"]
+
+
+def test_scores_count_plies_where_they_are_proved() -> None:
+    said = Talk(variant="ashton-5-4v0")("go nodes 5000")
+    assert " score mate 3 " in said[-2]
+    talk = Talk(variant="ashton")
+    said = talk("position 9/9/9/4w4/2K6/9/9/9/4b4 b", "go depth 4")
+    assert " score mate -2 " in said[-2]  # by the tablebase that ships
+
+
+def test_every_player_answers() -> None:
+    for player in player_names():
+        talk = Talk(variant="brandubh", player=player)
+        *_, info, best = talk("go movetime 50")
+        assert INFO.fullmatch(info)
+        assert Board("brandubh").is_legal(best.removeprefix("bestmove "))
+
+
+def test_stop_ends_an_endless_search_at_once() -> None:
+    talk = Talk()
+    talk("isready")
+    for _ in range(5):
+        before = len(talk.said)
+        talk("go infinite")
+        time.sleep(0.05)
+        assert not any(line.startswith("bestmove") for line in talk.said[before:])
+        began = time.monotonic()
+        talk("stop")
+        talk.engine._search.wait(5)  # type: ignore[union-attr]
+        assert time.monotonic() - began < 1
+        assert sum(line.startswith("bestmove") for line in talk.said[before:]) == 1
+
+
+def test_a_stop_that_comes_with_the_go_is_not_lost() -> None:
+    talk = Talk()
+    talk("isready")
+    for number in range(20):
+        began = time.monotonic()
+        talk("go", "stop")
+        talk.engine._search.wait(5)  # type: ignore[union-attr]
+        assert time.monotonic() - began < 1
+        assert sum(line.startswith("bestmove") for line in talk.said) == number + 1
+
+
+def test_an_endless_search_that_is_done_waits_for_stop() -> None:
+    talk = Talk(variant="brandubh", player="random")
+    talk("go infinite")
+    time.sleep(0.1)
+    assert not any(line.startswith("bestmove") for line in talk.said)
+    talk("stop")
+    talk.wait(lambda line: line.startswith("bestmove"))
+
+
+def test_what_waits_while_a_search_runs() -> None:
+    talk = Talk()
+    talk("isready", "go infinite")
+    for line in ("position startpos", "setoption name hash value 2", "ucinewgame", "go depth 1"):
+        command = line.split()[0]
+        talk(line)
+        assert f"info string {command}: a search runs; stop it first" in talk.said
+    assert talk("isready")[-1] == "readyok"
+    assert talk.engine.handle("quit") is False
+    began = time.monotonic()
+    talk.engine.leave()
+    assert time.monotonic() - began < 1
+    assert talk.said[-1].startswith("bestmove")
+
+
+REFUSED = {
+    "dance": "unknown command 'dance': uci, ",
+    "position": "position: expected",
+    "position startpos moves e4-e9": "is not legal",
+    "position startpos moves castle": "castle",
+    "position 9/9 w": "position '9/9 w'",
+    "position 9/9/9/9/9/9/9/9/b8 w": "there is no king",
+    "setoption": "setoption: expected",
+    "setoption name colour value red": "no option 'colour'; there are variant",
+    "setoption name hash value": "expected a whole number",
+    "setoption name hash value 0": "expected 1 to",
+    "setoption name hash value -5": "expected a whole number",
+    "setoption name hash value " + "9" * 5000: "expected a whole number",
+    "setoption name hash value 1048576": "memory",
+    "setoption name player value nobody": "player 'nobody': unknown; there are alphabeta",
+    "setoption name variant value asthon": "ashton",
+    "setoption name settings value depth": "expected NAME=VALUE",
+    "setoption name tables value /nosuch": "no such store",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED, ids=lambda line: line[:40])
+def test_what_makes_no_sense_is_one_line_and_changes_nothing(line: str) -> None:
+    talk = Talk()
+    talk("position startpos moves e4-f4")
+    before = talk("show")
+    (said,) = talk(line)
+    assert said.startswith("info string ")
+    assert REFUSED[line] in said
+    assert len(said) < 2000
+    assert talk("show") == before
+
+
+GONE = {
+    "go depth": "depth needs a number",
+    "go wtime 1000": "expected movetime MS, nodes N, depth N, playouts N or infinite",
+    "go depth 0": "depth 0: expected 1 to 127",
+    "go depth 1000": "depth 1000: expected 1 to 127",
+    "go nodes 0": "nodes 0: expected at least 1",
+    "go movetime 0": "movetime 0",
+    "go nodes 1e9": "expected a whole number",
+}
+
+
+@pytest.mark.parametrize("line", GONE)
+def test_every_go_has_its_best_move(line: str) -> None:
+    said, best = Talk()(line)
+    assert GONE[line] in said
+    assert best == "bestmove none"
+
+
+def test_a_game_that_is_over_has_no_best_move() -> None:
+    talk = Talk(variant="ashton-5-4v0")
+    said, best = talk("position startpos moves c3-b3 c1-b1 b3-b5", "go nodes 5")
+    assert "the game is over (king escaped)" in said
+    assert best == "bestmove none"
+
+
+def test_options_are_used() -> None:
+    talk = Talk()
+    assert talk("setoption name variant value brandubh", "show")[0].endswith("3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b")
+    assert talk("setoption name Table-Memory value 0") == []
+    talk("setoption name player value random", "setoption name seed value 5")
+    first = talk("go nodes 1")[-1]
+    talk("ucinewgame")
+    assert talk("go nodes 1")[-1] == first
+    talk = Talk(variant="brandubh", player="mcts", settings="depth=4")
+    assert Board("brandubh").is_legal(talk("go playouts 30")[-1].removeprefix("bestmove "))
+    assert "nosuch" in talk("setoption name settings value nosuch=1", "go playouts 30")[-2]
+    with pytest.raises(InputError, match="unknown"):
+        Engine(print, EngineOptions(player="nobody"))
+
+
+@settings(max_examples=80)
+@given(
+    st.one_of(
+        st.text(max_size=60),
+        st.tuples(st.sampled_from(COMMANDS), st.text(max_size=60)).map(" ".join),
+        st.tuples(
+            st.sampled_from(["position startpos moves", "go", "setoption name", "position"]),
+            st.lists(st.sampled_from(["e4-f4", "value", "hash", "infinite", "9", "depth", "w", "K8", "startpos"])).map(
+                " ".join
+            ),
+        ).map(" ".join),
+    )
+)
+def test_no_line_is_a_crash(line: str) -> None:
+    talk = SHARED
+    if line.split()[:1] == ["quit"]:
+        return
+    assert talk.engine.handle(line)
+    talk.engine.handle("stop")
+    if talk.engine._search is not None:
+        talk.engine._search.wait(10)
+        assert not talk.engine._search.running
+    assert all(line.replace("\n", "").isprintable() for line in talk.said)
+    talk.said.clear()
+
+
+SHARED = Talk(variant="ashton-5-4v0", player="random")
+
+
+def test_a_line_that_is_too_long_is_refused() -> None:
+    (said,) = Talk()("position " + "x" * LONGEST_LINE)
+    assert "at most" in said
+
+
+def test_whoever_reads_the_answer_goes_on_at_once() -> None:
+    """The next lines may come while the thread that answered still ends."""
+    talk = Talk(variant="brandubh", player="random")
+    refused = []
+
+    def write(line: str) -> None:
+        if line.startswith("bestmove") and len(refused) < 50:
+            refused.append(line)
+            threading.Thread(target=go_on).start()
+
+    def go_on() -> None:
+        assert talk.engine.handle("position startpos")
+        talk.engine.handle("go nodes 1")
+
+    lines: list[str] = []
+    talk.engine._written = lambda line: (lines.append(line), write(line))[0]
+    talk.engine.handle("go nodes 1")
+    until = time.monotonic() + 10
+    while len(refused) < 50 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(refused) == 50
+    assert not any("a search runs" in line for line in lines)
+
+
+# -- the command ----------------------------------------------------------------------------
+
+
+def engine(*options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tablut", "engine", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+
+
+def test_the_command_over_pipes() -> None:
+    with engine("-v", "ashton-5-4v0", "--hash", "1") as process:
+        out, _ = process.communicate("uci\nfoo\n" + "y" * (LONGEST_LINE + 5000) + "\ngo nodes 500\n", timeout=60)
+    lines = out.splitlines()
+    assert "uciok" in lines
+    assert sum(line.startswith("info string line of ") for line in lines) == 1
+    assert sum(line.startswith("info string unknown command") for line in lines) == 1
+    # The end of the input waits for a search that has limits.
+    assert lines[-1].startswith("bestmove c3-")
+    assert process.returncode == 0
+
+
+def test_stop_and_quit_over_pipes() -> None:
+    with engine("--hash", "1") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("isready\n")
+        assert process.stdout.readline() == "readyok\n"
+        process.stdin.write("go infinite\n")
+        assert process.stdout.readline().startswith("info depth 1 ")
+        began = time.monotonic()
+        process.stdin.write("stop\n")
+        while not process.stdout.readline().startswith("bestmove"):
+            pass
+        assert time.monotonic() - began < 2
+        process.stdin.write("go infinite\nquit\n")
+        assert process.wait(10) == 0
+
+
+def test_json_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["engine", "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["commands"] == list(COMMANDS)
+    assert [option["name"] for option in body["options"]] == list(OPTIONS)
+
+
+# -- the page -------------------------------------------------------------------------------
+
+
+def test_the_client_of_the_docs_plays() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
+    assert len(code.strip().splitlines()) <= 12
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    board = Board("brandubh")
+    moves = done.stdout.split()
+    for move in moves:
+        board.push(move)
+    assert len(moves) == 6
+
+
+def test_the_page_names_every_command_and_option() -> None:
+    assert all(f"| `{name}" in DOCS for name in COMMANDS if name != "quit")
+    assert all(f"| `{name}` |" in DOCS for name in OPTIONS)

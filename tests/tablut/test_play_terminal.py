@@ -1,0 +1,233 @@
+"""A game in the terminal, its lines piped in."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tablut.board import Board
+from tablut.cli.live import Live
+from tablut.cli.shell import run
+from tablut.formats import read_record
+from tablut.formats.replay import replay
+from tablut.play.recording import record_of
+from tablut.play.search import SearchLimits
+from tablut.play.terminal import TerminalGame, TerminalSettings
+from tablut.play.terminal.game import COMMANDS
+
+Captured = pytest.CaptureFixture[str]
+BOARD = re.compile(r"^9  ", re.MULTILINE)
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch, capsys: Captured):
+    """Return a function that plays with lines piped in, and gives exit code, output and errors."""
+
+    def played(lines: str, *options: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines.split("|")) + ("\n" if lines else "")))
+        code = run(["play", *options])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return played
+
+
+def test_the_board_is_drawn_after_each_move(play) -> None:
+    code, out, err = play("e4-f4|e2-f2|quit", "--side", "both")
+    assert (code, err) == (0, "")
+    assert len(BOARD.findall(out)) == 3
+    assert "white> e4-f4" in out
+    assert "black to move, ashton" in out
+    assert "ashton after 2 plies: 3bbb3/" in out
+
+
+@pytest.mark.parametrize("side", ["white", "black"])
+def test_a_person_plays_either_side(side: str, play) -> None:
+    other = "black" if side == "white" else "white"
+    _, out, _ = play("quit" if side == "black" else "e4-f4|quit", "--side", side, "--player", "random")
+    assert f"random ({other}) plays " in out
+
+
+def test_moves_in_any_notation(play) -> None:
+    _, out, _ = play('e4f4|{"from": "e2", "to": "f2", "turn": "BLACK"}|E3-D3', "--side", "both")
+    assert "3. e3-d3" in out
+
+
+WRONG = {
+    "e4-e9": "e4-e9: not legal: from e4 one can go to b4 c4 d4 f4 g4 h4",
+    "e5-e6": "e5-e6: not legal: the piece on e5 cannot move",
+    "a1-a2": "a1-a2: not legal: there is no piece on a1",
+    "a4-a3": "a4-a3: not legal: the piece on a4 is not white's",
+    "udno": "'udno': no move and no command, did you mean 'undo'?",
+    "e4-": "'e4-': no move and no command, did you mean 'e4-",
+    "e4-z9": "'e4-z9': no move and no command, did you mean 'e4-",
+    "castle": "'castle': no move and no command",
+    "e4-f4xe5": "the move is e4-f4",
+    "save": "save: name a file",
+    "save /dev/null/file": "output file '/dev/null/file'",
+    "undo": "there is no move of yours to take back",
+    "table": "the tablebase does not reach 16 attackers and 8 defenders",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_what_is_wrong_is_said_in_one_line(line: str, play) -> None:
+    code, out, err = play(f"{line}|position|quit", "--side", "both")
+    assert (code, err) == (0, "")
+    (said,) = re.findall(rf"^white> {re.escape(line)}\n(.*\n)white> position$", out, re.MULTILINE)
+    assert WRONG[line] in said
+    assert len(BOARD.findall(out)) == 1
+    assert Board("ashton").text in out
+
+
+def test_undo_goes_back_to_the_persons_turn(play) -> None:
+    _, out, _ = play("e4-f4|undo|position|quit", "--player", "random")
+    assert f"white> position\n{Board('ashton').text}" in out
+    _, out, _ = play("e4-f4|e2-f2|undo|position|quit", "--side", "both")
+    assert "b4w2b/4w4/4b4/3bbb3 b\n" in out.split("position")[-1]
+    # Black's person cannot take the player's first move back.
+    _, out, _ = play("undo|quit", "--side", "black", "--player", "random")
+    assert "there is no move of yours to take back" in out
+
+
+def test_resigning_ends_the_game_and_can_be_taken_back(play, tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    _, out, _ = play("e4-f4|resign", "--side", "both", "--save", str(file))
+    assert "white wins (resigned)" in out
+    record = read_record(file.read_text(encoding="utf-8"))
+    assert (record.result, len(record.moves)) == ("white", 1)
+    _, out, _ = play("resign|e4-f4|undo|e4-f4|quit", "--side", "both")
+    assert "the game is over: undo, save FILE, board, position or quit" in out
+    assert "1. e4-f4" in out
+
+
+def test_a_saved_game_is_a_record(play, tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    start = "2b2/5/b1K1b/5/2b2 w"
+    play(f"c3-b3|c1-b1|save {file}|quit", "--side", "both", "-v", "ashton-5-4v0", "-p", start)
+    record = read_record(file.read_text(encoding="utf-8"))
+    assert replay(record).problems == ()
+    assert [str(move) for move in record.moves] == ["c3-b3", "c1-b1"]
+    assert record.start is None
+    play(f"c3-b3|save {file}|quit", "--side", "both", "-v", "ashton-5-4v0", "-p", "2b2/5/b1K2/5/2b2 w")
+    assert str(read_record(file.read_text(encoding="utf-8")).start) == "2b2/5/b1K2/5/2b2 w"
+
+
+def test_hints_judgements_and_table_values(play) -> None:
+    # White's king takes an escape in one.
+    won = ("-v", "ashton-5-4v0", "-p", "5/5/1K3/5/b3b w", "--side", "both", "--nodes", "500")
+    _, out, _ = play("hint|eval|quit", *won)
+    assert re.search(r"^b3-(b1|b5|a\d)  \(wins in 1 ply\)$", out, re.MULTILINE)
+    assert "for white: wins in 1 ply" in out
+    _, out, _ = play("table|quit", "-p", "9/9/9/4w4/2K6/9/9/9/4b4 b", "--side", "both")
+    assert "black to move: loss in 2 plies" in out
+    _, out, _ = play("table|quit", "-v", "leiden", "-p", "9/9/9/4w4/2K6/9/9/9/4b4 b", "--side", "both")
+    assert "no tablebase of leiden ships" in out
+
+
+def test_hints_beside_a_player_with_limits_and_settings_of_its_own(play) -> None:
+    options = ("-v", "ashton-5-4v0", "-p", "5/5/1K3/5/b3b w", "--player", "mcts", "--playouts", "20")
+    _, out, err = play("hint|quit", *options, "--option", "depth=4", "--side", "both")
+    assert re.search(r"^b3-\S+  \(.*\)$", out, re.MULTILINE), err
+    code, out, err = play("", "--player", "mcts", "--option", "nosuch=4", "--side", "none")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_a_game_to_its_end(play) -> None:
+    _, out, err = play("c3-b3|c1-b1|b3-b5|moves|board|quit", "--side", "both", "-v", "ashton-5-4v0")
+    assert err == ""
+    assert "white wins (king escaped)" in out
+    assert "over> moves\nthe game is over" in out
+
+
+def test_json_is_one_object(play) -> None:
+    code, out, err = play("e4-f4|foo|resign", "--side", "both", "--json")
+    assert (code, err) == (0, "")
+    body = json.loads(out)
+    expected = {"variant": "ashton", "result": "white", "termination": "resigned", "moves": ["e4-f4"], "side": "both"}
+    assert body.items() >= expected.items()
+    _, out, _ = play("quit", "--json")
+    assert json.loads(out)["result"] is None
+
+
+def test_lines_without_end_and_bytes_that_are_no_text(play, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    code, _, err = play("x" * 20_000)
+    assert (code, err.count("\n")) == (2, 1)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8"))
+    assert run(["play"]) == 2
+    assert "not a UTF-8 text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--role", "white"], "--role: is for a game on a server"),
+        (["--timeout", "3"], "--timeout: is for a game on a server"),
+        (["--server", "h", "--timeout", "3"], "--role (none): expected white or black"),
+        (["--server", "h", "--role", "green", "--timeout", "3"], "--role green: expected white or black"),
+        (["--server", "h", "--role", "white"], "--timeout: a server needs it"),
+        (["--server", "h", "--role", "white", "--timeout", "0"], "timeout 0.0: expected a positive number"),
+        (["--server", "h", "--role", "white", "--timeout", "3", "-p", "9/9/9/9/4K4/9/9/9/b8 w"], "--position"),
+        (["--position", "-"], "standard input is for the moves"),
+        (["--player", "nobody"], "player 'nobody': unknown"),
+        (["-p", "9/9/9/9/9/9/9/9/b8 w"], "there is no king"),
+        (["--write-script", "/dev/null/x"], "output file"),
+    ],
+)
+def test_refusals_are_one_line(options: list[str], message: str, play) -> None:
+    code, out, err = play("", *options)
+    assert code in (2, 74)
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_every_command_of_the_help_is_obeyed(play) -> None:
+    words = [name.split()[0] for name in COMMANDS]
+    for word in words:
+        _, out, _ = play(f"{word}|quit", "--side", "both", "--nodes", "100")
+        assert "no move and no command" not in out
+    _, out, _ = play("help|quit")
+    assert all(f"{name}" in out for name in COMMANDS)
+
+
+def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    lines = iter(["e4-f4"])
+
+    def ask(_self: object, _prompt: str) -> str:
+        try:
+            return next(lines)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr("tablut.play.terminal.lines.LineReader.ask", ask)
+    file = tmp_path / "game.txt"
+    assert run(["play", "--side", "both", "--save", str(file)]) == 130
+    assert "interrupted; above is what was done" in capsys.readouterr().err
+    assert len(read_record(file.read_text(encoding="utf-8")).moves) == 1
+
+
+def test_a_record_keeps_the_captures_and_the_board() -> None:
+    board = Board("ashton")
+    for move in ("e4-f4", "a4-b4", "f4-f2", "i4-e4xe3"):
+        board.push_text(move)
+    before = board.copy()
+    record = record_of(board)
+    assert [str(move) for move in record.moves] == ["e4-f4", "a4-b4", "f4-f2", "i4-e4xe3"]
+    assert (board, board.move_stack) == (before, before.move_stack)
+    assert replay(record).problems == ()
+
+
+def test_a_game_in_python() -> None:
+    lines = iter(["c3-b3", "c1-b1", "b3-b5"])
+
+    def nobody():
+        raise AssertionError("nobody asked")
+
+    settings = TerminalSettings(
+        {"white": None, "black": None}, "nobody", SearchLimits(nodes=1), SearchLimits(nodes=1), nobody, nobody
+    )
+    game = TerminalGame(Board("ashton-5-4v0"), settings, Live(), lambda _: next(lines, None))
+    assert game.run() == ("white", "king_escaped")
