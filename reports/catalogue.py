@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import reports.bounds
 import reports.census
+import reports.measures
+import reports.players
 import reports.puzzles
 import reports.reachable
 import reports.solutions
@@ -22,6 +24,8 @@ __all__ = ["GENERATORS", "default_folder"]
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
     "census": reports.census.artefacts,
+    "measures": reports.measures.artefacts,
+    "players": reports.players.artefacts,
     "puzzles": reports.puzzles.artefacts,
     "reachable": reports.reachable.artefacts,
     "solutions": reports.solutions.artefacts,

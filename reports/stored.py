@@ -26,6 +26,7 @@ __all__ = ["DATA", "REDUCED_BOARDS", "Provenance", "check_line", "check_numbers"
 
 DATA = Path(__file__).parent / "data"
 _MOST_BYTES = 16 << 20
+_SIGNED: Final = ("provenance", "no_win_within", "elo", "elo_interval", "white_elo")
 
 REDUCED_BOARDS: Final = (
     "ashton-5-4v0",
@@ -50,6 +51,7 @@ class Provenance(Result):
     parameters: dict[str, Any]
     seed: int | None
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    compile_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     peak_rss_bytes: Annotated[int, Field(ge=0)]
 
 
@@ -135,7 +137,8 @@ def read_stored_all(
 def check_numbers(plain: Any, place: str = "") -> None:
     """Refuse numbers below zero, and those that are none.
 
-    The provenance is not looked into, nor ``no_win_within``, where -1 is the word for none.
+    The provenance is not looked into, nor what may be negative: ``no_win_within``, where -1 is the word for none, and
+    differences in Elo.
 
     Parameters
     ----------
@@ -151,7 +154,7 @@ def check_numbers(plain: Any, place: str = "") -> None:
     """
     if isinstance(plain, dict):
         for name, value in plain.items():
-            if name not in ("provenance", "no_win_within"):
+            if name not in _SIGNED:
                 check_numbers(value, f"{place}.{name}" if place else name)
     elif isinstance(plain, list):
         for number, value in enumerate(plain):

@@ -51,6 +51,7 @@ MEASURED = {
     "tablut tablebase build --men 5 -v mcgill": {3_251_331},
     "tablut tablebase build --men 6": {58_285_314},
     "Zstandard at other levels, once": {2_888_163, 1_970_119, 2_388_975, 1_720_304, 1_616_213, 1_506_038, 1_295_529},
+    "tablut bestmove --player mcts -v mcgill --movetime 2": {38_000, 33_000, 39_000},
     # Round numbers that a sentence chooses: nodes of a search, samples of a test.
     "chosen": {100_000},
 }

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import reports.census
+import reports.measures
+import reports.players
 import reports.puzzles
 import reports.solutions
 import reports.stored
@@ -17,8 +19,22 @@ from tablut.cli.shell import run
 from tablut.errors import InputError
 
 SOURCE = reports.stored.DATA
-FILES = ["census/ashton.json", "census/ashton-5-4v0.json", "solutions/ashton-5-4v0.json", "puzzles/collection.json"]
-PAGES = {"census": reports.census, "solutions": reports.solutions, "puzzles": reports.puzzles}
+FILES = [
+    "census/ashton.json",
+    "census/ashton-5-4v0.json",
+    "solutions/ashton-5-4v0.json",
+    "players/table-3.json",
+    "players/table-6-heuristic.json",
+    "measures/heuristic-mcgill.json",
+    "puzzles/collection.json",
+]
+PAGES = {
+    "census": reports.census,
+    "solutions": reports.solutions,
+    "players": reports.players,
+    "measures": reports.measures,
+    "puzzles": reports.puzzles,
+}
 
 
 @pytest.fixture
@@ -27,6 +43,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(SOURCE / name, folder / name)
+    # These two pages need all of their files.
+    for name in ("players", "measures"):
+        shutil.copytree(SOURCE / name, folder / name, dirs_exist_ok=True)
     monkeypatch.setattr(reports.stored, "DATA", folder)
     return folder
 
@@ -112,6 +131,26 @@ def test_every_field_damaged_in_some_way(data: Path, name: str) -> None:
     # Fields that only inform (times, a branching factor) may have any sensible value.
     assert named + sound_still == tried
     assert named > 0.7 * tried
+
+
+@pytest.mark.parametrize("name", ["players/table-3.json", "measures/random-leiden.json"])
+def test_pages_that_need_all_files_name_the_one_that_is_missing(
+    data: Path, name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (data / name).unlink()
+    assert run(["report", "--out", str(tmp_path / "out")]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert name in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["table-1", "table-2"])
+def test_matches_in_each_others_place_are_named(data: Path, name: str) -> None:
+    other = {"table-1": "table-2", "table-2": "table-1"}[name]
+    shutil.copy(SOURCE / "players" / f"{other}.json", data / "players" / f"{name}.json")
+    with pytest.raises(InputError, match=f"{name}.json.*another match"):
+        reports.players.results()
 
 
 def test_stored_results_are_checked_as_they_are(data: Path) -> None:

@@ -126,6 +126,29 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     assert play_match(whole, folder=tmp_path).played == report.played
 
 
+class SlowAtFirst:
+    """Takes long for its first move ever, as one does whose kernels are compiled then."""
+
+    used = False
+
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        time.sleep(0 if SlowAtFirst.used else 0.3)
+        SlowAtFirst.used = True
+        return Choice(next(iter(board.legal_moves)), None, None, 0, 0, ())
+
+
+def test_what_is_slow_at_first_costs_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = contestants_module.make_player
+    monkeypatch.setattr(
+        contestants_module, "make_player", lambda name, *rest: SlowAtFirst() if name == "slow" else real(name, *rest)
+    )
+    SlowAtFirst.used = False
+    whole = MatchPlan(RULES, contestant("slow@movetime=0.1", ONE), RANDOM, 2, openings=Openings(2, 1, 1), most_plies=20)
+    report = play_match(whole)
+    assert SlowAtFirst.used
+    assert not report.summary.faults
+
+
 def test_a_game_without_end_is_drawn_at_the_cap() -> None:
     report = play_match(MatchPlan(load_variant("ashton"), RANDOM, RANDOM, 2, most_plies=7))
     assert report.summary.termination == {"ply_cap": 2}
@@ -294,20 +317,25 @@ def test_a_tournament_of_players_of_one_name_keeps_them_apart() -> None:
 def test_measures_are_those_of_the_games() -> None:
     """Branching factors and lengths against the plain rules, on games replayed move by move."""
     rules = load_variant("brandubh-5-4v0")
-    report = play_match(MatchPlan(rules, RANDOM, RANDOM, 8, openings=Openings(2, 1, 1), paired=False))
+    report = play_match(MatchPlan(rules, RANDOM, RANDOM, 40, openings=Openings(2, 1, 1), paired=False))
     assert len({one.game.moves[:2] for one in report.played}) > 4
     found = measure(rules, report)
-    logs, lengths = [], []
+    logs, lengths, repeated = [], [], []
     for one in report.played:
         game, total = NaiveGame(rules), 0.0
         position = game.start()
+        met = [position]
         for move in one.game.moves:
             total += math.log10(len(game.legal_moves(position)))
             position = game.apply(position, game.parse_move(str(move))).position
+            met.append(position)
+        repeated.append(sum(one in met[:number] for number, one in enumerate(met)))
         logs.append(total)
         lengths.append(len(one.game.moves))
-    assert found.log10_tree.mean == pytest.approx(sum(logs) / 8, abs=1e-4)
-    assert found.plies.mean == pytest.approx(sum(lengths) / 8, abs=1e-4)
+    assert found.log10_tree.mean == pytest.approx(sum(logs) / 40, abs=1e-4)
+    assert found.plies.mean == pytest.approx(sum(lengths) / 40, abs=1e-4)
+    assert found.repeated.mean == pytest.approx(sum(repeated) / 40, abs=1e-4)
+    assert max(repeated) > 0
     assert found.plies.high - found.plies.mean == pytest.approx(
-        1.96 * statistics.stdev(lengths) / math.sqrt(8), rel=1e-3
+        1.96 * statistics.stdev(lengths) / math.sqrt(40), rel=1e-3
     )

@@ -8,11 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
-from scipy.stats import binomtest
+from scipy.stats import binomtest, fisher_exact
 
 from tablut.errors import InputError
 from tablut.play.arena.ratings import ratings
-from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, score_of, superiority, wilson
+from tablut.play.arena.statistics import (
+    Sprt,
+    Tally,
+    elo_of,
+    interval_of_share,
+    same_chances,
+    score_of,
+    superiority,
+    wilson,
+)
 
 FIVE = st.lists(st.integers(0, 60), min_size=5, max_size=5).filter(lambda counts: sum(counts) > 3)
 
@@ -120,3 +129,33 @@ def test_one_who_wins_all_has_a_rating() -> None:
 def test_a_test_that_makes_no_sense_is_refused(wrong: Sprt) -> None:
     with pytest.raises(InputError, match="--sprt"):
         wrong.checked()
+
+
+# -- two sets of games ---------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 25), min_size=4, max_size=4).filter(lambda n: n[0] + n[1] > 0 and n[2] + n[3] > 0))
+def test_two_kinds_of_results_are_scipys_exact_test(counts: list[int]) -> None:
+    first, second = counts[:2], counts[2:]
+    assert same_chances(first, second) == pytest.approx(fisher_exact([first, second])[1], rel=1e-6, abs=1e-12)
+    assert same_chances(second, first) == pytest.approx(same_chances(first, second), rel=1e-6)
+
+
+@given(st.lists(st.integers(0, 4), min_size=6, max_size=6).filter(lambda n: sum(n[:3]) > 0 and sum(n[3:]) > 0))
+def test_three_kinds_of_results_by_dealing_them_in_every_way(counts: list[int]) -> None:
+    """Each way to deal the games to the two sets is as likely as any other; those of rarer tables are counted."""
+    first, second = counts[:3], counts[3:]
+    ways = {}
+    for a in range(first[0] + second[0] + 1):
+        for b in range(first[1] + second[1] + 1):
+            c = sum(first) - a - b
+            if 0 <= c <= first[2] + second[2]:
+                sums = [x + y for x, y in zip(first, second, strict=True)]
+                ways[a, b, c] = math.prod(math.comb(n, k) for n, k in zip(sums, (a, b, c), strict=True))
+    rare = sum(count for count in ways.values() if count <= ways[tuple(first)])
+    assert same_chances(first, second) == pytest.approx(rare / sum(ways.values()), rel=1e-6)
+
+
+def test_sets_of_games_that_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        same_chances((1, 2, 3), (1, 2))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from tablut.board import Board
 from tablut.errors import InputError
 from tablut.files import lock_folder, remove_temporaries
 from tablut.play.arena.game import PlayedGame, Seat, play_game
@@ -211,6 +212,7 @@ def play_match(
         return _report(plan, played, sprt)
 
     with ExitStack() as stack:
+        _warm_up(plan)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(lock_folder(folder, "match"))
@@ -239,6 +241,18 @@ def play_match(
                 raise
             raise on_interrupt(_so_far()) from None
     return _so_far()
+
+
+def _warm_up(plan: MatchPlan) -> None:
+    """Let each player choose once, unless no clock runs: what it compiles or loads at first must not cost it a game."""
+    board = Board(plan.variant, plan.start)
+    if board.outcome() is not None:
+        raise InputError(f"position '{board.position}': the game is over; there is nothing to play")
+    for one, seed in zip((plan.first, plan.second), plan.pairing(0).seeds, strict=True):
+        if one.limits.movetime is not None:
+            with suppress(Exception):
+                # What a player does wrong here, it does wrong in its games, which say so.
+                one.make(plan.variant, seed).choose(board.copy(), one.limits)
 
 
 def _one_game(plan: MatchPlan, number: int, folder: Path | None) -> Played:

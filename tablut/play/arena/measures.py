@@ -58,6 +58,8 @@ class GameMeasures(Result):
         Logarithm of the product of the branching factors of a game, its mean.
     log10_power : float
         The same as the literature has it: mean length times the logarithm of the mean branching factor.
+    repeated : Estimated
+        Plies of a game after which a position stood again, with the same side to move.
     white, black, draws : int
         How games ended.
     white_score, white_score_interval : float, list of float
@@ -74,6 +76,7 @@ class GameMeasures(Result):
     plies: Estimated
     log10_tree: Estimated
     log10_power: float
+    repeated: Estimated
     white: int
     black: int
     draws: int
@@ -105,6 +108,19 @@ def branching_factors(variant: Variant, report: MatchReport) -> list[list[int]]:
             board.push(move)
         factors.append(met)
     return factors
+
+
+def _repeated(variant: Variant, report: MatchReport) -> list[int]:
+    """Return how many plies of each game led to a position that it had before."""
+    counts = []
+    for one in report.played:
+        board = Board(variant)
+        seen = {str(board.position)}
+        for move in one.game.moves:
+            board.push(move)
+            seen.add(str(board.position))
+        counts.append(len(one.game.moves) + 1 - len(seen))
+    return counts
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
@@ -158,6 +174,7 @@ def measure(variant: Variant, report: MatchReport) -> GameMeasures:
         plies=_estimated(lengths),
         log10_tree=_estimated(logs),
         log10_power=round(float(lengths.mean()) * math.log10(branching.mean), 4),
+        repeated=_estimated(np.array(_repeated(variant, report), dtype=float)),
         white=white,
         black=black,
         draws=games - white - black,
@@ -171,4 +188,5 @@ def _estimated(values: Sequence[float] | NDArray[np.float64]) -> Estimated:
     found = np.asarray(values, dtype=float)
     mean = float(found.mean())
     error = float(norm.ppf(0.975)) * float(found.std(ddof=1)) / math.sqrt(len(found))
-    return Estimated(mean=round(mean, 4), low=round(mean - error, 4), high=round(mean + error, 4))
+    # Nothing that is estimated here can be below zero; rare things have intervals that would.
+    return Estimated(mean=round(mean, 4), low=round(max(0.0, mean - error), 4), high=round(mean + error, 4))

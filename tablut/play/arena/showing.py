@@ -90,6 +90,7 @@ def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
         ("legal moves of a position", found.branching, 2),
         ("plies of a game", found.plies, 2),
         ("log10 of the game tree", found.log10_tree, 2),
+        ("plies that repeat a position", found.repeated, 2),
     ):
         table.add(name, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}")
     console.print(table)

@@ -10,22 +10,25 @@ M. Van den Bergh, "Comments on normalized Elo" and "The generalized sequential p
 ratio test for chess", 2017–2020, https://www.cantate.be/Fishtest/
 E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
 Journal of the American Statistical Association 22 (1927).
+G. H. Freeman and J. H. Halton, "Note on an exact treatment of contingency, goodness of fit and
+other problems of significance", Biometrika 38 (1951).
 """
 
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import multivariate_hypergeom, norm
 
 from tablut.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Sprt", "Tally", "elo_of", "interval_of_share", "score_of", "superiority", "wilson"]
+__all__ = ["Sprt", "Tally", "elo_of", "interval_of_share", "same_chances", "score_of", "superiority", "wilson"]
 
 SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -165,6 +168,44 @@ def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, 
     # Rounding must not make a possible share of 0 or 1 impossible.
     low = 0.0 if points == 0 else centre - half
     return max(0.0, low), 1.0 if points == games else min(1.0, centre + half)
+
+
+def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
+    """Return how likely counts so different, or more so, are if both come from the same chances.
+
+    Fisher's exact test in the form of Freeman and Halton, for any number of kinds of results. It lists
+    the ways to split the sums of the kinds, as many as the smaller set of games to the power of the kinds less one.
+
+    Parameters
+    ----------
+    first, second : sequence of int
+        How many games ended in each way, such as wins, draws and losses; neither all zero.
+
+    Returns
+    -------
+    float
+        The p-value, two-sided.
+
+    Raises
+    ------
+    ValueError
+        If the two have different lengths.
+
+    Examples
+    --------
+    >>> round(same_chances((6, 0, 4), (68, 0, 132)), 3), round(same_chances((10, 0, 0), (0, 0, 10)), 6)
+    (0.171, 1.1e-05)
+    """
+    if sum(first) > sum(second):
+        first, second = second, first
+    sums = [one + other for one, other in zip(first, second, strict=True)]
+    splits = [
+        split for split in product(*(range(min(whole, sum(first)) + 1) for whole in sums)) if sum(split) == sum(first)
+    ]
+    chances = multivariate_hypergeom.pmf(splits, m=sums, n=sum(first))
+    observed = float(multivariate_hypergeom.pmf(list(first), m=sums, n=sum(first)))
+    # Tables as likely as the one observed count with it; rounding must not part them.
+    return min(1.0, float(chances[chances <= observed * (1 + 1e-7)].sum()))
 
 
 def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, float]:

@@ -1,0 +1,69 @@
+"""The compiled engine against its twin in plain Python: ``pytest benchmarks/test_twins.py --benchmark-enable -s``.
+
+The McGill paper says that its light board is up to thirty times as fast as the one that was provided
+(section VII). Here both count the same move sequences from the start of mcgill, and make every move, the last
+one too. CPU seconds of one thread; the report's page on the players quotes the figures.
+"""
+
+import time
+
+import pytest
+
+from tablut.engine import engine_for
+from tablut.play.players import make_player
+from tablut.play.search import SearchLimits
+from tablut.rules.naive import NaiveGame
+from tablut.variants import load_variant
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time)
+
+SEQUENCES = {2: 3_944, 3: 285_728}
+"""Of mcgill, published with the rules."""
+
+
+def sequences(game, position, depth):
+    """Return how many sequences of so many plies there are; every move is made, as `perft_applied` makes it."""
+    results = [game.apply(position, move) for move in game.legal_moves(position)]
+    if depth == 1:
+        return len(results)
+    return sum(sequences(game, result.position, depth - 1) for result in results if result.outcome is None)
+
+
+def rate(benchmark, name, amount):
+    if benchmark.enabled:
+        seconds = benchmark.stats.stats.min
+        benchmark.extra_info[name] = amount / seconds
+        print(f"\n{name}: {amount / seconds:,.0f} a second")  # noqa: T201
+
+
+def test_sequences_made_by_the_naive_twin(benchmark):
+    game = NaiveGame(load_variant("mcgill"))
+    depth = 2
+    found = benchmark.pedantic(sequences, (game, game.start(), depth), rounds=3)
+    assert found == SEQUENCES[depth]
+    rate(benchmark, "naive twin, sequences", found)
+
+
+def test_sequences_made_by_the_engine(benchmark):
+    engine = engine_for(load_variant("mcgill"))
+    depth = 3
+    found = benchmark.pedantic(engine.perft_applied, (engine.start(), depth), rounds=5, warmup_rounds=1)
+    assert found.nodes == SEQUENCES[depth]
+    rate(benchmark, "engine, sequences", found.nodes)
+
+
+def test_moves_of_the_heuristic_player(benchmark):
+    """A game of it against itself: "between sub-millisecond times to 6ms" in section VI-A."""
+    from tablut.board import Board
+
+    player, positions = make_player("heuristic", "mcgill"), []
+    board = Board("mcgill")
+    while board.outcome() is None and board.ply < 60:
+        positions.append(board.copy())
+        board.push(player.choose(board, SearchLimits(nodes=1)).move)
+
+    def choose_all():
+        return [player.choose(position, SearchLimits(nodes=1)).move for position in positions]
+
+    assert len(benchmark.pedantic(choose_all, rounds=5, warmup_rounds=1)) == len(positions)
+    rate(benchmark, "heuristic, moves", len(positions))

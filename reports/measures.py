@@ -1,0 +1,256 @@
+"""The page on how large the games are as they are played, and which side they favour.
+
+Rendered from what ``tablut measure --json`` printed, kept in ``reports/data/measures``: each shipped game as played
+by random moves, by the heuristic of the McGill paper and by our search. A test measures small games again.
+
+References
+----------
+L. V. Allis, "Searching for Solutions in Games and Artificial Intelligence", thesis, Maastricht, 1994, chapter 6.
+H. Matsubara, H. Iida, R. Grimbergen, "Natural developments in game research", ICCA Journal 19 (1996).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from reports.rendering import Artefact, figure, page
+from reports.stored import Provenance, read_stored
+from tablut.play.arena.measures import GameMeasures
+from tablut.play.arena.statistics import elo_of, wilson
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["GAMES", "KNOWN", "PLAYERS", "KnownGame", "Player", "artefacts", "results"]
+
+GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+"""The full games, in the order of the page."""
+
+
+class Player(NamedTuple):
+    """Who plays itself.
+
+    Attributes
+    ----------
+    name : str
+        In the names of files and on the page.
+    text : str
+        As the command names it.
+    games, nodes : int
+        How many games a variant, and the budget of a move.
+    variants : tuple of str
+        What it plays.
+    """
+
+    name: str
+    text: str
+    games: int
+    nodes: int
+    variants: tuple[str, ...] = GAMES
+
+    def command(self, variant: str) -> str:
+        """Return the command that measures a game.
+
+        Parameters
+        ----------
+        variant : str
+            Its rule set.
+
+        Returns
+        -------
+        str
+            As it was typed.
+        """
+        return f"tablut measure {self.text} -v {variant} -n {self.games} --nodes {self.nodes} --json"
+
+
+PLAYERS: Final = (
+    Player("random", "random", 400, 1),
+    Player("heuristic", "heuristic", 400, 1),
+    Player("alphabeta", "alphabeta", 200, 5000),
+)
+"""The players of the page, from the weakest to the strongest."""
+
+_OTHERS: Final = (
+    Player("mcts", "mcts@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
+    Player("mcts-heuristic", "mcts-heuristic@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
+)
+_CLOSE: Final = 2e-6
+_MOST_CUT: Final = 0.05
+"""Where more of the games are cut off, lengths and trees are those of the cut."""
+
+
+class KnownGame(NamedTuple):
+    """A game of the literature: mean branching factor and length, logarithm of the tree, and where it is from."""
+
+    name: str
+    branching: str
+    plies: str
+    log10_tree: int
+    source: str
+
+
+_ALLIS: Final = "Allis 1994"
+KNOWN: Final = (
+    KnownGame("English draughts", "2.8", "70", 31, _ALLIS),
+    KnownGame("Nine men's morris", "10", "50", 50, _ALLIS),
+    KnownGame("International draughts", "4", "90", 54, _ALLIS),
+    KnownGame("Othello", "10", "58", 58, _ALLIS),
+    KnownGame("Chess", "35", "80", 123, _ALLIS),
+    KnownGame("Shogi", "92", "115", 226, "Matsubara, Iida, Grimbergen 1996"),
+    KnownGame("Go 19×19", "250", "150", 360, _ALLIS),
+)
+"""Quoted, each from its source."""
+
+
+def results() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the stored measures by player and variant, in the order of the page, which needs them all."""
+    return {
+        (player.name, game): read_stored("measures", f"{player.name}-{game}", _Stored, _check)
+        for player in (*PLAYERS, *_OTHERS)
+        for game in player.variants
+    }
+
+
+class _Stored(GameMeasures):
+    provenance: Provenance
+
+
+def _check(stored: _Stored, name: str) -> None:
+    """Compare measures with their name, and with themselves."""
+    player = next(one for one in (*PLAYERS, *_OTHERS) if name in {f"{one.name}-{game}" for game in one.variants})
+    variant = name.removeprefix(f"{player.name}-")
+    if (stored.variant, stored.player, stored.games) != (variant, player.text, player.games):
+        raise ValueError(f"variant, player, games: are not those of {name}")
+    if stored.provenance.command != player.command(variant):
+        raise ValueError("provenance.command: is not that of these measures")
+    if stored.white + stored.black + stored.draws != stored.games or stored.capped > stored.draws:
+        raise ValueError("white, black, draws: do not add up to the games")
+    points = stored.white + stored.draws / 2
+    again = [points / stored.games, *wilson(points, stored.games)]
+    given = [stored.white_score, *stored.white_score_interval]
+    if len(again) != len(given) or any(abs(x - y) > _CLOSE for x, y in zip(given, again, strict=True)):
+        raise ValueError("white_score: is not what the games give")
+    elo = elo_of(stored.white_score)
+    if (stored.white_elo is None) != (elo is None) or abs((stored.white_elo or 0) - (elo or 0)) > 0.06:
+        raise ValueError("white_elo: is not that of the score")
+    for part in ("branching", "plies", "log10_tree", "repeated"):
+        found = getattr(stored, part)
+        if not found.low <= found.mean <= found.high:
+            raise ValueError(f"{part}: the mean is not within its interval")
+        if found.low and abs(found.high + found.low - 2 * found.mean) > 3e-4:
+            raise ValueError(f"{part}: the interval is not about its mean")
+    if stored.branching.low < 1 or stored.repeated.mean > stored.plies.mean:
+        raise ValueError("branching, repeated: are impossible")
+    power = stored.plies.mean * math.log10(stored.branching.mean)
+    if abs(stored.log10_power - power) > 1e-2:
+        raise ValueError("log10_power: is not that of length and branching factor")
+
+
+def artefacts() -> list[Artefact]:
+    """Return the files of the page on how large the games are."""
+    found = results()
+    rows = [found[player.name, game] for player in PLAYERS for game in player.variants if (player.name, game) in found]
+    return [
+        page(
+            "measures.md",
+            "measures.md.j2",
+            players=[(one, [row for row in rows if row["player"] == one.text]) for one in PLAYERS],
+            balance=[(game, [(one, found.get((one.name, game))) for one in PLAYERS]) for game in GAMES],
+            first={game: load_variant(game).rules.first for game in GAMES},
+            verdict=_verdict,
+            known=KNOWN,
+            cut=[row for row in rows if _is_cut(row)],
+            trees=_places([row for row in rows if row["player"] == PLAYERS[-1].text and not _is_cut(row)]),
+        ),
+        figure("figures/measures.svg", _draw, [_point(row) for row in rows]),
+    ]
+
+
+def _is_cut(row: dict[str, Any]) -> bool:
+    return bool(row["capped"] > _MOST_CUT * row["games"])
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    """Return which side a game favours as a player plays it, as far as its games can tell."""
+    low, high = row["white_score_interval"]
+    if low <= 0.5 <= high:
+        return "neither, as far as this shows"
+    side, elo = ("white", row["white_elo"]) if low > 0.5 else ("black", row["white_elo"])
+    return f"{side}, by {abs(elo):.0f} Elo" if elo is not None else f"{side}, in every game"
+
+
+def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return our games and those of the literature in the order of their trees."""
+    ours = [
+        {
+            "name": row["variant"],
+            "ours": True,
+            "branching": f"{row['branching']['mean']:.1f}",
+            "plies": f"{row['plies']['mean']:.1f}",
+            "log10": row["log10_power"],
+            "source": row["provenance"]["command"],
+        }
+        for row in rows
+    ]
+    others = [
+        {
+            "name": game.name,
+            "ours": False,
+            "branching": game.branching,
+            "plies": game.plies,
+            "log10": game.log10_tree,
+            "source": game.source,
+        }
+        for game in KNOWN
+    ]
+    return sorted([*ours, *others], key=lambda row: float(row["log10"]))
+
+
+def _point(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "game": row["variant"],
+        "player": row["player"],
+        "score": row["white_score"],
+        "interval": row["white_score_interval"],
+        "plies": row["plies"],
+        "draws": row["draws"] / row["games"],
+    }
+
+
+def _draw(points: list[dict[str, Any]]) -> Figure:
+    """Draw white's score and the length of games by variant, a colour a player, with intervals of 95 %."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 3.6))
+    left, right = figure.subplots(1, 2, sharey=True)
+    games = list(dict.fromkeys(point["game"] for point in points))
+    players = list(dict.fromkeys(point["player"] for point in points))
+    for number, (player, colour) in enumerate(zip(players, ["#b59a5b", "#2f6f8f", "#a0522d"], strict=False)):
+        own = [point for point in points if point["player"] == player]
+        places = [games.index(point["game"]) + 0.22 * (number - 1) for point in own]
+        score = [100 * point["score"] for point in own]
+        ends = [
+            [abs(100 * end - at) for point, at in zip(own, score, strict=True) for end in [point["interval"][k]]]
+            for k in (0, 1)
+        ]
+        left.errorbar(score, places, xerr=ends, fmt="o", color=colour, markersize=4, capsize=2, label=player)
+        plies = [point["plies"]["mean"] for point in own]
+        spread = [point["plies"]["high"] - point["plies"]["mean"] for point in own]
+        right.errorbar(plies, places, xerr=spread, fmt="o", color=colour, markersize=4, capsize=2, label=player)
+    left.axvline(50, color="#999999", linewidth=0.8, zorder=0)
+    left.set_yticks(range(len(games)), games)
+    left.invert_yaxis()
+    left.set_xlim(0, 100)
+    left.set_xlabel("white's score, percent")
+    right.set_xlim(left=0)
+    right.set_xlabel("plies of a game")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(
+        *left.get_legend_handles_labels(), frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.9), ncols=3
+    )
+    figure.subplots_adjust(wspace=0.12)
+    return figure

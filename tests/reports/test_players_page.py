@@ -1,0 +1,170 @@
+"""The pages on players and measures: stored games come out again, verdicts are exact, claims hold."""
+
+import json
+import math
+import re
+import time
+from collections import Counter
+from random import Random
+
+import pytest
+
+import reports.measures
+import reports.players
+from reports.measures import GAMES, KNOWN, PLAYERS
+from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, results
+from reports.stored import DATA
+from retrograde.proofs.prover import prover_for
+from tablut.board import Board
+from tablut.cli.shell import run
+from tablut.engine import engine_for
+from tablut.play.players.kernels.paths import find_path, path_tables
+from tablut.position import Position
+from tablut.rules.naive import NaiveGame
+from tablut.variants import load_variant
+
+TABLES = {"I": 10, "II": 10, "III": 10, "IV": 10, "V": 10}
+
+
+def test_every_published_cell_has_its_games() -> None:
+    found = results()
+    assert list(found) == [one.name for one in (*PAIRINGS, CLOCK)]
+    every = cells(found)
+    assert len(every) == 20
+    for cell in every:
+        assert cell.published.games == TABLES.get(cell.pairing.table, cell.published.games)
+        assert cell.wins + cell.losses + cell.draws >= 200
+        for count, (low, high) in zip((cell.wins, cell.losses, cell.draws), cell.intervals, strict=True):
+            assert low <= count / 200 <= high
+    assert sum(cell.published.games for cell in every if cell.pairing.table == "VI") == 190
+
+
+def test_what_is_incompatible_has_a_reason_and_nothing_else_has() -> None:
+    every = cells(results())
+    assert {(cell.pairing.name, cell.side) for cell in every if cell.p < LEVEL} == set(REASONS)
+
+
+def test_the_reason_states_what_is_stored() -> None:
+    (reason,) = REASONS.values()
+    (cell,) = [cell for cell in cells(results()) if not cell.compatible]
+    games = cell.wins + cell.losses + cell.draws
+    assert f"ours win {100 * cell.wins / games:.0f} % and draw {100 * cell.draws / games:.0f} %" in reason
+    alone = reports.measures.results()["heuristic", "mcgill"]
+    assert f"{alone['black']} of {alone['games']} games against itself" in reason
+
+
+def test_the_page_says_so() -> None:
+    (page,) = [one for one in reports.players.artefacts() if one.path == "players.md"]
+    text = page.render().decode()
+    every = cells(results())
+    agree = sum(cell.compatible for cell in every)
+    assert f"**{agree} of the 20 published results are compatible with ours**" in text
+    rows = [line for line in text.splitlines() if line.endswith(("| yes |", "| **no** |"))]
+    assert len(rows) == 20 + 2
+    assert [row.endswith("| yes |") for row in rows[:20]] == [cell.compatible for cell in every]
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("players", "table-1"),
+        *(pytest.param("players", one.name, marks=pytest.mark.slow) for one in PAIRINGS[1:]),
+        ("measures", "heuristic-brandubh"),
+        *(
+            pytest.param("measures", f"{player.name}-{game}", marks=pytest.mark.slow)
+            for player in PLAYERS[:2]
+            for game in player.variants
+            if (player.name, game) != ("heuristic", "brandubh")
+        ),
+    ],
+)
+def test_stored_games_come_out_again(folder: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the command that the file names. Not so `alphabeta`: it gets better, and the file names its commit."""
+    found = json.loads((DATA / folder / f"{name}.json").read_text(encoding="utf-8"))
+    assert run(found["provenance"]["command"].split()[1:]) == 0
+    again = json.loads(capsys.readouterr().out)
+    for key in ("provenance", "slowest", "nodes_a_second"):
+        found.pop(key, None)
+        again.pop(key, None)
+    assert again == found
+
+
+def test_every_game_is_measured_by_every_player() -> None:
+    found = reports.measures.results()
+    assert {(player.name, game) for player in PLAYERS for game in GAMES} <= set(found)
+    for row in found.values():
+        assert row["white"] + row["black"] + row["draws"] == row["games"] >= 100
+
+
+def test_the_measures_page_says_which_side_a_game_favours() -> None:
+    (page,) = [one for one in reports.measures.artefacts() if one.path == "measures.md"]
+    text = page.render().decode()
+    for (player, game), row in reports.measures.results().items():
+        if player not in {one.name for one in PLAYERS}:
+            continue
+        low, high = row["white_score_interval"]
+        side = "white" if low > 0.5 else "black" if high < 0.5 else "neither"
+        (line,) = re.findall(rf"^\| {game} \| (?:white|black) \|.*$", text, re.MULTILINE)
+        place = [one.name for one in PLAYERS].index(player)
+        assert line.split("|")[4 + 2 * place].strip().startswith(side)
+    # Leiden is the one game without a rule against repetition, and the only one whose games are cut off.
+    cut = {game for (_, game), row in reports.measures.results().items() if row["capped"] > 0.05 * row["games"]}
+    assert cut == {game for game in GAMES if load_variant(game).rules.repetition == "none"} - {"mcgill"}
+    assert "| **leiden** |" not in text
+    assert "| **ashton** |" in text
+    for game in KNOWN:
+        assert float(game.plies) * math.log10(float(game.branching)) == pytest.approx(game.log10_tree, abs=0.6)
+        assert f"| {game.name} | " in text
+
+
+# -- claims --------------------------------------------------------------------------------
+
+
+def placement(random: Random) -> str:
+    """Return a king, up to three defenders and up to eight attackers anywhere under mcgill, black to move."""
+    rows = [["1"] * 9 for _ in range(9)]
+    special = {(0, 0), (0, 8), (8, 0), (8, 8), (4, 4)}
+    free = random.sample([(rank, file) for rank in range(9) for file in range(9) if (rank, file) not in special], 9)
+    for (rank, file), man in zip(free, "K" + "w" * random.randrange(4) + "b" * 8, strict=False):
+        rows[rank][file] = man
+    return "/".join(re.sub("1+", lambda run: str(len(run[0])), "".join(row)) for row in rows) + " b"
+
+
+def test_victory_paths_are_proved_and_none_is_longer_than_five_plies() -> None:
+    """Section VI-A, by the proof search: with the king's move before it, a path wins in three plies or in five."""
+    variant = load_variant("mcgill")
+    engine, tables, prover = engine_for(variant), path_tables(variant), prover_for(variant, 200_000)
+    random, lengths = Random(5), Counter()
+    while sum(lengths.values()) < 30:
+        text = placement(random)
+        position = Position.parse(text, 9)
+        board = engine.board(position.cells, "b")
+        if not find_path(engine.tables, tables, board)[1] or not len(engine.legal_moves(board)):
+            continue
+        proved = prover.prove(position, None)
+        assert proved is not None, text
+        assert proved.wdl == "loss", text
+        lengths[1 + proved.dtm] += 1
+    assert set(lengths) == {3, 5}
+
+
+def test_the_engine_is_far_more_than_thirty_times_as_fast_as_its_naive_twin() -> None:
+    """Section VII, against our own twin; `benchmarks/test_twins.py` says how much."""
+    engine, game = engine_for(load_variant("mcgill")), NaiveGame(load_variant("mcgill"))
+    engine.perft_applied(engine.start(), 2)
+    started = time.process_time()
+    assert engine.perft_applied(engine.start(), 3).nodes == 285_728
+    middle = time.process_time()
+    assert game.perft(game.start(), 2) == 3_944
+    # The twin only counts its last moves here, the engine makes them: the true factor is larger.
+    fast, slow = 285_728 / (middle - started), 3_944 / (time.process_time() - middle)
+    assert fast > 30 * slow
+
+
+def test_a_board_draws_after_a_hundred_plies() -> None:
+    """What the paper calls 100 moves."""
+    board, way = Board("mcgill"), ("d1-c1", "e3-d3", "c1-d1", "d3-e3")
+    for ply in range(100):
+        assert board.outcome() is None
+        board.push(way[ply % 4])
+    assert (board.outcome().termination, board.outcome().winner) == ("move_limit", None)
