@@ -55,7 +55,7 @@ COMMANDS = (
             "bestmove --player heuristic -v {variant}",
             "bestmove --player mcts-heuristic --playouts 20 --option margin=5000 --hash 1 -v {variant}",
             "bestmove --player payoff --depth 2 -v {variant}",
-            "symmetry verify --samples 10 -v {variant}",
+            "symmetry verify --samples 10 --most 100 -v {variant}",
             "rank -v {variant}",
             "unrank 0 -v {variant}",
         )

@@ -10,6 +10,8 @@ collect_ignore = ["typing/user_code.py"]
 
 # A test asks whether something is right, not whether the machine is quick today.
 settings.register_profile("unhurried", deadline=None)
+# Twenty times the examples (`tests.support.effort`): pytest --hypothesis-profile=thorough
+settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("unhurried")
 
 

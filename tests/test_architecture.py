@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -22,9 +23,15 @@ BELOW = {
 }
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imported_modules(path: Path) -> list[tuple[str, list[str]]]:
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -64,7 +71,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     """Not at the top, and not within functions either."""
     graph = nx.DiGraph()
     for name, path in NAMES.items():
-        for node in run_time_imports(ast.parse(path.read_text(encoding="utf-8")).body):
+        for node in run_time_imports(parsed(path).body):
             for alias in node.names:
                 target = f"{node.module}.{alias.name}"
                 graph.add_edge(name, target if target in NAMES else node.module)
@@ -94,8 +101,9 @@ def test_the_shells_room_holds_no_command_and_nothing_that_serves_only_one() -> 
         assert len(found) > 1 or any(user.startswith("tablut.cli") for user in found), f"{module}: only {found}"
 
 
+@cache
 def exported(path: Path) -> list[str]:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in parsed(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
     return []

@@ -63,7 +63,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "BruteForce": lambda variant: BruteForce(variant).king_cells,
     "naive_census": lambda variant: naive_census(variant, 1),
     "census": lambda variant: census(variant, plies=1).plies[-1].new,
-    "estimate": lambda variant: estimate(variant, 5, 1).certificates,
+    "estimate": lambda variant: estimate(variant, 2, 1).certificates,
     "memory_needed": memory_needed,
     "tier_graph": lambda variant: sorted(tier_graph(variant, 3)),
     "plain_solution": lambda variant: plain_solution(variant, ["5/5/5/1b1K1/5 b"]).value("5/5/5/1b1K1/5 b"),

@@ -32,7 +32,7 @@ commands = [
     "moves -v brandubh -p '3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 w'",
     "apply e3-d3 -v ashton",
     "perft -d 2 --applied --threads 2 -v brandubh",
-    "symmetry verify --samples 10 -v brandubh-5-4v4",
+    "symmetry verify --samples 10 --most 100 -v brandubh-5-4v4",
     "rank -v mcgill",
     "unrank 123456 -v brandubh",
     f"census --plies 3 --threads 2 -v brandubh-5-4v0 --store {folder}/census",

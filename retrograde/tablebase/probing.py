@@ -1,16 +1,6 @@
 """Asking a tablebase: one position, the moves of a board, or arrays of positions.
 
->>> from tablut.indexing.values import (
-    MISSING,
-    Verdict,
-    Wdl,
-    a_ply_earlier,
-    unforced,
-    value_of_code,
-    verdict_of,
-    within_limit,
-)
-from tablut.position import Position
+>>> from tablut.position import Position
 >>> from tablut.variants import load_variant
 >>> tablebase = prober_for(load_variant("ashton"))
 >>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)

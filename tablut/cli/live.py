@@ -37,8 +37,8 @@ class Live:
 
     Examples
     --------
-    >>> Live().print("white [red] e4-f4")
-    white [red] e4-f4
+    >>> Live().print("white [x] e4-f4")
+    white [x] e4-f4
     """
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 from tablut import compilation
-from tablut.engine.kernel_cache import attach_cache, described
+from tablut.engine.kernel_cache import KernelCache, attach_cache, described
 from tablut.engine.parts import KernelCompiler, PartCompiler
 
 if TYPE_CHECKING:
@@ -72,7 +72,10 @@ class _Watch(event.Listener):
     def on_end(self, event: Any) -> None:
         dispatcher, arguments = event.data["dispatcher"], tuple(event.data["args"])
         if _is_ours(dispatcher):
-            compilation.end(described(dispatcher.py_func, arguments), done=arguments in dispatcher.overloads)
+            done = arguments in dispatcher.overloads
+            compilation.end(described(dispatcher.py_func, arguments), done=done)
+            if not done and isinstance(dispatcher._cache, KernelCache):
+                dispatcher._cache.unlock(arguments)
 
 
 def _is_ours(dispatcher: Any) -> bool:

@@ -5,7 +5,9 @@ one with a flipped bit can crash the process, and either stays until someone del
 Here a file begins with a magic line, the digest of what it was made from, the length of
 the rest and the digest of all of it. A file that does not match is ignored: the kernel is
 compiled again and the file replaced. A file is written under a temporary name and
-renamed, so that processes that write at once, or are killed, leave whole files.
+renamed, so that processes that write at once, or are killed, leave whole files. A process
+that compiles a kernel holds a lock: another one that needs the same kernel waits for the
+file, because compiling it as well takes as long and keeps a second core busy.
 
 The digest finds damage, not malice: a compiled kernel is code, and whoever can write to
 the folder can make it run other code. The folder is numba's: ``NUMBA_CACHE_DIR`` if that
@@ -19,6 +21,7 @@ import hashlib
 import pickle
 import sys
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +38,8 @@ from tablut.files import read_bytes, write_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from filelock import FileLock
+
 __all__ = ["KernelCache", "attach_cache", "described", "seal", "source_digest", "unseal"]
 
 _config: Any = numba.core.config
@@ -46,7 +51,9 @@ _HEAD: Final = len(_MAGIC) + _DIGEST + _LENGTH + _DIGEST
 _MOST: Final = 1 << 28
 """Most bytes of a file: a hundred times the largest kernel."""
 _ABANDONED: Final = 3600
-"""Seconds after which a temporary file is one that a killed process left."""
+"""Seconds after which a temporary file or a lock is one that a killed process left."""
+_PATIENCE: Final = 120.0
+"""Seconds that a process waits for another that compiles the same kernel; the largest takes a tenth of that."""
 
 
 def seal(key: bytes, payload: bytes) -> bytes:
@@ -151,6 +158,7 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._folder = Path(function.__code__.co_filename).parent
+        self._locks: dict[tuple[str, ...], FileLock] = {}
 
     def path(self, sig: Any, codegen: Any) -> Path:
         """Return the file of one version of the function: for argument types, a machine and a compiler.
@@ -195,7 +203,7 @@ class KernelCache(FunctionCache):
         return hashlib.sha256(repr(text).encode()).digest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled version for argument types.
+        """Return the compiled version for argument types; if there is none, lock it until it has been compiled.
 
         Parameters
         ----------
@@ -209,6 +217,16 @@ class KernelCache(FunctionCache):
         CompileResult or None
             None if there is no sound file.
         """
+        found = self._found(sig, target_context)
+        if found is None:
+            self._lock(sig, target_context.codegen())
+            found = self._found(sig, target_context)
+            if found is not None:
+                self.unlock(sig)
+        return found
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
+        """Return what the file of a version holds, or None."""
         compilation.begin(loads=True)
         found = None
         try:
@@ -216,6 +234,39 @@ class KernelCache(FunctionCache):
         finally:
             compilation.end(described(self._py_func, sig), done=found is not None, loads=True)
         return found
+
+    def _lock(self, sig: Any, codegen: Any) -> None:
+        """Wait until no other process compiles a version, and keep others from it; without a lock if that fails."""
+        from filelock import FileLock, Timeout
+
+        path = self.path(sig, codegen)
+        if _types(sig) in self._locks:
+            return
+        lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
+        compilation.begin()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=_PATIENCE)
+        except (Timeout, OSError, NotImplementedError):
+            return  # the other process hangs, or the folder takes no locks: compiling twice is only slower
+        finally:
+            compilation.end("", done=False)
+        self._locks[_types(sig)] = lock
+
+    def unlock(self, sig: Any) -> None:
+        """Let other processes have a version: it is kept, or could not be compiled.
+
+        Parameters
+        ----------
+        sig : tuple or numba.core.typing.Signature
+            The argument types.
+        """
+        lock = self._locks.pop(_types(sig), None)
+        if lock is not None:
+            with suppress(OSError):
+                # Who waits has the file open, and finds the kernel; who comes later makes a new one.
+                Path(lock.lock_file).unlink(missing_ok=True)
+            lock.release()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled version; if it cannot be kept, print a warning once.
@@ -232,6 +283,7 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)
         finally:
             compilation.end("", done=False, loads=True)
+            self.unlock(sig)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         codegen = target_context.codegen()
@@ -274,8 +326,8 @@ def attach_cache(dispatcher: Any, function: Callable[..., Any]) -> None:
 
 @cache
 def _sweep(folder: Path) -> None:
-    """Remove, once in a process, the temporary files of killed processes."""
-    for path in folder.glob(".*.kernel.*.tmp"):
+    """Remove, once in a process, the temporary files and locks of killed processes."""
+    for path in [*folder.glob(".*.kernel.*.tmp"), *folder.glob(".*.kernel.lock")]:
         try:
             if time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()

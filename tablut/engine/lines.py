@@ -13,6 +13,7 @@ of all soldiers of a line at once, by the line's content as a number in base 3.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -222,10 +223,20 @@ def line_tables(variant: Variant) -> LineTables:
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
     """Return the number of moves of the soldiers with a digit, by the content of the line in base 3."""
     size = len(slides)
-    content = np.arange(3**size)
-    digits = [content // 3**place % 3 for place in range(size)]
-    occupancy = sum((digits[place] > 0).astype(np.int64) << place for place in range(size))
+    ends, occupancies = np.bitwise_count(slides), _occupancies(size)
     total = np.zeros(3**size, dtype=np.uint8)
     for place in range(size):
-        total += np.where(digits[place] == digit, np.bitwise_count(slides[place, occupancy]), 0).astype(np.uint8)
+        # The contents by their digit at the place, between what is above it and what is below it.
+        by_digit = (3 ** (size - 1 - place), 3, 3**place)
+        total.reshape(by_digit)[:, digit] += ends[place].take(occupancies.reshape(by_digit)[:, digit])
     return total
+
+
+@cache
+def _occupancies(size: int) -> NDArray[np.intp]:
+    """Return the occupancy of a line by its content in base 3."""
+    found = np.zeros(1, dtype=np.intp)
+    for place in range(size):
+        taken = found | 1 << place
+        found = np.concatenate([found, taken, taken])
+    return found

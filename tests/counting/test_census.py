@@ -19,6 +19,7 @@ from tablut.position import Position
 from tablut.status import Status, position_status
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
+from tests.support.effort import examples
 
 Captured = pytest.CaptureFixture[str]
 
@@ -107,13 +108,13 @@ def test_the_twin_and_the_sums_of_orbits(name: str) -> None:
     assert report.full.agrees
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(small_variants(size=3, most_attackers=2, most_defenders=1))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_the_twin(variant, None)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from([5, 7, 9, 11]).flatmap(lambda size: small_variants(size=size, most_attackers=3)), st.just(2))
 def test_any_rules_on_any_terrain(variant: Variant, plies: int) -> None:
     assert_equals_the_twin(variant, plies)

@@ -169,7 +169,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("kind", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("kind", ["SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.slow), "SIGINT"])
 def test_a_temporary_folder_goes_with_its_census(tmp_path: Path, kind: str) -> None:
     process = started(tmp_path, *(["--threads", "2"] if kind == "SIGTERM" else []))
     number = getattr(signal, kind)

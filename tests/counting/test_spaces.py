@@ -12,6 +12,7 @@ from counting.spaces import FINAL, classes, fixed_material, spaces
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.captures import king_patterns
+from tests.support.effort import examples
 
 
 def assert_equals_brute_force(variant: Variant) -> None:
@@ -34,13 +35,13 @@ def test_fourteen_million_placements_one_by_one() -> None:
     assert_equals_brute_force(load_variant("ashton-5-4v2"))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(small_variants(size=5, most_attackers=2, most_defenders=1))
 def test_any_rules_on_any_terrain(variant: Variant) -> None:
     assert_equals_brute_force(variant)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_brute_force(variant)

@@ -33,6 +33,7 @@ from tablut.position import Position
 from tablut.prober import Verdict, value_of, verdict_of
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
 # The start wins in 3, however the game goes on; one corner to escape to gives draws, and wins of 23 plies.
 LONE_CORNER = ("+...+", ".....", "..T..", ".....", "X...+")
@@ -116,7 +117,9 @@ def assert_search(chooser: Searcher, board: Board, verdict: Verdict, plain: Plai
     if mate is not None and (exact or signed is not None):
         # Where a repetition loses, the engine sees wins by history that no table knows.
         assert signed is not None, (str(board.position), mate)
-        assert mate == signed if exact else (mate > 0) == (signed > 0), (str(board.position), mate, verdict)
+        # The end comes within so many plies: a longer one may be found before the shortest.
+        assert (mate > 0) == (signed > 0), (str(board.position), mate, verdict)
+        assert not exact or abs(mate) >= abs(signed), (str(board.position), mate, verdict)
     if signed == 1:
         assert mate is not None, (str(board.position), verdict)
 
@@ -156,7 +159,7 @@ QUICKLY = [Phase.explicit, Phase.reuse, Phase.generate]
 limits = st.none() | st.integers(1, 4) | st.integers(1, 40)
 
 
-@settings(max_examples=12, deadline=None, phases=QUICKLY, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, phases=QUICKLY, suppress_health_check=list(HealthCheck))
 @given(variant=small_variants(size=3), limit=limits)
 def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, limit: int | None) -> None:
     assert_all_agree(under(variant, move_limit=limit), tmp_path_factory.getbasetemp() / "agree")

@@ -7,8 +7,8 @@ import pytest
 
 from counting.census import census
 from reports.solutions import results
-from retrograde.solver.report import solve_report
-from retrograde.solver.solution import memory_needed
+from retrograde.solver.report import SolveReport, solve_report
+from retrograde.solver.solution import SolvedGame, memory_needed
 from retrograde.tablebase.probing import open_tablebase
 from retrograde.verification.verifying import verify
 from tablut.board import Board
@@ -67,10 +67,20 @@ def test_independent_figures(
     assert outcome.winner not in (None, loser)
 
 
-def test_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -> None:
+def fewer_symmetries() -> tuple[SolveReport, SolvedGame]:
     report, solved = solve_report(load_variant("ashton-5-4v2"), threads=2)
     assert (report.positions, report.classes, len(report.symmetries)) == (26_909_751, 6_731_251, 4)
     assert (report.value, report.dtm, report.max_dtm) == ("white", 3, 28)
+    return report, solved
+
+
+def test_a_board_whose_start_has_fewer_symmetries() -> None:
+    fewer_symmetries()
+
+
+@pytest.mark.slow
+def test_the_store_of_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -> None:
+    report, solved = fewer_symmetries()
     # The other side of the stored index: every value proved once more, from its moves.
     root = tmp_path / "store"
     solved.store(root)

@@ -14,6 +14,7 @@ from tablut.indexing import PlacementIndex
 from tablut.position import Position
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
 
 def values(variant: Variant, solver: TierSolver) -> dict[str, int]:
@@ -75,7 +76,7 @@ def test_a_ply_that_leaves_either_side_without_a_move_ends_the_game() -> None:
     assert_plain(variant, [(1, 0), (2, 0), (1, 1)])
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(small_variants(most_attackers=2, most_defenders=1))
 def test_rules_that_nobody_plays(variant: Variant) -> None:
     materials = [(1, 0)] + [(1, 1)] * (variant.defenders > 0)

@@ -535,7 +535,7 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("seconds", [1.5, 3.0])
+@pytest.mark.parametrize("seconds", [1.5, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_an_interrupt_is_heard_and_says_how_to_go_on(tmp_path: Path, seconds: float) -> None:
     root = tmp_path / "s"
     command = [sys.executable, "-m", "tablut", "tablebase", "build", "-v", "ashton", "--men", "5", "--store", str(root)]

@@ -71,7 +71,7 @@ def test_compiled_probes_equal_the_prober(request, which: str) -> None:
         tablebase = prober_for(load_variant(which))
     variant, random = tablebase.variant, Random(which)
     positions = [
-        position for material in tablebase.store.tiers() for position in some_positions(variant, material, 800, random)
+        position for material in tablebase.store.tiers() for position in some_positions(variant, material, 400, random)
     ]
     boards, values = boards_of(variant, positions), tablebase.load_tiers(MEMORY)
     found = probe_compiled(variant, values, boards)
@@ -79,7 +79,7 @@ def test_compiled_probes_equal_the_prober(request, which: str) -> None:
     assert MISSING not in found
     assert len(set(found.tolist())) > 3
     if variant.size == 9:
-        assert sum(max(cell for cell, piece in enumerate(p.cells) if piece != ".") >= 64 for p in positions) > 800
+        assert sum(max(cell for cell, piece in enumerate(p.cells) if piece != ".") >= 64 for p in positions) > 400
 
 
 def test_codes_of_two_bytes_are_found(tmp_path, small_variant, small_codes, write_store) -> None:
@@ -200,10 +200,10 @@ def known_children(board: Board, truth: Tablebase) -> dict[Move, int | None]:
     "rules",
     [
         {},
-        {"repetition": "none"},
+        pytest.param({"repetition": "none"}, marks=pytest.mark.slow),
         {"repetition": "mover_loses"},
         {"repetition": "none", "move_limit": 9},
-        {"move_limit": 6},
+        pytest.param({"move_limit": 6}, marks=pytest.mark.slow),
         {"repetition": "mover_loses", "move_limit": 7},
     ],
     ids=str,

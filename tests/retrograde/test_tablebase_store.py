@@ -240,7 +240,7 @@ def test_every_flipped_byte_is_detected_and_named(copied) -> None:
     for name in tier_files(copied):
         path = copied / name
         content = path.read_bytes()
-        for place in range(0, len(content), max(1, len(content) // 15)):
+        for place in range(tried % 7, len(content), max(1, len(content) // 7)):
             damaged = bytearray(content)
             damaged[place] ^= 1 << place % 8
             path.write_bytes(damaged)
@@ -252,7 +252,7 @@ def test_every_flipped_byte_is_detected_and_named(copied) -> None:
             assert [str(path) in wrong.what for wrong in report.wrong] == [True], (name, place)
             tried += 1
         path.write_bytes(content)
-    assert tried > 90
+    assert tried > 45
     read_everything(copied)
 
 

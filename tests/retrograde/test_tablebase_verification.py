@@ -23,6 +23,7 @@ from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
 
 def words(variant: Variant, position: Position) -> np.ndarray:
@@ -65,7 +66,7 @@ def test_a_game_with_all_eight_symmetries_passes(small_store) -> None:
     assert sum(report.samples.values()) == sum(report.played.values()) == 5
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(variant=small_variants(most_attackers=3, most_defenders=2))
 def test_any_rules_solved_are_verified(tmp_path_factory, solve_codes, write_store, variant: Variant) -> None:
     materials = [

@@ -30,8 +30,15 @@ def test_the_tiers_without_symmetry_add_up_to_the_bound(variant: Variant) -> Non
     assert total == 2 * placements.size
 
 
-@pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("material", TIERS)
+@pytest.mark.parametrize(
+    ("name", "material"),
+    [
+        # Of the larger tiers one board's are enough: the other's say the same of the same shapes.
+        pytest.param(name, material, marks=[pytest.mark.slow] if name != SMALL[1] and sum(material) > 2 else [])
+        for name in SMALL
+        for material in TIERS
+    ],
+)
 def test_every_entry_is_a_class_or_an_alias_of_one(name: str, material: tuple[int, int]) -> None:
     variant = load_variant(name)
     index, placements = TierIndex(variant, *material), PlacementIndex(variant)

@@ -105,6 +105,12 @@ def _root(path: Path) -> Path:
 DAMAGES = (_flip, _truncate, _extend, _delete, _swap, _copy_within, _copy_foreign, _link, _folder, _edit)
 
 
+def _says_the_same(path: Path, before: bytes) -> bool:
+    """Return whether a file is as before; a record without the line feed at its end is."""
+    after = path.read_bytes()
+    return after == before or (path.suffix == ".json" and after == before.rstrip(b"\n"))
+
+
 def damage(store: Path, foreign: Path, draw: Draw) -> str:
     """Damage a file of a store, and say what was done."""
     paths = files_of(store)
@@ -112,7 +118,7 @@ def damage(store: Path, foreign: Path, draw: Draw) -> str:
     kind = DAMAGES[draw(len(DAMAGES))]
     before = path.read_bytes()
     kind(path, draw, foreign)
-    same = path.is_file() and not path.is_symlink() and path.read_bytes() == before
+    same = path.is_file() and not path.is_symlink() and _says_the_same(path, before)
     return "nothing" if same else f"{kind.__name__} {path.relative_to(store)}"
 
 

@@ -172,7 +172,7 @@ def test_an_option_that_no_machine_can_follow_is_named(arguments: list[str], cap
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", [["show"], ["bounds", "--json"], ["--help"], ["bounds", "-h"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["variants"], ["bounds", "--json"], ["--help"], ["bounds", "-h"], ["--version"]])
 def test_a_full_standard_output_is_the_machines_failure(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         result = tablut(*arguments, stdout=full)
@@ -185,11 +185,11 @@ def test_a_full_standard_output_is_the_machines_failure(arguments: list[str]) ->
 @pytest.mark.parametrize(
     ("closed", "code", "words"),
     [
-        ("tablut show >&-", 74, "standard output: is closed"),
+        ("tablut variants >&-", 74, "standard output: is closed"),
         ("tablut --help >&-", 74, "standard output: is closed"),
-        ("tablut show 2>&-", 0, ""),
+        ("tablut variants 2>&-", 0, ""),
         ("tablut nonsense 2>&-", 2, ""),
-        ("tablut show <&- 2>&- >&-", 74, ""),
+        ("tablut variants <&- 2>&- >&-", 74, ""),
         ("tablut show -p - <&-", 2, "standard input: is closed"),
         ("tablut replay - <&-", 2, "standard input: is closed"),
         ("tablut bounds --help | true", 0, ""),
@@ -203,7 +203,10 @@ def test_closed_streams(closed: str, code: int, words: str) -> None:
     assert result.stderr.count("\n") == (1 if words else 0)
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "cp437", "utf-8"])
+SELDOM = [pytest.param(encoding, marks=pytest.mark.slow) for encoding in ("latin-1", "cp437")]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8", *SELDOM])
 def test_every_encoding_shows_a_board(encoding: str) -> None:
     result = tablut("show", "-v", "brandubh", env={"PYTHONIOENCODING": encoding})
     assert (result.returncode, result.stderr) == (0, b"")

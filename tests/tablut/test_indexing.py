@@ -37,7 +37,7 @@ def test_tiers_are_the_terms_of_the_bound(name: str) -> None:
         offset += tier.size
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+@pytest.mark.parametrize("name", [pytest.param("ashton-5-4v0", marks=pytest.mark.slow), "brandubh-5-4v0"])
 def test_all_ranks_of_a_small_board(name: str) -> None:
     variant = load_variant(name)
     index = PlacementIndex(variant)

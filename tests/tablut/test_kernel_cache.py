@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 
+import numba
 import pytest
+from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +74,19 @@ for number, path in enumerate(files):
 print(json.dumps(seen))
 """
 
+# Processes that wait for one another, so that all miss the cache at once.
+TOGETHER = """
+import json, time
+from pathlib import Path
+from module import answers
+
+folder = Path({folder!r})
+(folder / "ready-{name}").touch()
+while len(list(folder.glob("ready-*"))) < 3:
+    time.sleep(0.002)
+print(json.dumps([answers() for _ in range(3)]))
+"""
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -108,14 +123,18 @@ def test_every_damage_is_rebuilt(run, tmp_path):
 
 def test_several_processes_at_once(run, tmp_path):
     (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
-    script = "import json\nfrom module import answers\nprint(json.dumps([answers() for _ in range(3)]))"
-    processes = [start(tmp_path, script) for _ in range(3)]
+    processes = [start(tmp_path, TOGETHER.format(folder=str(tmp_path), name=name)) for name in range(3)]
+    compiled = 0
     for process in processes:
         output, complaints = process.communicate(timeout=300)
         assert process.returncode == 0, complaints
-        assert [values for values, _ in json.loads(output)] == [[14, 21]] * 3
+        runs = json.loads(output)
+        assert [values for values, _ in runs] == [[14, 21]] * 3
+        assert runs[1][1] == runs[2][1] == 0
+        compiled += runs[0][1]
+    assert compiled == 2  # each kernel once: who comes second waits for the file
     assert run("import json\nfrom module import answers\nprint(json.dumps(answers()))") == [[14, 21], 0]
-    assert not list((tmp_path / "cache").rglob("*.tmp"))
+    assert not [path for path in (tmp_path / "cache").rglob(".*") if path.is_file()]
 
 
 def test_the_sources_of_a_kernel_are_in_its_key(run, tmp_path):
@@ -167,6 +186,41 @@ def test_a_full_disk_costs_the_cache_only(monkeypatch, capsys, tmp_path):
     assert "No space left on device" in capsys.readouterr().err
 
 
+def test_who_waits_in_vain_compiles(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel_cache, "_PATIENCE", 0.1)
+    with kernel_locked(kernel(_plus)):
+        assert kernel(_plus)(1) == 2
+    assert list(tmp_path.rglob("*.kernel"))
+
+
+def kernel_locked(dispatcher):
+    """Return a held lock: another process compiles the version for an integer."""
+    path = dispatcher._cache.path((numba.typeof(1),), dispatcher.targetctx.codegen())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(path.with_name(f".{path.name}.lock"))
+
+
+def test_a_kernel_that_cannot_be_compiled_is_not_locked(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    wrong = kernel(_plus)
+    for _ in range(2):
+        with pytest.raises(numba.TypingError):
+            wrong("text")
+    assert not wrong._cache._locks
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_folder_without_locks_costs_the_waiting_only(monkeypatch, tmp_path):
+    def refuses(self, timeout):
+        raise NotImplementedError
+
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(FileLock, "acquire", refuses)
+    assert kernel(_plus)(1) == 2
+    assert list(tmp_path.rglob("*.kernel"))
+
+
 def test_another_compiler_or_machine_has_files_of_its_own(monkeypatch, tmp_path):
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     cache = kernel(_plus)._cache
@@ -188,9 +242,11 @@ def test_another_compiler_or_machine_has_files_of_its_own(monkeypatch, tmp_path)
 
 def test_what_killed_processes_left_is_swept_and_what_others_write_is_not(tmp_path):
     old, new = tmp_path / ".a.kernel.x1.tmp", tmp_path / ".b.kernel.x2.tmp"
-    for path in (old, new):
+    locked = tmp_path / ".c.kernel.lock"
+    for path in (old, new, locked):
         path.write_bytes(b"half")
     past = time.time() - 7200
-    os.utime(old, (past, past))
+    for path in (old, locked):
+        os.utime(path, (past, past))
     kernel_cache._sweep(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [new.name]

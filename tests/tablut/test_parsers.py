@@ -168,6 +168,7 @@ def test_every_pattern_is_one_that_these_tests_know() -> None:
         "tablut/formats/opentafl_records.py": 2,
         "tablut/formats/reading.py": 5,
         "tablut/scheduling.py": 2,
+        "tablut/strip.py": 1,  # reads what the toolkit itself has drawn
     }
     found = {}
     readers = [*(ROOT / "tablut").glob("*.py"), *(ROOT / "tablut" / "formats").glob("*.py")]

@@ -54,7 +54,7 @@ def naive_value(twin, board, depth):
         ("ashton-5-4v0", 3, 6),
         ("ashton-5-4v0", 4, 2),
         ("brandubh-5-4v0", 3, 6),
-        ("brandubh-5-4v0", 4, 1),
+        pytest.param("brandubh-5-4v0", 4, 1, marks=pytest.mark.slow),
         ("ashton-5-4v4", 2, 6),
         ("ashton-7-4v1", 2, 4),
         ("leiden", 1, 3),

@@ -98,6 +98,7 @@ class Analyst:
     Examples
     --------
     >>> from tablut import Board
+    >>> from tablut.play.search import SearchLimits
     >>> board = Board("ashton-5-4v0")
     >>> found = Analyst(board.variant, SearchLimits(nodes=500), hash_mib=1).look(board)
     >>> found.wdl, found.dtm, found.source

@@ -1,6 +1,7 @@
 """Proof games and backward trees, against the plain rules and against everything that small boards reach."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,11 @@ def reached_by_play(variant: Variant) -> np.ndarray:
     return known
 
 
+@cache
+def sorted_out_by_name(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return sorted_out(load_variant(name))
+
+
 def sorted_out(variant: Variant) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return all counted positions, whether the start reaches each, and its lemma."""
     drawer, engine = drawer_for(variant), engine_for(variant)
@@ -58,7 +64,7 @@ def test_every_position_of_a_board_is_explained(
 ) -> None:
     """No reached position satisfies a lemma; all others satisfy one or come from others alone."""
     variant = load_variant(name)
-    words, is_reached, codes = sorted_out(variant)
+    words, is_reached, codes = sorted_out_by_name(name)
     assert int(is_reached.sum()) == reached
     assert not codes[is_reached].any()
     left = codes[~is_reached]
@@ -129,7 +135,7 @@ def test_the_start_is_reached_by_no_move() -> None:
 
 def test_backward_trees_agree_with_their_twin() -> None:
     variant = load_variant("ashton-5-4v0")
-    words, is_reached, codes = sorted_out(variant)
+    words, is_reached, codes = sorted_out_by_name("ashton-5-4v0")
     reach = NaiveReach(variant)
     sizes = set()
     for place in np.flatnonzero(~is_reached & (codes == 0))[::911]:

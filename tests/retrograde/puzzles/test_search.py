@@ -22,6 +22,7 @@ from tablut.prober import MISSING, Verdict, value_of
 from tablut.rules.naive import NaiveGame
 from tablut.testing import placement, random_play, small_variants
 from tablut.variants import load_variant
+from tests.support.effort import examples
 
 SMALL = ["ashton-5-4v0", "brandubh-5-4v0"]
 WINNERS = ("white", "black")
@@ -72,7 +73,7 @@ def test_within_three_plies_under_any_rules() -> None:
     compared = []
 
     @given(small_variants(most_attackers=4, most_defenders=2), st.randoms(use_true_random=False))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     def check(variant, random: Random) -> None:
         game = NaiveGame(variant)
         position = placement(variant, random, soldiers=random.randrange(1, 7))
@@ -113,7 +114,7 @@ def test_the_solver_and_the_listing_agree_under_any_rules() -> None:
     decided = []
 
     @given(small_variants(most_attackers=2, most_defenders=1), st.randoms(use_true_random=False))
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     def check(variant, random: Random) -> None:
         position = placement(variant, random, soldiers=random.randrange(1, 4))
         game = NaiveGame(variant)
