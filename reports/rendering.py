@@ -80,6 +80,11 @@ class Artefact:
 
 
 @cache
+def _scaled(value: float | None, unit: float, digits: int) -> str:
+    """Return a measurement in a unit, so many digits after the point; ``not known`` where a machine could not tell."""
+    return "not known" if value is None else f"{value / unit:.{digits}f}"
+
+
 def _templates() -> jinja2.Environment:
     import jinja2
 
@@ -91,6 +96,7 @@ def _templates() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    environment.filters["scaled"] = _scaled
     environment.filters["scientific"] = lambda value, digits=4: scientific(int(value), digits)
     return environment
 

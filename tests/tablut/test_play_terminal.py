@@ -24,6 +24,8 @@ BOARD = re.compile(r"^9  ", re.MULTILINE)
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch, capsys: Captured):
     """Return a function that plays with lines piped in, and gives exit code, output and errors."""
+    # Wide enough that no message is broken, whatever runs the tests.
+    monkeypatch.setenv("COLUMNS", "200")
 
     def played(lines: str, *options: str) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines.split("|")) + ("\n" if lines else "")))
