@@ -74,10 +74,6 @@ def fewer_symmetries() -> tuple[SolveReport, SolvedGame]:
     return report, solved
 
 
-def test_a_board_whose_start_has_fewer_symmetries() -> None:
-    fewer_symmetries()
-
-
 @pytest.mark.slow
 def test_the_store_of_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -> None:
     report, solved = fewer_symmetries()
