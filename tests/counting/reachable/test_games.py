@@ -57,9 +57,7 @@ def sorted_out(variant: Variant) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     [
         ("ashton-5-4v0", 139_097, {"locked": 10, "last_move": 14_139}, 47_086),
         # The same code on other corners; seconds more.
-        pytest.param(
-            "brandubh-5-4v0", 199_512, {"locked": 1_242, "last_move": 10_720}, 2_316, marks=pytest.mark.slow
-        ),
+        pytest.param("brandubh-5-4v0", 199_512, {"locked": 1_242, "last_move": 10_720}, 2_316, marks=pytest.mark.slow),
     ],
 )
 def test_every_position_of_a_board_is_explained(
