@@ -54,6 +54,8 @@ _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
 _WINDOW: Final = 40
 """Half the width of the first aspiration window, in centi-logits."""
 _GENERATIONS: Final = 255
+_FEARED: Final = 15_000_000
+"""Nanoseconds of waiting that the first search expects, of which nothing is known yet."""
 _REMEMBERED: Final = 7
 """Eighths of the longest wait of a search that the next one expects from its beginning."""
 
@@ -65,7 +67,7 @@ def time_margin(movetime: float, *, measured: bool = False) -> float:
     never more than half of the time: handing over takes well below a millisecond on an
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
     few milliseconds each, on a crowded one. Who measures how long the machine makes it
-    wait, and keeps that ready besides, needs about two thirds of this, see ``benchmarks/overrun.py``.
+    wait, and keeps that ready besides, needs a third of this or less, see ``benchmarks/overrun.py``.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def time_margin(movetime: float, *, measured: bool = False) -> float:
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
     (0.16, 0.005)
     """
-    margin = min(0.04 + movetime / 40, 0.15) if measured else min(0.06 + movetime / 20, 0.25)
+    margin = min(0.015 + movetime / 60, 0.15) if measured else min(0.06 + movetime / 20, 0.25)
     return min(margin, movetime / 2)
 
 
@@ -173,7 +175,7 @@ class Searcher:
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
-        self._wait = 0
+        self._wait = _FEARED
         self._prober, self._tables = prober, load_tables(prober, table_mib << 20)
         self._warm_up()
 
