@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.verification.verifying import Verification
     from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
 
 __all__ = ["app", "probe_command"]
 

@@ -45,7 +45,8 @@ TablebaseOption = Annotated[
     str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
 ]
 TableMemoryOption = Annotated[
-    int, typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables that search probes; of what ships, 32 at most.")
+    int,
+    typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables in search; 32 of what ships."),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")]
 SettingsOption = Annotated[

@@ -53,7 +53,7 @@ class AlphaBetaPlayer:
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
-        # What ships is unpacked at every start, so only what takes no time; a store that was named gets all it may have.
+        # What ships is unpacked at every start, so only what takes no time. A named store gets all it may have.
         most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
         self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=most)
 
