@@ -64,7 +64,10 @@ def test_time_is_never_overstepped_under_load(ashton):
 
 def test_the_margin_leaves_time_to_think():
     for movetime in (0.001, 0.01, 0.1, 1, 60):
-        assert 0 < time_margin(movetime, measured=True) <= time_margin(movetime) <= movetime / 2
+        margins = [time_margin(movetime, measured=wait) for wait in (0, 0.001, 0.01, 1)]
+        assert margins[0] > 0
+        assert margins == sorted(margins)
+        assert margins[-1] <= time_margin(movetime) <= movetime / 2
 
 
 def test_waits_are_expected_again_but_leave_time_to_think(ashton):
