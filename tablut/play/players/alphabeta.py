@@ -32,12 +32,12 @@ class AlphaBetaPlayer:
     variant : Variant
         The rule set.
     options : PlayerOptions
-        Memory and tablebase; nothing in it is random.
+        Memory, tablebase and threads; nothing in it is random, but several threads never do quite the same again.
 
     Raises
     ------
     InputError
-        If the tablebase cannot be probed, or the memory is too small.
+        If the tablebase cannot be probed, the memory is too small, or the number of threads out of range.
 
     Examples
     --------
@@ -53,7 +53,13 @@ class AlphaBetaPlayer:
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
-        self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
+        self._searcher = Searcher(
+            variant,
+            hash_mib=options.hash_mib,
+            prober=prober,
+            table_mib=options.table_mib,
+            threads=options.threads,
+        )
 
     def stop(self) -> None:
         """End a search that runs in another thread; it answers with what it has."""

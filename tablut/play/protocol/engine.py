@@ -21,7 +21,7 @@ from tablut.machine import check_memory
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.protocol.session import Search, Wanted
 from tablut.play.ready import ready_player
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import MOST_THREADS, SearchLimits
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class EngineOptions(NamedTuple):
         A tablebase; empty for what ships.
     table_memory : int
         MiB for tables that search probes.
+    threads : int
+        That search at once, by a player that can use them.
     seed : int
         Of a player that plays at random.
     settings : str
@@ -75,6 +77,7 @@ class EngineOptions(NamedTuple):
     hash: int = 64
     tables: str = ""
     table_memory: int = 512
+    threads: int = 1
     seed: int = 0
     settings: str = ""
 
@@ -85,6 +88,7 @@ OPTIONS: Final = {
     "hash": "type spin min 1 max 1048576",
     "tables": "type string",
     "table_memory": "type spin min 0 max 1048576",
+    "threads": f"type spin min 1 max {MOST_THREADS}",
     "seed": "type spin min 0 max 999999999999",
     "settings": "type string",
 }
@@ -279,6 +283,7 @@ class Engine:
                     options.tables or None,
                     options.table_memory,
                     parse_settings(options.settings.split()),
+                    options.threads,
                 ),
             )
         return self._player
