@@ -19,6 +19,8 @@ def test_threads_find_the_forced_wins_of_shipped_puzzles(threads):
         searcher = searchers.setdefault(variant.name, Searcher(variant, hash_mib=2, threads=threads))
         result = searcher.search(Board(variant, puzzle.position), SearchLimits(nodes=40_000 * threads))
         if result.mate is not None:
-            assert result.mate >= puzzle.stipulation.plies, puzzle.id
+            winner = "white" if (result.mate > 0) == (puzzle.position.side == "w") else "black"
+            assert winner == puzzle.stipulation.winner, puzzle.id
+            assert abs(result.mate) >= puzzle.stipulation.plies, puzzle.id
             found += 1
     assert found >= 40
