@@ -94,6 +94,16 @@ OPTIONS: Final = {
 }
 
 
+class _Begun(NamedTuple):
+    """The game on the board, as it was told: where it began, and all its moves."""
+
+    start: str
+    moves: tuple[str, ...]
+
+
+_START: Final = _Begun("startpos", ())
+
+
 class Engine:
     """Takes lines and writes lines.
 
@@ -130,7 +140,7 @@ class Engine:
         self._lock = threading.Lock()
         self._options = options
         self._variant = load_variant(options.variant)
-        self._board = Board(self._variant)
+        self._board, self._begun = Board(self._variant), _START
         self._player: Player | None = None
         self._search: Search | None = None
         self._check(options)
@@ -182,7 +192,7 @@ class Engine:
                 case "setoption":
                     self._set(rest)
                 case "ucinewgame":
-                    self._board, self._player = Board(self._variant), None
+                    self._board, self._begun, self._player = Board(self._variant), _START, None
                 case "position":
                     self._set_up(rest)
                 case _:
@@ -258,7 +268,7 @@ class Engine:
         self._check(options)
         if name == "variant":
             self._variant = load_variant(options.variant)
-            self._board = Board(self._variant)
+            self._board, self._begun = Board(self._variant), _START
         self._options, self._player = options, None
 
     def _check(self, options: EngineOptions) -> None:
@@ -295,12 +305,18 @@ class Engine:
         text = text.strip()
         if not text:
             raise InputError("position: expected: position startpos|TEXT [moves MOVE ...]")
-        start = None if text == "startpos" else read_position(text, self._variant.size)
-        board = Board(self._variant, start)
-        board.outcome()  # what cannot be played on is refused here
-        for move in moves.split():
+        words = tuple(moves.split())
+        begun = self._begun
+        if begun.start == text and words[: len(begun.moves)] == begun.moves:
+            # The game goes on: its moves are known, and only the new ones are played.
+            board, new = self._board.copy(), words[len(begun.moves) :]
+        else:
+            start = None if text == "startpos" else read_position(text, self._variant.size)
+            board, new = Board(self._variant, start), words
+            board.outcome()  # what cannot be played on is refused here
+        for move in new:
             board.push_text(move)
-        self._board = board
+        self._board, self._begun = board, _Begun(text, words)
 
     def _show(self) -> None:
         board = self._board
