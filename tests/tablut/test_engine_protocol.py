@@ -201,7 +201,7 @@ def test_every_go_has_its_best_move(line: str) -> None:
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=30, deadline=None)
 def test_a_game_that_goes_on_is_not_played_again(random: Random) -> None:
-    """Longer, shorter, other, illegal games in any order: the board is that of a new engine; only new moves are made."""
+    """Longer, shorter, other, illegal games in any order: the board is a new engine's; only new moves are made."""
     talk, made = Talk(variant="brandubh"), 0
     push_text = Board.push_text
 
