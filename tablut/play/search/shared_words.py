@@ -53,6 +53,11 @@ def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
         Aligned.
     _word : uint64
         What to write.
+
+    Returns
+    -------
+    None
+        Nothing.
     """
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
