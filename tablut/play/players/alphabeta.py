@@ -32,12 +32,12 @@ class AlphaBetaPlayer:
     variant : Variant
         The rule set.
     options : PlayerOptions
-        Memory and tablebase; nothing in it is random.
+        Memory, tablebase and threads; nothing in it is random, but several threads never do quite the same again.
 
     Raises
     ------
     InputError
-        If the tablebase cannot be probed, or the memory is too small.
+        If the tablebase cannot be probed, the memory is too small, or the number of threads out of range.
 
     Examples
     --------
@@ -55,7 +55,9 @@ class AlphaBetaPlayer:
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
         # What ships is unpacked at every start, so only what takes no time. A named store gets all it may have.
         most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
-        self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=most)
+        self._searcher = Searcher(
+            variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads
+        )
 
     def stop(self) -> None:
         """End a search that runs in another thread; it answers with what it has."""

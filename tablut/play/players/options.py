@@ -32,6 +32,8 @@ class PlayerOptions(NamedTuple):
         `SHIPPED_TABLE_MIB` at most, which is every tier of up to four men.
     settings : tuple of (str, str)
         What only this player knows: names and values. A player refuses a name that it does not know.
+    threads : int
+        That search at once, by a player that can use them.
     """
 
     seed: int = 0
@@ -39,6 +41,15 @@ class PlayerOptions(NamedTuple):
     tablebase: str | None = None
     table_mib: int = 512
     settings: tuple[tuple[str, str], ...] = ()
+    threads: int = 1
+
+    @property
+    def text(self) -> str:
+        """All of it in one line; threads only where there are several, since matches were kept before there were."""
+        said = self._asdict()
+        if self.threads == 1:
+            del said["threads"]
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
 
 class Setting(NamedTuple):
