@@ -72,6 +72,7 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase info": [STORE],
     "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
     "tablebase verify": [STORE, "--quick"],
+    "tablebase walk": [STORE, "-p", "9/9/9/9/4K4/9/9/9/b8 w"],
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "unrank": ["17"],
     "variants": [],
@@ -94,6 +95,7 @@ SAYS_ITSELF = {
     "tablebase info",
     "tablebase query",
     "tablebase verify",
+    "tablebase walk",
     "variants",
     "warmup",
 }

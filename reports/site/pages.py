@@ -13,6 +13,7 @@ from reports.rendering import Artefact, drawing
 from reports.site.headlines import STATUSES, headlines
 from reports.site.markdown import convert, grouped
 from reports.site.puzzles import Entry, entries, tree_data
+from reports.site.walks import WALKS, walk_data, walks
 from tablut import __version__
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MARKER: Final = "site.json"
 """The file by which a folder is known to hold a site."""
 
 _NAME: Final = "Tablut"
-_ASSETS: Final = ("site.css", "board.js", "puzzle.js", "gallery.js")
+_ASSETS: Final = ("site.css", "board.js", "puzzle.js", "gallery.js", "walk.js")
 
 
 class _Link(NamedTuple):
@@ -89,10 +90,13 @@ def site_files() -> list[Artefact]:
     puzzles = entries()
     converted = {_page_path(path): artefact for path, artefact in sources.items()}
     paths = ["index.html", "puzzles.html", *converted, *(one.path for one in puzzles)]
+    paths += [f"walks/{name}.html" for name in WALKS]
     files = [artefact for artefact in made if artefact.path not in sources]
+    paths += [artefact.path for artefact in files]
     files += [_from_markdown(path, artefact, paths) for path, artefact in converted.items()]
     files += [_index(), _gallery(puzzles)]
     files += [_puzzle(puzzles, place) for place in range(len(puzzles))]
+    files += [_walk(name, stored) for name, stored in walks().items()]
     files += [drawing(one.picture, one.drawn) for one in puzzles]
     files += [Artefact(f"assets/{name}", partial(_asset, name)) for name in _ASSETS]
     files.sort(key=lambda artefact: artefact.path)
@@ -157,9 +161,15 @@ def _from_markdown(path: str, artefact: Artefact, paths: list[str]) -> Artefact:
             else path
         )
         first, _, rest = page.body.partition("</h1>\n")
+        board = path.removeprefix("solutions/").removesuffix(".html")
+        links = [board] if board in WALKS else list(WALKS) if path == "solutions.html" else []
+        buttons = "".join(
+            f'<a class="button quiet" href="{"../" * path.count("/")}walks/{name}.html">Walk {name}</a> '
+            for name in links
+        )
         values = {
             "title": page.title,
-            "before": markupsafe.Markup(f"{first}</h1>\n"),
+            "before": markupsafe.Markup(f"{first}</h1>\n" + (f"<p>{buttons}</p>\n" if buttons else "")),
             "headings": page.headings,
             "body": markupsafe.Markup(rest),
         }
@@ -199,6 +209,23 @@ def _gallery(puzzles: list[Entry]) -> Artefact:
         rules=sorted({one.variant for one in puzzles}),
         plies=sorted({one.plies for one in puzzles}),
         themes=sorted({one.kind for one in puzzles}),
+    )
+
+
+def _walk(name: str, stored: dict[str, Any]) -> Artefact:
+    import markupsafe
+
+    first = stored["nodes"][0]
+    return _html(
+        "walk.html.j2",
+        f"walks/{name}.html",
+        "solutions.html",
+        title=f"Walk {name}",
+        board=name,
+        stored=stored,
+        position=first["position"],
+        moves=sum(len(node["moves"]) for node in stored["nodes"]),
+        data=markupsafe.Markup(walk_data(name, stored)),
     )
 
 
