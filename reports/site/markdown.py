@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Converted", "Heading", "convert", "grouped"]
 
 _DIGITS: Final = re.compile(r"(?<![\w.,])\d{10,}(?![\w.,]\d)")
+_PROSE: Final = 60
+"""Characters from which the text of a cell is given room."""
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _FORMULA: Final = re.compile(r"^\$\$(.+)\$\$$", re.DOTALL)
 
@@ -155,22 +157,28 @@ def _number(children: list[Token]) -> None:
 
 
 def _name_columns(tokens: list[Token]) -> None:
-    for token in tokens:
-        if token.type == "th_open":
+    for place, token in enumerate(tokens):
+        if token.type == "th_open" and not tokens[place + 1].content:
+            # A header cell without a word is none.
+            token.tag = tokens[place + 2].tag = "td"
+        elif token.type == "th_open":
             token.attrSet("scope", "col")
+        elif token.type == "td_open" and len(tokens[place + 1].content) > _PROSE:
+            token.attrSet("class", "prose")
 
 
 def _frame_tables(tokens: list[Token], title: str) -> None:
     """Let tables scroll within a region of their own, named after the heading above."""
     from markdown_it.token import Token
 
-    name, place = title, 0
+    name, place, used = title, 0, dict[str, int]()
     while place < len(tokens):
         token = tokens[place]
         if token.type == "heading_open":
             name = _text_of(tokens[place + 1].children or [])
         elif token.type == "table_open":
-            label = escape(f"Table: {name}")
+            used[name] = used.get(name, 0) + 1
+            label = escape(f"Table: {name}" + (f", {used[name]}" if used[name] > 1 else ""))
             opened = f'<div class="table" role="region" tabindex="0" aria-label="{label}">\n'
             tokens.insert(place, Token("html_block", "", 0, content=opened))
             place += 1

@@ -17,9 +17,9 @@
       cells = board.after(cells, data.opening, data.opening_takes);
       line.push(words(data.opening, data.opening_takes));
       last = data.opening.split("-");
-      tell(other + " defends with " + data.opening + ". " + data.winner + " to move, " + plies(node.plies) + " to the end.", "");
+      tell(capital(other) + " defends with " + data.opening + ". " + capital(data.winner) + " to move, " + plies(node.plies) + " to the end.", "");
     } else {
-      tell(data.winner + " to move, and wins in " + plies(node.plies) + ".", "");
+      tell(capital(data.winner) + " to move, and wins in " + plies(node.plies) + ".", "");
     }
     draw();
   }
@@ -27,7 +27,7 @@
   function plies(count) { return count === 1 ? "1 ply" : count + " plies"; }
   function words(move, takes) { return move + (takes || []).map(function (at) { return " x" + at; }).join(""); }
   function capital(text) { return text[0].toUpperCase() + text.slice(1); }
-  function tell(text, kind) { say.textContent = capital(text); say.className = "say " + kind; }
+  function tell(text, kind) { say.textContent = text; say.className = "say " + kind; }
   function moves() { return over ? {} : Object.assign({}, node.right, node.wrong); }
 
   function draw(hinted) {
@@ -72,7 +72,7 @@
       if (!shown) remember();
     } else {
       node = data.nodes[answer.to];
-      tell("Right. " + other + " answers " + words(answer.reply, answer.reply_takes) + "; " + plies(node.plies) + " to the end.", "right");
+      tell("Right. " + capital(other) + " answers " + words(answer.reply, answer.reply_takes) + "; " + plies(node.plies) + " to the end.", "right");
     }
     draw();
   }
