@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import tablut  # noqa: E402
+import tablut
 
 project = "Tablut state-space toolkit"
 author = "The Tablut state-space toolkit developers"

@@ -27,13 +27,17 @@ from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_o
 NOT_RUN = {
     ("README.md", "python -m pip install -e . && tablut bounds"),
     ("testing.md", "python -m tests.faults"),
+    ("scale-out.md", 'python -m pip install -e ".[cluster]"'),
+    ("scale-out.md", "dask scheduler --host 10.0.0.1                                # on one machine"),
+    ("verify.md", "tablut census --plies 6 --store ply6 && tablut census verify ply6 --parents"),
+    ("enter-the-competition.md", "tablut referee --timeout 10 --black alphabeta --logs rehearsal &"),
     ("search.md", "git worktree add ../baseline d9a9f19"),
     ("competition.md", "tablut play            # you are white against alphabeta, two seconds a move"),
     ("competition.md", "tablut referee --timeout 10 --logs logs           # white on port 5800, black on 5801"),
 }
 # Pictures, formulas and layouts: neither commands nor files.
 SHOWN = {
-    ("README.md", "9  · ☆ ☆ ● ● ● ☆ ☆ ·      ● attacker   16, they capture the king"),
+    ("cite.md", "@software{tablut_toolkit,"),
     ("architecture.md", "reports/      renders what the others computed"),
     ("bounds.md", "C(m, d) · C(n + m − d, a)"),
     ("engine-protocol.md", "info depth 9 score cp 233 nodes 153668 nps 1260862 time 121 tbhits 0 pv a4-e4 d5-d4 d1-d3"),

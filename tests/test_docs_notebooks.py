@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.pages import ROOT, TUTORIALS, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NEEDS = "needs nbclient, nbformat and ipykernel; install them with: pip install 'tablut[docs]'"
 for package in ("nbclient", "nbformat", "ipykernel"):
@@ -41,5 +44,7 @@ def test_a_changed_page_and_a_failing_cell_are_found(monkeypatch: pytest.MonkeyP
     page.write_text("# Other\n\n```pycon\n>>> 1 + 1\n2\n```\n", encoding="utf-8")
     monkeypatch.setattr(sessions, "run", lambda made: made)
     assert sessions.stale(page) == ["check-the-bound.ipynb"]
-    cells = list(sessions.cells("```text\n$ tablut variants\n…\n```\n\n```pycon\n>>> x = 1\n>>> x\n1\n>>> x + 1\n2\n```\n"))
+    cells = list(
+        sessions.cells("```text\n$ tablut variants\n…\n```\n\n```pycon\n>>> x = 1\n>>> x\n1\n>>> x + 1\n2\n```\n")
+    )
     assert [cell.source for cell in cells] == ["!tablut variants", "x = 1\nx", "x + 1"]

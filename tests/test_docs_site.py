@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 import yaml
@@ -15,6 +14,9 @@ import tablut
 from docs.building.doors import doors
 from docs.building.generated import COPIES, redirected
 from tests.support.pages import PAGES, ROOT, links, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DOCS = ROOT / "docs"
 PARTS = ["Tutorials", "How to", "Explanation", "Reference"]
@@ -39,7 +41,9 @@ def test_every_page_stands_in_one_of_the_four_parts() -> None:
     listed = [names.get(entry, entry) for entries in parts.values() for entry in entries]
     assert len(listed) == len(set(listed))
     pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES[1:]} - {"index"}
-    assert pages == set(listed) - {"README", "CHANGELOG", "generated/results/index"}, "docs/index.md: a page has no place"
+    assert pages == set(listed) - {"README", "CHANGELOG", "generated/results/index"}, (
+        "docs/index.md: a page has no place"
+    )
     for folder, part in (("tutorials", "Tutorials"), ("howto", "How to")):
         assert {page for page in pages if page.startswith(f"{folder}/")} == set(parts[part])
 
@@ -52,15 +56,15 @@ def test_the_index_links_to_every_page() -> None:
 
 def test_the_page_on_python_names_every_door() -> None:
     page = read(DOCS / "api.md")
-    assert {door.name for door in doors()} == set(re.findall(r"`((?:tablut|counting|retrograde|symmetry)[\w.]*)`", page))
+    assert {door.name for door in doors()} == set(
+        re.findall(r"`((?:tablut|counting|retrograde|symmetry)[\w.]*)`", page)
+    )
     assert len(doors()) > 25
 
 
 def test_links_are_changed_to_what_is_built() -> None:
     page = DOCS / "howto" / "x.md"
-    text = (
-        "[a](../bounds.md#b) [c](../../reports/rendered/census.md) [d](../search.md#e) [f](../../pyproject.toml) [g](https://h)"
-    )
+    text = "[a](../bounds.md#b) [c](../../reports/rendered/census.md) [d](../search.md#e) [f](../../pyproject.toml) [g](https://h)"
     assert redirected(text, page) == (
         "[a](../bounds.md#b) [c](../generated/results/census.md) [d](../generated/search.md#e) f [g](https://h)"
     )

@@ -45,7 +45,7 @@ def test_every_command_and_option_named_in_the_text_exists(page: Path) -> None:
 
 
 def test_every_option_of_the_tour_belongs_to_its_row() -> None:
-    (tour,) = [block for block in blocks_of(read(ROOT / "README.md")) if block.language == "table"]
+    (tour,) = [block for block in blocks_of(read(ROOT / "docs" / "tour.md")) if block.language == "table"]
     seen = 0
     for row in tour.text.splitlines():
         names = [named_command(text.split()[1:]) for text in re.findall(r"`(tablut [^`]*)`", row.split(" | ")[0])]

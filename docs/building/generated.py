@@ -30,12 +30,12 @@ COPIES = {
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
-def make_pages(app: Sphinx) -> None:
+def make_pages(_: Sphinx) -> None:
     """Write what is made, replacing what an earlier build made.
 
     Parameters
     ----------
-    app : Sphinx
+    _ : Sphinx
         The build.
     """
     shutil.rmtree(MADE, ignore_errors=True)
@@ -86,7 +86,7 @@ def redirected(text: str, page: Path) -> str:
     """
     origin = _swapped(page, {built: real for real, built in COPIES.items()})
 
-    def change(match: re.Match[str]) -> str:
+    def _changed(match: re.Match[str]) -> str:
         picture, label, target = match.groups()
         path, hash_, anchor = target.partition("#")
         if re.match(r"[a-z]+:", target) or not path:
@@ -96,7 +96,7 @@ def redirected(text: str, page: Path) -> str:
             return label
         return f"{picture}[{label}]({Path(os.path.relpath(file, page.parent)).as_posix()}{hash_}{anchor})"
 
-    return _LINK.sub(change, text)
+    return _LINK.sub(_changed, text)
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:

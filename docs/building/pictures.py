@@ -33,8 +33,7 @@ def _farthest(board: Board, square: str) -> list[Move]:
     for move in board.legal_moves:
         if square_name(move.start, board.size) == square:
             steps = [
-                b - a
-                for a, b in zip(divmod(move.start, board.size), divmod(move.target, board.size), strict=True)
+                b - a for a, b in zip(divmod(move.start, board.size), divmod(move.target, board.size), strict=True)
             ]
             way = (steps[0] > 0) - (steps[0] < 0), (steps[1] > 0) - (steps[1] < 0)
             longest = found.get(way)

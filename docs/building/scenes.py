@@ -67,7 +67,7 @@ class Scene(NamedTuple):
     position: str
     tried: str
     terrain: str = _SMALL
-    rules: Mapping[str, str] = {}  # noqa: RUF012
+    rules: Mapping[str, str] = {}
 
 
 class Subject(NamedTuple):
@@ -95,7 +95,11 @@ def _game(terrain: str, rules: tuple[tuple[str, str], ...]) -> Variant:
         table, _, name = field.rpartition(".")
         tables.setdefault(table, []).append(f"{name} = {value}")
     lines = ["format = 1", 'title = "A scene"', 'source = "docs/rules.md"']
-    lines += [f'terrain = """\n{terrain}\n"""', f'start = """\n{_STARTS[terrain.count(chr(10)) + 1]}\n"""', *tables.pop("")]
+    lines += [
+        f'terrain = """\n{terrain}\n"""',
+        f'start = """\n{_STARTS[terrain.count(chr(10)) + 1]}\n"""',
+        *tables.pop(""),
+    ]
     for table, fields in tables.items():
         lines += [f"[{table}]", *fields]
     return parse_variant("\n".join(lines), name="scene", origin="docs/building/scenes.py")
