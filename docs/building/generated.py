@@ -116,6 +116,22 @@ def read_page(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = redirected(source[0], page)
 
 
+def skip_fields(*told: object) -> bool | None:
+    """Leave out the fields of a named tuple that Python describes by their number; the class describes them itself.
+
+    Parameters
+    ----------
+    *told : object
+        What Sphinx says of a member: the fourth is the member.
+
+    Returns
+    -------
+    bool or None
+        True for such a field, None for what others may judge.
+    """
+    return True if str(getattr(told[3], "__doc__", "")).startswith("Alias for field number") else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Make the pages when a build begins, and change links as it reads.
 
@@ -131,4 +147,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """
     app.connect("builder-inited", make_pages)
     app.connect("source-read", read_page)
+    app.connect("autodoc-skip-member", skip_fields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
