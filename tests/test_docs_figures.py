@@ -249,7 +249,7 @@ def test_the_build_of_five_men(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_the_numbers_of_puzzles() -> None:
     stored = json.loads((DATA / "puzzles" / "collection.json").read_text(encoding="utf-8"))
     assert stored["checked"] == stored["holds"]
-    assert f"{stored['checked']} puzzles proved by one command" in read(ROOT / "README.md")
+    assert f"{stored['checked']} puzzles proved by one command" in read(ROOT / "docs" / "tour.md")
     (row,) = [row for row in rows_of("docs/puzzles.md", "what | nodes | measured") if "collection" in row[0]]
     assert row[0].endswith(f"{stored['checked']} puzzles")
     assert number(row[1]) == stored["nodes"]
@@ -285,15 +285,8 @@ def test_the_readmes_numbers() -> None:
     assert f"{new} new positions at ply 6" in readme
     reduced = [name for name in variant_names() if "-" in name]
     assert (len(variant_names()), len(reduced), len(solutions())) == (13, 7, 7)
-    assert "the thirteen rule sets that ship: six full games, seven reduced boards" in readme
-
-
-def test_the_readmes_board_is_the_drawn_one(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["variants", "ashton"])
-    drawn = [line[27:46] for line in capsys.readouterr().out.splitlines() if re.match(r"│ \d|│    a", line)]
-    assert len(drawn) == 10
-    for line in drawn:
-        assert line.strip() in read(ROOT / "README.md")
+    tour = " ".join(read(ROOT / "docs" / "tour.md").split())
+    assert "the thirteen rule sets that ship: six full games, seven reduced boards" in tour
 
 
 def rule_values(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, tuple[Any, ...], Any]]:
