@@ -15,15 +15,17 @@ References
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.code_kernels import add_board, cell_bit, last_not_above, less, product, quotient, unrank_board
+from counting.census.code_kernels import add_board, last_not_above, less, quotient
+from counting.reachable.wide import bit_of, bucket_of, spread, subtract, wide_product
 from tablut.engine import engine_for
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, popcount
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -40,6 +42,8 @@ GENERATOR: Final = "Philox4x64-10"
 MOST_SEED: Final = (1 << 64) - 1
 
 _WORD: Final = (1 << 64) - 1
+_TIER_BITS: Final = 11
+_BUCKETS: Final = 1024
 
 
 def draw_number(size: int, seed: int, index: int) -> int:
@@ -105,10 +109,20 @@ class DrawTables(NamedTuple):
         Attackers and defenders.
     king_cells : ndarray of int64, shape (kings,)
         Where the king may stand, ascending.
-    closed : ndarray of uint64, shape (4,)
-        The cells where no attacker may stand, and those where no defender may.
+    closed : ndarray of uint64, shape (2,)
+        The cells where no attacker may stand.
     binomial : ndarray of uint64, flat
-        At ``k * (cells + 1) + n``.
+        At ``k * (cells + 2) + n``.
+    tier_shift : int
+        A position number without so many bits finds its material in ``tier_at``.
+    tier_at : ndarray of int16, flat
+        The material of the least number with these highest bits.
+    king_scale : ndarray of float64, shape (tiers,)
+        Kings for each placement of a material.
+    places : ndarray of uint8, flat
+        At ``k * 1024 + bucket_of(rank)`` the last place of the k-combination of the least rank of the bucket.
+    cell_at : ndarray of uint8, shape (kings * cells,)
+        At ``number of the king's cell * cells + place`` a cell that is open to defenders.
     """
 
     cells: int
@@ -123,6 +137,11 @@ class DrawTables(NamedTuple):
     king_cells: NDArray[np.int64]
     closed: NDArray[np.uint64]
     binomial: NDArray[np.uint64]
+    tier_shift: int
+    tier_at: NDArray[np.int16]
+    king_scale: NDArray[np.float64]
+    places: NDArray[np.uint8]
+    cell_at: NDArray[np.uint8]
 
 
 def _halves(values: list[int]) -> NDArray[np.uint64]:
@@ -149,7 +168,7 @@ def build_drawing(variant: Variant) -> DrawTables:
     """
     index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
     most = max(variant.attackers, variant.defenders)
-    binomial = [[comb(n, k) for n in range(cells + 1)] for k in range(most + 1)]
+    binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]
     positions = 2 * index.size
     if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
         raise InputError(f"variant {variant.name!r}: has too many placements to draw from; take a smaller board")
@@ -164,22 +183,52 @@ def build_drawing(variant: Variant) -> DrawTables:
             total += comb(free, tier.defenders) * comb(free + len(regions.camp_cells) - tier.defenders, tier.attackers)
         before.append(total)
     every = (1 << cells) - 1
-    free = sum(1 << cell for cell in regions.free_cells)
-    camps = sum(1 << cell for cell in regions.camp_cells)
+    open_cells = sum(1 << cell for cell in regions.free_cells | regions.camp_cells)
+    bits = (positions - 1).bit_length()
+    tier_shift = max(0, bits - _TIER_BITS)
+    offsets = [tier.offset for tier in tiers]
     return DrawTables(
         cells=cells,
         kings=len(kings),
         tiers=len(tiers),
-        bits=(positions - 1).bit_length(),
+        bits=bits,
         king_bits=(cells - 1).bit_length(),
         size=_halves([positions]),
-        offset=_halves([*(tier.offset for tier in tiers), index.size]),
+        offset=_halves([*offsets, index.size]),
         before=_halves(before),
         material=np.array([[tier.attackers, tier.defenders] for tier in tiers], dtype=np.int64).ravel(),
         king_cells=np.array(kings, dtype=np.int64),
-        closed=_halves([every & ~(free | camps), every & ~free]),
+        closed=_halves([every & ~open_cells]),
         binomial=np.array(binomial, dtype=np.uint64).ravel(),
+        tier_shift=tier_shift,
+        tier_at=np.array(
+            [bisect_right(offsets, (top << tier_shift) >> 1) - 1 for top in range((positions - 1 >> tier_shift) + 1)],
+            dtype=np.int16,
+        ),
+        king_scale=np.array([len(kings) / tier.size if tier.size else 0.0 for tier in tiers]),
+        places=_first_places(binomial),
+        cell_at=_defender_cells(kings, sorted(regions.free_cells), cells),
     )
+
+
+def _first_places(binomial: list[list[int]]) -> NDArray[np.uint8]:
+    """Return `DrawTables.places`."""
+    places = np.zeros((len(binomial), _BUCKETS), dtype=np.uint8)
+    for k, row in enumerate(binomial[1:], 1):
+        for bucket in range(_BUCKETS):
+            shift = max(0, bucket // 16 - 1)
+            least = bucket if bucket < 32 else (bucket % 16 + 16) << shift
+            places[k, bucket] = max(k - 1, min(bisect_right(row, least) - 1, len(row) - 2))
+    return places.ravel()
+
+
+def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np.uint8]:
+    """Return `DrawTables.cell_at`."""
+    found = np.zeros((len(kings), cells), dtype=np.uint8)
+    for number, king in enumerate(kings):
+        left = [cell for cell in free if cell != king]
+        found[number, : len(left)] = left
+    return found.ravel()
 
 
 @inlined
@@ -188,8 +237,8 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
     first, second, third, fourth = block, index, U64(0), U64(0)
     key, other_key = seed, U64(0)
     for _ in range(10):
-        low, high = product(U64(0xD2E7470EE14C6C93), first)
-        other_low, other_high = product(U64(0xCA5A826395121157), third)
+        low, high = wide_product(U64(0xD2E7470EE14C6C93), first)
+        other_low, other_high = wide_product(U64(0xCA5A826395121157), third)
         first, second, third, fourth = other_high ^ second ^ key, other_low, high ^ fourth ^ other_key, low
         key += U64(0x9E3779B97F4A7C15)
         other_key += U64(0xBB67AE8584CAA73B)
@@ -236,11 +285,89 @@ def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, 
         block += U64(1)
 
 
+Bits = tuple[np.uint64, np.uint64]
+"""A set of cells in a kernel; see `counting.reachable.wide`."""
+
+
 @inlined
-def write_numbered(
-    x: DrawTables, low: np.uint64, high: np.uint64, row: NDArray[np.uint64], width: int, gaps: NDArray[np.int64]
-) -> None:
-    """Write the packed position of a number; ``gaps`` is scratch of C items.
+def _next_place(x: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
+    """Return the last place of a combination of ``number`` places, and the rank of the others."""
+    place = I64(x.places[(number << 10) + bucket_of(rank)])
+    # The bucket's guess is never too far; mostly right, else nearly always one short.
+    first, second = x.binomial[row + place], x.binomial[row + place + 1]
+    above = second <= rank
+    place, first = place + I64(above), second if above else first
+    while x.binomial[row + place + 1] <= rank:
+        place += 1
+        first = x.binomial[row + place]
+    return place, rank - first
+
+
+@inlined
+def placed(x: DrawTables, low: np.uint64, high: np.uint64) -> tuple[Bits, Bits, int, int, int, int]:
+    """Return the position of a number.
+
+    Parameters
+    ----------
+    x : DrawTables
+        The tables of the drawing.
+    low : uint64
+        The low word of the number.
+    high : uint64
+        Its high word.
+
+    Returns
+    -------
+    black, white : tuple of (uint64, uint64)
+        The cells of the attackers and of the defenders.
+    king, side, attackers, defenders : int
+        The king's cell, the side to move and the material; O(pieces).
+    """
+    stride = x.cells + 2
+    side = I64(low & U64(1))
+    if x.tier_shift < 64:
+        top = low >> U64(x.tier_shift)
+        if x.tier_shift != 0:
+            top |= high << U64(64 - x.tier_shift)
+    else:
+        top = high >> U64(x.tier_shift - 64)
+    low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
+    tier = last_not_above(x.offset, I64(x.tier_at[I64(top)]), low, high)
+    low, high = subtract(low, high, x.offset[2 * tier], x.offset[2 * tier + 1])
+    before = advance(x.before, 2 * tier * (x.kings + 1))
+    number = I64((np.float64(high) * 2.0**64 + np.float64(low)) * x.king_scale[tier])
+    number = last_not_above(before, min(number, x.kings - 1), low, high)
+    low, high = subtract(low, high, before[2 * number], before[2 * number + 1])
+    king = x.king_cells[number]
+    attackers, defenders = x.material[2 * tier], x.material[2 * tier + 1]
+    at_king = bit_of(king)
+    taken_low, taken_high = x.closed[0] | at_king[0], x.closed[1] | at_king[1]
+    left = x.cells - defenders - popcount(taken_low) - popcount(taken_high)
+    white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + left])
+    cell_at = advance(x.cell_at, number * x.cells)
+    white_low, white_high = U64(0), U64(0)
+    row = defenders * stride
+    for count in range(defenders, 0, -1):
+        place, white_rank = _next_place(x, row, count, white_rank)
+        bit = bit_of(I64(cell_at[place]))
+        white_low |= bit[0]
+        white_high |= bit[1]
+        row -= stride
+    black_low, black_high = U64(0), U64(0)
+    row = attackers * stride
+    for count in range(attackers, 0, -1):
+        place, black_rank = _next_place(x, row, count, black_rank)
+        bit = bit_of(place)
+        black_low |= bit[0]
+        black_high |= bit[1]
+        row -= stride
+    black = spread(black_low, black_high, taken_low | white_low, taken_high | white_high)
+    return black, (white_low, white_high), king, side, attackers, defenders
+
+
+@inlined
+def write_numbered(x: DrawTables, low: np.uint64, high: np.uint64, row: NDArray[np.uint64], width: int) -> None:
+    """Write the packed position of a number.
 
     Parameters
     ----------
@@ -254,49 +381,13 @@ def write_numbered(
         Receives the position.
     width : int
         W, the words of a position.
-    gaps : ndarray of int64, shape (C,)
-        Scratch.
     """
-    stride = x.cells + 1
-    side = I64(low & U64(1))
-    low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
-    # Halving finds the material: its first rank is the last that is not above.
-    first, last = I64(0), x.tiers
-    while last - first > 1:
-        middle = (first + last) >> 1
-        if less(low, high, x.offset[2 * middle], x.offset[2 * middle + 1]):
-            last = middle
-        else:
-            first = middle
-    borrow = U64(1) if low < x.offset[2 * first] else U64(0)
-    low -= x.offset[2 * first]
-    high -= x.offset[2 * first + 1] + borrow
-    before = advance(x.before, 2 * first * (x.kings + 1))
-    number = last_not_above(before, 0, low, high)
-    borrow = U64(1) if low < before[2 * number] else U64(0)
-    low -= before[2 * number]
-    high -= before[2 * number + 1] + borrow
-    king = x.king_cells[number]
-    attackers, defenders = x.material[2 * first], x.material[2 * first + 1]
-    at_king = cell_bit(king)
-    no_defender = (x.closed[2] | at_king[0], x.closed[3] | at_king[1])
-    no_attacker = (x.closed[0] | at_king[0], x.closed[1] | at_king[1])
-    left = x.cells - defenders - _popcount_pair(no_attacker)
-    white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + left])
-    white = unrank_board(x.binomial, stride, x.cells, no_defender, defenders, white_rank, gaps)
-    no_attacker = (no_attacker[0] | white[0], no_attacker[1] | white[1])
-    black = unrank_board(x.binomial, stride, x.cells, no_attacker, attackers, black_rank, gaps)
+    black, white, king, side, _, _ = placed(x, low, high)
     for word in range(width):
         row[word] = U64(0)
     add_board(row, width, 0, black[0], black[1])
     add_board(row, width, x.cells, white[0], white[1])
     add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
-
-
-@inlined
-def _popcount_pair(board: tuple[np.uint64, np.uint64]) -> int:
-    """Return how many cells a board has."""
-    return popcount(board[0]) + popcount(board[1])
 
 
 @kernel
@@ -306,12 +397,10 @@ def _draw_rows(
     """Write the samples from ``first`` on: packed positions, shape (n, W), and numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
-    scratch = np.empty(x.cells, dtype=np.int64)
     for index in range(len(rows)):
         low, high = drawn(x, seed, U64(first + index))
         numbers[index, 0], numbers[index, 1] = low, high
-        write_numbered(x, low, high, advance(pointer(rows), index * width), width, pointer(scratch))
-    keep(scratch)
+        write_numbered(x, low, high, advance(pointer(rows), index * width), width)
 
 
 @kernel
@@ -319,11 +408,9 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
     """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
-    scratch = np.empty(x.cells, dtype=np.int64)
     for index in range(len(rows)):
         row = advance(pointer(rows), index * width)
-        write_numbered(x, numbers[index, 0], numbers[index, 1], row, width, pointer(scratch))
-    keep(scratch)
+        write_numbered(x, numbers[index, 0], numbers[index, 1], row, width)
 
 
 class Drawer:

@@ -9,14 +9,14 @@ import numpy as np
 
 from counting.reachable.backward import backward_tree
 from counting.reachable.certificates import PositionCertificate, encode_moves
-from counting.reachable.drawing import DrawTables, drawer_for, drawn, write_numbered
+from counting.reachable.drawing import DrawTables, drawer_for, drawn, placed
 from counting.reachable.games import finder_for
-from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemma, lemmas_for
+from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemmas_for
 from counting.reachable.naive import LEMMAS
+from counting.reachable.peeling import PeelTables, build_peeling, placement_lemma
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, keep, kernel, pointer
 from tablut.engine.layout import board_items
-from tablut.engine.packing import unpack
 from tablut.engine.records import flat
 from tablut.notation import square_name
 
@@ -51,28 +51,25 @@ def _tally_lemmas(
     tables: Tables,
     origins: OriginTables,
     more: LemmaTables,
+    peeling: PeelTables,
     seed: np.uint64,
     first: int,
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
     """Count the lemmas of samples on top of ``counts``, shape (6,), and return their checksum."""
-    x, t, r, m = flat(drawing), flat(tables), flat(origins), flat(more)
+    x, t, r, m, p = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling)
     stride = board_items(t.size)
-    boards, row, gaps = np.empty(2 * stride, np.uint32), np.empty(t.words, np.uint64), np.empty(t.cells, np.int64)
+    boards = np.empty(2 * stride, np.uint32)
     board, left = pointer(boards), advance(pointer(boards), stride)
     checksum = U64(0)
     for index in range(first, first + count):
         low, high = drawn(x, seed, U64(index))
-        write_numbered(x, low, high, pointer(row), t.words, pointer(gaps))
-        unpack(t, pointer(row), board)
-        found = lemma(t, r, m, board, left)
+        found = placement_lemma(t, r, m, p, placed(x, low, high), board, left)
         counts[found] += 1
         mixed = (U64(index) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
         checksum += mixed ^ (mixed >> U64(29))
     keep(boards)
-    keep(row)
-    keep(gaps)
     return checksum
 
 
@@ -103,7 +100,15 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
     """
     lemmas, counts = lemmas_for(variant), np.zeros(len(LEMMAS) + 1, dtype=np.int64)
     checksum = _tally_lemmas(
-        drawer_for(variant).tables, lemmas.tables, lemmas.origins, lemmas.more, np.uint64(seed), first, count, counts
+        drawer_for(variant).tables,
+        lemmas.tables,
+        lemmas.origins,
+        lemmas.more,
+        build_peeling(lemmas.tables, lemmas.origins, lemmas.more, variant),
+        np.uint64(seed),
+        first,
+        count,
+        counts,
     )
     return LemmaCounts(counts.tolist(), int(checksum))
 
