@@ -25,7 +25,7 @@ import numpy as np
 from counting.census.code_kernels import add_board, last_not_above, less, quotient
 from counting.reachable.wide import bit_of, bucket_of, spread, subtract, wide_product
 from tablut.engine import engine_for
-from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, popcount
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -44,6 +44,16 @@ MOST_SEED: Final = (1 << 64) - 1
 _WORD: Final = (1 << 64) - 1
 _TIER_BITS: Final = 11
 _BUCKETS: Final = 1024
+
+BATCH: Final = 16
+"""Positions that are made of their numbers together."""
+BATCH_ROWS: Final = 10
+"""Words for each of them: ranks of attackers and defenders, their counts, two sets, the king, the side."""
+
+_COUNT: Final = 2
+_CELLS: Final = 4
+_KING: Final = 8
+_SIDE: Final = 9
 
 
 def draw_number(size: int, seed: int, index: int) -> int:
@@ -304,8 +314,8 @@ def _next_place(x: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[
 
 
 @inlined
-def placed(x: DrawTables, low: np.uint64, high: np.uint64) -> tuple[Bits, Bits, int, int, int, int]:
-    """Return the position of a number.
+def open_number(x: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
+    """Write what a position number says but for the soldiers' cells, and their ranks, to an entry of a batch.
 
     Parameters
     ----------
@@ -315,16 +325,12 @@ def placed(x: DrawTables, low: np.uint64, high: np.uint64) -> tuple[Bits, Bits, 
         The low word of the number.
     high : uint64
         Its high word.
-
-    Returns
-    -------
-    black, white : tuple of (uint64, uint64)
-        The cells of the attackers and of the defenders.
-    king, side, attackers, defenders : int
-        The king's cell, the side to move and the material; O(pieces).
+    batch : ndarray of uint64, shape (BATCH_ROWS * BATCH,)
+        Receives it; see `placed`.
+    entry : int
+        0 to BATCH - 1.
     """
-    stride = x.cells + 2
-    side = I64(low & U64(1))
+    batch[_SIDE * BATCH + entry] = low & U64(1)
     if x.tier_shift < 64:
         top = low >> U64(x.tier_shift)
         if x.tier_shift != 0:
@@ -338,56 +344,99 @@ def placed(x: DrawTables, low: np.uint64, high: np.uint64) -> tuple[Bits, Bits, 
     number = I64((np.float64(high) * 2.0**64 + np.float64(low)) * x.king_scale[tier])
     number = last_not_above(before, min(number, x.kings - 1), low, high)
     low, high = subtract(low, high, before[2 * number], before[2 * number + 1])
-    king = x.king_cells[number]
     attackers, defenders = x.material[2 * tier], x.material[2 * tier + 1]
-    at_king = bit_of(king)
-    taken_low, taken_high = x.closed[0] | at_king[0], x.closed[1] | at_king[1]
-    left = x.cells - defenders - popcount(taken_low) - popcount(taken_high)
-    white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + left])
-    cell_at = advance(x.cell_at, number * x.cells)
-    white_low, white_high = U64(0), U64(0)
-    row = defenders * stride
-    for count in range(defenders, 0, -1):
-        place, white_rank = _next_place(x, row, count, white_rank)
-        bit = bit_of(I64(cell_at[place]))
-        white_low |= bit[0]
-        white_high |= bit[1]
-        row -= stride
-    black_low, black_high = U64(0), U64(0)
-    row = attackers * stride
-    for count in range(attackers, 0, -1):
-        place, black_rank = _next_place(x, row, count, black_rank)
-        bit = bit_of(place)
-        black_low |= bit[0]
-        black_high |= bit[1]
-        row -= stride
-    black = spread(black_low, black_high, taken_low | white_low, taken_high | white_high)
-    return black, (white_low, white_high), king, side, attackers, defenders
+    at_king = bit_of(x.king_cells[number])
+    left = x.cells - defenders - popcount(x.closed[0] | at_king[0]) - popcount(x.closed[1] | at_king[1])
+    white_rank, black_rank = quotient(low, high, x.binomial[attackers * (x.cells + 2) + left])
+    batch[entry] = black_rank
+    batch[BATCH + entry] = white_rank
+    batch[_COUNT * BATCH + entry] = U64(attackers)
+    batch[(_COUNT + 1) * BATCH + entry] = U64(defenders)
+    batch[_KING * BATCH + entry] = U64(number)
+    for row in range(_CELLS, _CELLS + 4):
+        batch[row * BATCH + entry] = U64(0)
 
 
 @inlined
-def write_numbered(x: DrawTables, low: np.uint64, high: np.uint64, row: NDArray[np.uint64], width: int) -> None:
-    """Write the packed position of a number.
+def place_soldiers(x: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
+    """Turn the ranks of a batch into sets: of cells for defenders, of places among open cells for attackers.
+
+    A combination's places are found one after the other, each from what the last one left. So the batch is gone
+    through for each place, and the entries do not wait for one another.
 
     Parameters
     ----------
     x : DrawTables
         The tables of the drawing.
-    low : uint64
-        The low word of the number.
-    high : uint64
-        Its high word.
-    row : ndarray of uint64, shape (W,)
-        Receives the position.
-    width : int
-        W, the words of a position.
+    batch : ndarray of uint64, shape (BATCH_ROWS * BATCH,)
+        As `open_number` leaves it.
+    count : int
+        Its entries, at most BATCH.
     """
-    black, white, king, side, _, _ = placed(x, low, high)
-    for word in range(width):
-        row[word] = U64(0)
-    add_board(row, width, 0, black[0], black[1])
-    add_board(row, width, x.cells, white[0], white[1])
-    add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
+    stride = x.cells + 2
+    for kind in range(2):
+        ranks, counts = advance(batch, kind * BATCH), advance(batch, (_COUNT + kind) * BATCH)
+        cells = advance(batch, (_CELLS + 2 * kind) * BATCH)
+        most = I64(0)
+        for entry in range(count):
+            most = max(most, I64(counts[entry]))
+        for number in range(most, 0, -1):
+            row = number * stride
+            for entry in range(count):
+                if I64(counts[entry]) < number:
+                    continue
+                place, ranks[entry] = _next_place(x, row, number, ranks[entry])
+                cell = place
+                if kind == 1:
+                    cell = I64(x.cell_at[I64(batch[_KING * BATCH + entry]) * x.cells + place])
+                low, high = bit_of(cell)
+                cells[entry] |= low
+                cells[BATCH + entry] |= high
+
+
+@inlined
+def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> tuple[Bits, Bits, int, int, int, int]:
+    """Return the position of an entry of a batch.
+
+    Parameters
+    ----------
+    x : DrawTables
+        The tables of the drawing.
+    batch : ndarray of uint64, shape (BATCH_ROWS * BATCH,)
+        As `place_soldiers` leaves it.
+    entry : int
+        Of the batch.
+
+    Returns
+    -------
+    black, white : tuple of (uint64, uint64)
+        The cells of the attackers and of the defenders.
+    king, side, attackers, defenders : int
+        The king's cell, the side to move and the material.
+    """
+    cells = advance(batch, _CELLS * BATCH + entry)
+    white = cells[2 * BATCH], cells[3 * BATCH]
+    king = x.king_cells[I64(batch[_KING * BATCH + entry])]
+    at_king = bit_of(king)
+    black = spread(
+        cells[0], cells[BATCH], x.closed[0] | at_king[0] | white[0], x.closed[1] | at_king[1] | white[1]
+    )
+    counts = advance(batch, _COUNT * BATCH + entry)
+    return black, white, king, I64(batch[_SIDE * BATCH + entry]), I64(counts[0]), I64(counts[BATCH])
+
+
+@inlined
+def _write_rows(x: DrawTables, batch: NDArray[np.uint64], count: int, rows: NDArray[np.uint64], width: int) -> None:
+    """Write the packed positions, of so many words, of a batch that `open_number` has filled."""
+    place_soldiers(x, batch, count)
+    for entry in range(count):
+        black, white, king, side, _, _ = placed(x, batch, entry)
+        row = advance(rows, entry * width)
+        for word in range(width):
+            row[word] = U64(0)
+        add_board(row, width, 0, black[0], black[1])
+        add_board(row, width, x.cells, white[0], white[1])
+        add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
 
 
 @kernel
@@ -397,10 +446,16 @@ def _draw_rows(
     """Write the samples from ``first`` on: packed positions, shape (n, W), and numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
-    for index in range(len(rows)):
-        low, high = drawn(x, seed, U64(first + index))
-        numbers[index, 0], numbers[index, 1] = low, high
-        write_numbered(x, low, high, advance(pointer(rows), index * width), width)
+    room = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
+    batch = pointer(room)
+    for done in range(0, len(rows), BATCH):
+        count = min(BATCH, len(rows) - done)
+        for entry in range(count):
+            low, high = drawn(x, seed, U64(first + done + entry))
+            numbers[done + entry, 0], numbers[done + entry, 1] = low, high
+            open_number(x, low, high, batch, entry)
+        _write_rows(x, batch, count, advance(pointer(rows), done * width), width)
+    keep(room)
 
 
 @kernel
@@ -408,9 +463,14 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
     """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
-    for index in range(len(rows)):
-        row = advance(pointer(rows), index * width)
-        write_numbered(x, numbers[index, 0], numbers[index, 1], row, width)
+    room = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
+    batch = pointer(room)
+    for done in range(0, len(rows), BATCH):
+        count = min(BATCH, len(rows) - done)
+        for entry in range(count):
+            open_number(x, numbers[done + entry, 0], numbers[done + entry, 1], batch, entry)
+        _write_rows(x, batch, count, advance(pointer(rows), done * width), width)
+    keep(room)
 
 
 class Drawer:

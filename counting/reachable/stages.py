@@ -9,7 +9,16 @@ import numpy as np
 
 from counting.reachable.backward import backward_tree
 from counting.reachable.certificates import PositionCertificate, encode_moves
-from counting.reachable.drawing import DrawTables, drawer_for, drawn, placed
+from counting.reachable.drawing import (
+    BATCH,
+    BATCH_ROWS,
+    DrawTables,
+    drawer_for,
+    drawn,
+    open_number,
+    place_soldiers,
+    placed,
+)
 from counting.reachable.games import finder_for
 from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemmas_for
 from counting.reachable.naive import LEMMAS
@@ -60,15 +69,22 @@ def _tally_lemmas(
     """Count the lemmas of samples on top of ``counts``, shape (6,), and return their checksum."""
     x, t, r, m, p = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling)
     stride = board_items(t.size)
-    boards = np.empty(2 * stride, np.uint32)
+    boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
+    batch = pointer(room)
     board, left = pointer(boards), advance(pointer(boards), stride)
     checksum = U64(0)
-    for index in range(first, first + count):
-        low, high = drawn(x, seed, U64(index))
-        found = placement_lemma(t, r, m, p, placed(x, low, high), board, left)
-        counts[found] += 1
-        mixed = (U64(index) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
-        checksum += mixed ^ (mixed >> U64(29))
+    for done in range(first, first + count, BATCH):
+        many = min(BATCH, first + count - done)
+        for entry in range(many):
+            low, high = drawn(x, seed, U64(done + entry))
+            open_number(x, low, high, batch, entry)
+        place_soldiers(x, batch, many)
+        for entry in range(many):
+            found = placement_lemma(t, r, m, p, placed(x, batch, entry), board, left)
+            counts[found] += 1
+            mixed = (U64(done + entry) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
+            checksum += mixed ^ (mixed >> U64(29))
+    keep(room)
     keep(boards)
     return checksum
 
