@@ -25,6 +25,7 @@ from counting.reachable.wide import bit_of, first_of
 from tablut.engine.jit import I64, U64, inlined
 from tablut.engine.kernels import toggle
 from tablut.engine.layout import board_items, put_count, put_king, put_side
+from tablut.notation import diagram_cells
 from tablut.variants.captures import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class PeelTables(NamedTuple):
         Where a soldier can be captured.
     inner : ndarray of uint64, shape (2,)
         The cells of all files but the first and the last.
+    doubtful : ndarray of uint64, shape (2,)
+        Where a round may be wrong about a soldier without the king: near a castle that is not hostile in any case.
+    start : ndarray of uint64, shape (2 * 2,)
+        The attackers of the start, and its defenders.
     """
 
     overfull: int
@@ -64,6 +69,8 @@ class PeelTables(NamedTuple):
     anvils: NDArray[np.uint64]
     exposed: NDArray[np.uint64]
     inner: NDArray[np.uint64]
+    doubtful: NDArray[np.uint64]
+    start: NDArray[np.uint64]
 
 
 def build_peeling(tables: Tables, origins: OriginTables, more: LemmaTables, variant: Variant) -> PeelTables:
@@ -104,7 +111,23 @@ def build_peeling(tables: Tables, origins: OriginTables, more: LemmaTables, vari
         anvils=_sets([set(anvils_against_attackers(variant)), to_white]),
         exposed=_sets([exposed]),
         inner=_sets([inner]),
+        doubtful=_sets([_doubtful(variant, origins)]),
+        start=_sets([{cell for cell, letter in enumerate(diagram_cells(variant.start)) if letter == x} for x in "bw"]),
     )
+
+
+def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
+    """Return the cells to which a soldier slides across one beside them, and those near a castle hostile at times."""
+    castle, size = variant.rules.castle, variant.size
+    found: set[int] = set()
+    for lines in (origins.attacker_origins, origins.defender_origins):
+        beside = _steps(size, origins.origins, lines, reverse=False)
+        for way, cells in enumerate(_steps(size, origins.origins, lines, reverse=False, empty=True)):
+            found |= cells - beside[way]
+    if not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
+        rank, file = divmod(variant.regions.castle, size)
+        found |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
+    return found
 
 
 def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
@@ -113,8 +136,13 @@ def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
     return np.array([[mask & _WORD, mask >> 64] for mask in masks], dtype=np.uint64).ravel()
 
 
-def _steps(size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *, reverse: bool) -> list[set[int]]:
-    """Return by direction the cells to which a kind can step from beside, or from which it can step there."""
+def _steps(
+    size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *, reverse: bool, empty: bool = False
+) -> list[set[int]]:
+    """Return by direction the cells to which a kind can step from beside, or from which it can step there.
+
+    On an empty line: the cells to which it can slide from that side at all.
+    """
     found: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
         for direction, (ranks, files) in enumerate(((0, -1), (-1, 0), (0, 1), (1, 0))):
@@ -127,8 +155,10 @@ def _steps(size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *,
                 (rank, target % size, start % size) if files else (size + file, target // size, start // size)
             )
             # On a line that is full but for the origin, only that one can be where the slide began.
-            full = ((1 << size) - 1) & ~(1 << origin)
-            if int(origins[int(lines[line]) + (place << size) + full]) >> origin & 1:
+            full = 0 if empty else ((1 << size) - 1) & ~(1 << origin)
+            began = int(origins[int(lines[line]) + (place << size) + full])
+            beyond = (1 << place) - 1 if origin < place else -1 << place
+            if began & (beyond if empty else 1 << origin):
                 found[direction].add(cell)
     return found
 
@@ -309,6 +339,17 @@ def placement_lemma(
             rest_white = (rest_white[0] & ~low, rest_white[1] & ~high)
             rest_king = (rest_king[0] & ~low, rest_king[1] & ~high)
         if (taken[0] | taken[1]) != U64(0):
+            if (
+                (rest_king[0] | rest_king[1] | (taken[0] & p.doubtful[0]) | (taken[1] & p.doubtful[1])) == U64(0)
+                and (
+                    (rest_black[0] & ~p.start[0])
+                    | (rest_black[1] & ~p.start[1])
+                    | (rest_white[0] & ~p.start[2])
+                    | (rest_white[1] & ~p.start[3])
+                )
+                != U64(0)
+            ):
+                return I64(LOCKED)
             _put(t, left, rest_black, (rest_white[0] | rest_king[0], rest_white[1] | rest_king[1]))
             if is_left_locked(t, r, left, king if (rest_king[0] | rest_king[1]) != U64(0) else I64(-1)):
                 # The start stands as at the start, so this is not it.
