@@ -297,6 +297,8 @@ def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, 
 
 Bits = tuple[np.uint64, np.uint64]
 """A set of cells in a kernel; see `counting.reachable.wide`."""
+Placed = tuple[Bits, Bits, int, int, int, int]
+"""A position in a kernel; see `placed`."""
 
 
 @inlined
@@ -395,7 +397,7 @@ def place_soldiers(x: DrawTables, batch: NDArray[np.uint64], count: int) -> None
 
 
 @inlined
-def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> tuple[Bits, Bits, int, int, int, int]:
+def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
     """Return the position of an entry of a batch.
 
     Parameters

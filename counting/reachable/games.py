@@ -10,6 +10,7 @@ import numpy as np
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, find_games, make_room
 from counting.reachable.homes import build_homes
 from counting.reachable.lemmas import lemmas_for
+from counting.reachable.peeling import peeling_for
 from tablut.engine.layout import read_undo
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class GameFinder:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         lemmas = lemmas_for(variant)
-        self.tables = BeamTables(lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant))
+        self.tables = BeamTables(lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant), peeling_for(variant))
 
     def find(
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS

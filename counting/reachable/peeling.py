@@ -9,22 +9,34 @@ give the same answer for every placement; a test holds them equal.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.drawing import Bits
+from counting.reachable.drawing import Bits, Placed
 from counting.reachable.lemmas import (
     LOCKED,
     LemmaTables,
     is_left_locked,
     lemma,
+    lemmas_for,
     without_last_capture,
 )
 from counting.reachable.wide import bit_of, first_of
 from tablut.engine.jit import I64, U64, inlined
 from tablut.engine.kernels import toggle
-from tablut.engine.layout import board_items, put_count, put_king, put_side
+from tablut.engine.layout import (
+    board_items,
+    count_of,
+    king_of,
+    line_of,
+    own_pieces,
+    put_count,
+    put_king,
+    put_side,
+    side_of,
+)
 from tablut.notation import diagram_cells
 from tablut.variants.captures import anvils_against_attackers
 
@@ -35,7 +47,7 @@ if TYPE_CHECKING:
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
 
-__all__ = ["PeelTables", "build_peeling", "placement_lemma"]
+__all__ = ["PeelTables", "board_lemma", "peeling_for", "placement_lemma"]
 
 _WORD: Final = (1 << 64) - 1
 
@@ -73,25 +85,22 @@ class PeelTables(NamedTuple):
     start: NDArray[np.uint64]
 
 
-def build_peeling(tables: Tables, origins: OriginTables, more: LemmaTables, variant: Variant) -> PeelTables:
-    """Return the tables of a variant.
+@lru_cache(maxsize=16)
+def peeling_for(variant: Variant) -> PeelTables:
+    """Return the tables of a variant; the same object for equal variants.
 
     Parameters
     ----------
-    tables : Tables
-        The compiled rules.
-    origins : OriginTables
-        Where pieces can have come from.
-    more : LemmaTables
-        What excludes a position.
     variant : Variant
         The rule set.
 
     Returns
     -------
     PeelTables
-        Of the same variant.
+        The same object for equal variants.
     """
+    lemmas = lemmas_for(variant)
+    tables, origins = lemmas.tables, lemmas.origins
     size, cells, rules = variant.size, variant.size**2, variant.rules
     lines = [origins.attacker_origins, origins.defender_origins, origins.king_origins]
     comes = [_steps(size, origins.origins, at, reverse=False) for at in lines]
@@ -105,7 +114,7 @@ def build_peeling(tables: Tables, origins: OriginTables, more: LemmaTables, vari
     exposed = {cell for cell in range(cells) if int(tables.exposed[cell // size]) >> cell % size & 1}
     inner = {cell for cell in range(cells) if 0 < cell % size < size - 1}
     return PeelTables(
-        overfull=int(more.camps > 0),
+        overfull=int(lemmas.more.camps > 0),
         comes=_sets([cells for ways in comes for cells in ways]),
         goes=_sets([cells for ways in goes for cells in ways]),
         anvils=_sets([set(anvils_against_attackers(variant)), to_white]),
@@ -278,12 +287,65 @@ def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None
 
 
 @inlined
+def _quick_lemma(
+    t: Tables,
+    r: OriginTables,
+    m: LemmaTables,
+    p: PeelTables,
+    position: Placed,
+    left: NDArray[np.uint32],
+) -> int:
+    """Return the lemma that excludes a counted position, or 0, or -1 where sets do not tell."""
+    black, white, king, side, attackers, defenders = position
+    size, at_king = t.size, bit_of(king)
+    if p.overfull != 0 or without_last_capture(t, r, m, attackers, defenders):
+        return I64(-1)
+    taken = (black[0] | white[0] | at_king[0], black[1] | white[1] | at_king[1])
+    if t.either_after_ply != 0 and not (_can_step(p, size, 0, black, taken) and _can_step(p, size, 1, white, taken)):
+        return I64(-1)
+    west = _of_kinds(p, 0, black, white, at_king)
+    south = _of_kinds(p, 1, black, white, at_king)
+    east = _of_kinds(p, 2, black, white, at_king)
+    north = _of_kinds(p, 3, black, white, at_king)
+    # Who is to move was not the last to move.
+    movers = black if side == 0 else (white[0] | at_king[0], white[1] | at_king[1])
+    moved, first = False, True
+    while True:
+        free = _stepping(size, west, south, east, north, taken)
+        active = _active(size, t.king_armed, p, black, white, at_king)
+        low, high = free[0] & ~active[0] & taken[0], free[1] & ~active[1] & taken[1]
+        if first:
+            first = False
+            moved = ((low & movers[0]) | (high & movers[1])) != U64(0)
+        if (low | high) == U64(0):
+            break
+        taken = (taken[0] & ~low, taken[1] & ~high)
+        black = (black[0] & ~low, black[1] & ~high)
+        white = (white[0] & ~low, white[1] & ~high)
+        at_king = (at_king[0] & ~low, at_king[1] & ~high)
+    if (taken[0] | taken[1]) != U64(0):
+        from_start = (
+            (black[0] & ~p.start[0]) | (black[1] & ~p.start[1]) | (white[0] & ~p.start[2]) | (white[1] & ~p.start[3])
+        ) == U64(0)
+        doubt = at_king[0] | at_king[1] | (taken[0] & p.doubtful[0]) | (taken[1] & p.doubtful[1])
+        if doubt == U64(0):
+            if not from_start:
+                return I64(LOCKED)
+        else:
+            _put(t, left, black, (white[0] | at_king[0], white[1] | at_king[1]))
+            # The start stands as at the start, so this is not it.
+            if is_left_locked(t, r, left, king if (at_king[0] | at_king[1]) != U64(0) else I64(-1)):
+                return I64(LOCKED)
+    return I64(0) if moved else I64(-1)
+
+
+@inlined
 def placement_lemma(
     t: Tables,
     r: OriginTables,
     m: LemmaTables,
     p: PeelTables,
-    position: tuple[Bits, Bits, int, int, int, int],
+    position: Placed,
     board: NDArray[np.uint32],
     left: NDArray[np.uint32],
 ) -> int:
@@ -300,7 +362,7 @@ def placement_lemma(
     p : PeelTables
         The variant as sets of cells.
     position : tuple
-        Attackers and defenders as sets, the king's cell, the side to move, how many attackers and defenders.
+        As `counting.reachable.drawing.placed` returns it.
     board, left : ndarray of uint32, shape (2N + 4,)
         Scratch.
 
@@ -309,56 +371,54 @@ def placement_lemma(
     int
         Its number; 0 if none does.
     """
+    found = _quick_lemma(t, r, m, p, position, left)
+    if found >= 0:
+        return found
     black, white, king, side, attackers, defenders = position
-    size, at_king = t.size, bit_of(king)
-    known = p.overfull == 0 and not without_last_capture(t, r, m, attackers, defenders)
-    taken = (black[0] | white[0] | at_king[0], black[1] | white[1] | at_king[1])
-    if known and t.either_after_ply != 0:
-        known = _can_step(p, size, 0, black, taken) and _can_step(p, size, 1, white, taken)
-    if known:
-        rest_black, rest_white, rest_king = black, white, at_king
-        west = _of_kinds(p, 0, black, white, at_king)
-        south = _of_kinds(p, 1, black, white, at_king)
-        east = _of_kinds(p, 2, black, white, at_king)
-        north = _of_kinds(p, 3, black, white, at_king)
-        moved = False
-        first = True
-        while True:
-            free = _stepping(size, west, south, east, north, taken)
-            active = _active(size, t.king_armed, p, rest_black, rest_white, rest_king)
-            low, high = free[0] & ~active[0] & taken[0], free[1] & ~active[1] & taken[1]
-            if first:
-                first = False
-                # Who is to move was not the last to move.
-                own = black if side == 0 else (white[0] | at_king[0], white[1] | at_king[1])
-                moved = ((low & own[0]) | (high & own[1])) != U64(0)
-            if (low | high) == U64(0):
-                break
-            taken = (taken[0] & ~low, taken[1] & ~high)
-            rest_black = (rest_black[0] & ~low, rest_black[1] & ~high)
-            rest_white = (rest_white[0] & ~low, rest_white[1] & ~high)
-            rest_king = (rest_king[0] & ~low, rest_king[1] & ~high)
-        if (taken[0] | taken[1]) != U64(0):
-            if (
-                (rest_king[0] | rest_king[1] | (taken[0] & p.doubtful[0]) | (taken[1] & p.doubtful[1])) == U64(0)
-                and (
-                    (rest_black[0] & ~p.start[0])
-                    | (rest_black[1] & ~p.start[1])
-                    | (rest_white[0] & ~p.start[2])
-                    | (rest_white[1] & ~p.start[3])
-                )
-                != U64(0)
-            ):
-                return I64(LOCKED)
-            _put(t, left, rest_black, (rest_white[0] | rest_king[0], rest_white[1] | rest_king[1]))
-            if is_left_locked(t, r, left, king if (rest_king[0] | rest_king[1]) != U64(0) else I64(-1)):
-                # The start stands as at the start, so this is not it.
-                return I64(LOCKED)
-        if moved:
-            return I64(0)
+    at_king = bit_of(king)
     _put(t, board, black, (white[0] | at_king[0], white[1] | at_king[1]))
     put_king(t, board, king)
     put_side(t, board, side)
     put_count(t, board, 0, defenders)
     put_count(t, board, 1, attackers)
     return lemma(t, r, m, board, left)
+
+
+@inlined
+def board_lemma(
+    t: Tables, r: OriginTables, m: LemmaTables, p: PeelTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
+) -> int:
+    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    m : LemmaTables
+        What excludes a position.
+    p : PeelTables
+        The variant as sets of cells.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+    left : ndarray of uint32, shape (2N + 4,)
+        Scratch.
+
+    Returns
+    -------
+    int
+        Its number; 0 if none does.
+    """
+    size, king = t.size, king_of(t, board)
+    black, white = (U64(0), U64(0)), (U64(0), U64(0))
+    for rank in range(size - 1, -1, -1):
+        black, white = _up(black[0], black[1], size), _up(white[0], white[1], size)
+        line = line_of(board, rank)
+        black = (black[0] | U64(own_pieces(line, 1)), black[1])
+        white = (white[0] | U64(own_pieces(line, 0)), white[1])
+    at_king = bit_of(king)
+    white = (white[0] & ~at_king[0], white[1] & ~at_king[1])
+    position = (black, white, king, side_of(t, board), count_of(t, board, 1), count_of(t, board, 0))
+    found = _quick_lemma(t, r, m, p, position, left)
+    return found if found >= 0 else lemma(t, r, m, board, left)

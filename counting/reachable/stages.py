@@ -22,7 +22,7 @@ from counting.reachable.drawing import (
 from counting.reachable.games import finder_for
 from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemmas_for
 from counting.reachable.naive import LEMMAS
-from counting.reachable.peeling import PeelTables, build_peeling, placement_lemma
+from counting.reachable.peeling import PeelTables, peeling_for, placement_lemma
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, keep, kernel, pointer
 from tablut.engine.layout import board_items
@@ -120,7 +120,7 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
         lemmas.tables,
         lemmas.origins,
         lemmas.more,
-        build_peeling(lemmas.tables, lemmas.origins, lemmas.more, variant),
+        peeling_for(variant),
         np.uint64(seed),
         first,
         count,
