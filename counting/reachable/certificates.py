@@ -12,6 +12,7 @@ import io
 import json
 import zlib
 from base64 import b64decode, b64encode
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -133,7 +134,7 @@ def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
     >>> encode_moves([(31, 32), (4, 5)])
     'HyAEBQ=='
     """
-    return b64encode(bytes(cell for move in moves for cell in move)).decode()
+    return b64encode(bytes(chain.from_iterable(moves))).decode()
 
 
 def decode_moves(text: str) -> list[tuple[int, int]]:
