@@ -57,6 +57,8 @@ class Header(_Strict):
     ----------
     variant, digest : str
         The game, by name and by `Variant.digest`.
+    space : str
+        What was sampled: undecided positions, or final placements.
     generator : str
         How the samples were drawn; see `counting.reachable.drawing`.
     seed, first, count : int
@@ -71,6 +73,7 @@ class Header(_Strict):
     version: int
     variant: str = Field(max_length=4096)
     digest: str = Field(max_length=64)
+    space: Literal["undecided", "decided"] = "undecided"
     generator: Literal["Philox4x64-10"]
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     first: Annotated[int, Field(ge=0, le=_MOST_SAMPLES)]

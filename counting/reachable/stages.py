@@ -20,12 +20,12 @@ from counting.reachable.drawing import (
     placed,
 )
 from counting.reachable.games import finder_for
-from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemmas_for
+from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, is_locked, lemmas_for
 from counting.reachable.naive import LEMMAS
 from counting.reachable.peeling import PeelTables, peeling_for, placement_lemma
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, keep, kernel, pointer
-from tablut.engine.layout import board_items
+from tablut.engine.layout import SIDE_AT, board_items, head
 from tablut.engine.records import flat
 from tablut.notation import square_name
 
@@ -147,6 +147,9 @@ class SampleChunk(NamedTuple):
         As `LemmaCounts.counts`.
     found, exhausted, unknown : int
         Of those that no lemma excludes.
+    twins : list of int
+        Of the samples that are out of reach, those that are reached with the other side to move, and those of which
+        that is unknown.
     plies : list of int
         Of each game.
     digest : str
@@ -159,6 +162,7 @@ class SampleChunk(NamedTuple):
     found: int
     exhausted: int
     unknown: int
+    twins: list[int]
     plies: list[int]
     digest: str
     certificates: list[PositionCertificate]
@@ -204,6 +208,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
 
     certificates = []
     counts = {"game": 0, "tree": 0, "unknown": 0}
+    one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
     for place, number in enumerate(numbers):
         claim: dict[str, object] = {"i": first + place, "n": str(number)}
         code = int(codes[place])
@@ -217,6 +222,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         elif (tree := backward_tree(variant, words[place : place + 1])) is not None:
             claim["tree"] = len(tree)
             counts["tree"] += 1
+            one_sided.append(place)
         else:
             claim["unknown"] = True
             counts["unknown"] += 1
@@ -227,10 +233,23 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         found=counts["game"],
         exhausted=counts["tree"],
         unknown=counts["unknown"],
+        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1),
         plies=[len(game.moves) for game in games.values() if game.status == "game"],
         digest=digest.hexdigest(),
         certificates=certificates,
     )
+
+
+def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int) -> list[int]:
+    """Return how many positions are reached with the other side to move, and of how many that is unknown."""
+    engine = engine_for(variant)
+    head(boards)[:, SIDE_AT] ^= 1
+    boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
+    games = finder_for(variant).find(boards, seed=seed)
+    reached = sum(game.status == "game" for game in games)
+    left = [board for board, game in zip(boards, games, strict=True) if game.status != "game"]
+    unknown = sum(backward_tree(variant, engine.words(board[None])) is None for board in left)
+    return [reached, unknown]
 
 
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
