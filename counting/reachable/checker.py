@@ -21,11 +21,11 @@ from tablut.rules import NaivePosition
 from tablut.rules.outcome import Outcome
 
 if TYPE_CHECKING:
-    from counting.reachable.chunks import Space
-    from tablut.indexing import Ending
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from counting.reachable.chunks import Space
+    from tablut.indexing import Ending
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
 
@@ -184,9 +184,7 @@ class Checker:
             return self.lemma(position, certificate.lemma)
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
 
-    def game(
-        self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None
-    ) -> str | None:
+    def game(self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None) -> str | None:
         """Return what is wrong with a game from the start to a position.
 
         Parameters
@@ -303,7 +301,6 @@ class Checker:
             return f"the backward tree comes to the start, or has more than {size:,} positions"
         self.closed |= found
         return None
-
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
         """Return why a backward tree does not exclude a final placement.

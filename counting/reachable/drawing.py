@@ -420,9 +420,7 @@ def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
     white = cells[2 * BATCH], cells[3 * BATCH]
     king = x.king_cells[I64(batch[_KING * BATCH + entry])]
     at_king = bit_of(king)
-    black = spread(
-        cells[0], cells[BATCH], x.closed[0] | at_king[0] | white[0], x.closed[1] | at_king[1] | white[1]
-    )
+    black = spread(cells[0], cells[BATCH], x.closed[0] | at_king[0] | white[0], x.closed[1] | at_king[1] | white[1])
     counts = advance(batch, _COUNT * BATCH + entry)
     return black, white, king, I64(batch[_SIDE * BATCH + entry]), I64(counts[0]), I64(counts[BATCH])
 

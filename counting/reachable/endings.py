@@ -19,7 +19,6 @@ from counting.reachable.drawing import draw_number
 from counting.reachable.games import EFFORTS, finder_for
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
-from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import (
@@ -35,7 +34,7 @@ from tablut.engine.layout import (
     undo_of,
 )
 from tablut.engine.records import flat
-from tablut.engine.unmoves import OriginTables, line_origins
+from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, line_origins
 from tablut.indexing import ENDINGS, EndingIndex
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_ATTACKERS
 
@@ -61,6 +60,8 @@ EXCLUSIONS: Final = ("no_last_ply", "predecessors")
 """Why a final placement is out of reach: no ply makes it, or a lemma excludes every position before."""
 
 _FIRST_EFFORTS: Final = 3
+_MOVE: Final = (1 << 14) - 1
+"""The bits of an undo record that are its move."""
 
 
 class LastPlies(NamedTuple):
@@ -146,7 +147,12 @@ def _beside(t: Tables, cell: int, other: int) -> bool:
 
 @inlined
 def _leads(
-    t: Tables, board: NDArray[np.uint32], record: int, outcome: int, before: NDArray[np.uint32], after: NDArray[np.uint32]
+    t: Tables,
+    board: NDArray[np.uint32],
+    record: int,
+    outcome: int,
+    before: NDArray[np.uint32],
+    after: NDArray[np.uint32],
 ) -> bool:
     """Write the position before an un-move; return whether its ply makes the final placement, with that outcome."""
     for place in range(board_items(t.size)):
@@ -156,8 +162,47 @@ def _leads(
         return False
     for place in range(board_items(t.size)):
         after[place] = before[place]
-    undo, ended = make(t, after, record & ((1 << 14) - 1))
+    undo, ended = make(t, after, record & _MOVE)
     return bool(undo == record and ended == outcome)
+
+
+@inlined
+def _way_of(t: Tables, start: int, cell: int) -> int:
+    """Return the direction from a cell to where a slide came from, as a bit."""
+    if start // t.size == cell // t.size:
+        return 1 if start < cell else 4
+    return 2 if start < cell else 8
+
+
+@inlined
+def _un_moves_to(
+    t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
+) -> int:
+    """Write every way in which a piece can have come to its cell, whatever it took there; return how many."""
+    size, side = t.size, I64(kind == 0)
+    rank, file = coordinates(t, cell)
+    missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
+    sides = _open_sides(t, r, board, side, cell)
+    row, column = line_origins(t, r, board, cell, kind)
+    count = I64(0)
+    while (row | column) != 0:
+        if row != 0:
+            start = rank * size + trailing_zeros(row)
+            row &= row - 1
+        else:
+            start = trailing_zeros(column) * size + file
+            column &= column - 1
+        # What was taken did not stand on the way.
+        open_sides = sides & ~_way_of(t, start, cell)
+        choice = open_sides
+        while True:
+            if popcount(choice) <= missing:
+                records[count] = np.int32(undo_of(move_of(start, cell), choice))
+                count += 1
+            if choice == 0:
+                break
+            choice = (choice - 1) & open_sides
+    return count
 
 
 @kernel
@@ -175,59 +220,34 @@ def _last_plies(
     They are counted and not written if ``sources`` is empty.
     """
     t, r = flat(tables), flat(origins)
-    size, stride = t.size, board_items(t.size)
-    scratch = np.empty(2 * stride, dtype=np.uint32)
-    one, other = pointer(scratch), advance(pointer(scratch), stride)
+    stride = board_items(t.size)
+    scratch, room = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int32)
+    one, other, records = pointer(scratch), advance(pointer(scratch), stride), pointer(room)
     total = 0
     for index in range(len(boards)):
         board, outcome = advance(pointer(boards), index * stride), I64(outcomes[index])
         side, king = side_of(t, board) ^ 1, king_of(t, board)
-        missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
-        for rank in range(size):
-            own = own_pieces(line_of(board, rank), side)
-            while own:
-                file = trailing_zeros(own)
-                own &= own - 1
-                cell = rank * size + file
-                royal = side == 0 and cell == king
-                if (outcome == KING_ESCAPED and not royal) or (outcome == KING_CAPTURED and not _beside(t, king, cell)):
+        for cell in range(t.cells):
+            rank, file = coordinates(t, cell)
+            if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
+                continue
+            royal = side == 0 and cell == king
+            # An escape is the king's move; a king falls to an attacker beside it.
+            if (outcome == KING_ESCAPED and not royal) or (outcome == KING_CAPTURED and not _beside(t, king, cell)):
+                continue
+            for number in range(_un_moves_to(t, r, board, cell, I64(2) if royal else 1 - side, records)):
+                record = I64(records[number])
+                if not _leads(t, board, record, outcome, one, other):
                     continue
-                row, column = line_origins(t, r, board, cell, I64(2) if royal else 1 - side)
-                sides = _open_sides(t, r, board, side, cell)
-                for along in range(2):
-                    places = row if along == 0 else column
-                    while places:
-                        place = trailing_zeros(places)
-                        places &= places - 1
-                        start = rank * size + place if along == 0 else place * size + file
-                        choice = sides
-                        while True:
-                            record = undo_of(move_of(start, cell), choice)
-                            beyond = start != cell and popcount(choice) <= missing
-                            if beyond and not _stands_on_way(t, start, cell, choice):
-                                if _leads(t, board, record, outcome, one, other):
-                                    if len(sources) != 0:
-                                        kept = advance(pointer(before), total * stride)
-                                        for item in range(stride):
-                                            kept[item] = one[item]
-                                        sources[total] = index
-                                        moves[total] = np.int32(move_of(start, cell))
-                                    total += 1
-                            if choice == 0:
-                                break
-                            choice = (choice - 1) & sides
+                if len(sources) != 0:
+                    kept = advance(pointer(before), total * stride)
+                    for item in range(stride):
+                        kept[item] = one[item]
+                    sources[total], moves[total] = index, np.int32(record & _MOVE)
+                total += 1
     keep(scratch)
+    keep(room)
     return total
-
-
-@inlined
-def _stands_on_way(t: Tables, start: int, cell: int, directions: int) -> bool:
-    """Return whether a neighbour of a cell in one of some directions is on the way from a start to it."""
-    if start // t.size == cell // t.size:
-        way = 1 if start < cell else 4
-    else:
-        way = 2 if start < cell else 8
-    return bool(directions & way)
 
 
 def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[np.int64]) -> LastPlies:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tablut.scheduling import Scheduler
-    from tablut.variants import Variant, VariantLike
+    from tablut.variants import VariantLike
 
 __all__ = ["Progress", "estimate"]
 

@@ -308,9 +308,7 @@ class NaiveReach:
                         if self._leads(earlier, (origin, cell), position, outcome):
                             yield earlier, (origin, cell)
 
-    def _leads(
-        self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None
-    ) -> bool:
+    def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None) -> bool:
         if "b" not in earlier.pieces.values() or move not in self.game.legal_moves(earlier):
             return False
         result = self.game.apply(earlier, move)

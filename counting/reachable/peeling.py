@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.drawing import Bits, Placed
 from counting.reachable.lemmas import (
     LOCKED,
     LemmaTables,
@@ -43,6 +42,7 @@ from tablut.variants.captures import anvils_against_attackers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from counting.reachable.drawing import Bits, Placed
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant

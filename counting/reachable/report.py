@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from counting.reachable.chunks import ChunkPlan
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.endings import EXCLUSIONS, ending_index
 from counting.reachable.intervals import Tally, numbers_within, share_interval, share_of_classes
@@ -17,7 +16,7 @@ from tablut.results import ExactInt, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counting.reachable.chunks import Space
+    from counting.reachable.chunks import ChunkPlan, Space
 
 __all__ = [
     "EndingStage",

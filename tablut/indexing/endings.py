@@ -146,7 +146,8 @@ class EndingIndex:
             raise InputError(f"final rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
         number = bisect_right(self._offsets, rank) - 1
         group, rest = self._groups[number], rank - self._offsets[number]
-        for attackers, defenders, ways in self._materials(group):
+        for material in self._materials(group):
+            attackers, defenders, ways = material
             if rest < ways:
                 break
             rest -= ways
