@@ -1,0 +1,152 @@
+"""The server process: the socket, the address that is printed, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from reports.explorer.app import create_app
+from tablut.errors import InputError, MachineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reports.explorer.settings import Settings
+
+__all__ = ["address_of", "has_desktop", "listen", "serve"]
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Parameters
+    ----------
+    host : str
+        An address or a name of this machine.
+    port : int
+        0 for any that is free.
+
+    Returns
+    -------
+    socket.socket
+        Bound; uvicorn listens on it.
+
+    Raises
+    ------
+    InputError
+        If this machine has no such address.
+    MachineError
+        If the port is taken, or not allowed.
+    """
+    shown = f"port {port} on {host}"
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"--host {host!r}: this machine has no such address") from error
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InputError(f"--host {host!r}: this machine has no such address") from error
+        if isinstance(error, PermissionError):
+            raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
+        raise MachineError(
+            f"{shown}: cannot be listened on ({error.strerror}); choose another one with --port, or any with --port 0"
+        ) from error
+    return listener
+
+
+def address_of(listener: socket.socket, host: str) -> str:
+    """Return the address of a listening socket as a browser takes it.
+
+    Parameters
+    ----------
+    listener : socket.socket
+        As `listen` returns it.
+    host : str
+        As the user gave it.
+
+    Returns
+    -------
+    str
+        Such as ``http://127.0.0.1:8137/``.
+    """
+    port = listener.getsockname()[1]
+    name = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
+
+
+def has_desktop() -> bool:
+    """Return whether there is a screen that a browser could open on."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
+    """Serve the explorer until it is interrupted, or for some time.
+
+    Parameters
+    ----------
+    settings : Settings
+        Its limits.
+    listener : socket.socket
+        As `listen` returns it; closed at the end.
+    ready : callable
+        Called when requests are answered.
+    seconds : float, optional
+        After which it ends by itself.
+
+    Returns
+    -------
+    bool
+        Whether an interrupt ended it.
+    """
+    logging.getLogger("tablut.explorer").addHandler(logging.StreamHandler())
+    config = uvicorn.Config(
+        create_app(settings),
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=1,
+        limit_concurrency=None,  # the guard refuses in our words
+        backlog=128,
+        ws="none",
+    )
+    server = uvicorn.Server(config)
+
+    async def run() -> None:
+        """Serve, and say when it is ready."""
+        task = asyncio.create_task(server.serve([listener]))
+        while not server.started and not task.done():
+            await asyncio.sleep(0.02)
+        if server.started:
+            ready()
+        if seconds is not None:
+            await asyncio.wait({task}, timeout=seconds)
+            server.should_exit = True
+        await task
+
+    # Answers come in time although other threads compute in Python.
+    sys.setswitchinterval(0.002)
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        return True
+    finally:
+        listener.close()
+    return False
