@@ -11,6 +11,7 @@ from rich.text import Text
 
 from retrograde.cli.build import build_command
 from retrograde.cli.summary import info_of, show_info
+from retrograde.cli.table_query import query_command
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
@@ -31,6 +32,7 @@ __all__ = ["ProbeResult", "RatedMoveResult", "app", "probe_command", "probe_resu
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
 app.command("build")(build_command)
+app.command("query")(query_command)
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
 
