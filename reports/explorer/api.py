@@ -103,34 +103,34 @@ def api_router(settings: Settings, desk: Desk, tables: Tables) -> APIRouter:
     router = APIRouter(prefix="/api", tags=["commands"])
     calls = _Calls(settings, desk, tables)
 
-    def both(path: str, asked: type[GameAsked], answered: Any, call: Any, summary: str) -> None:
+    def _both(path: str, asked: type[GameAsked], answered: Any, call: Any, summary: str) -> None:
         """Add an address under both methods."""
 
-        async def get(request: Request, said: Any) -> Response:
+        async def _get(request: Request, said: Any) -> Response:
             return await calls.answer(request, path, said, call)
 
-        async def post(request: Request, said: Any) -> Response:
+        async def _post(request: Request, said: Any) -> Response:
             return await calls.answer(request, path, said, call)
 
-        get.__annotations__["said"] = Annotated[asked, Query()]
-        post.__annotations__["said"] = asked
-        get.__annotations__["request"] = post.__annotations__["request"] = Request
+        _get.__annotations__["said"] = Annotated[asked, Query()]
+        _post.__annotations__["said"] = asked
+        _get.__annotations__["request"] = _post.__annotations__["request"] = Request
         kept: dict[str, Any] = {"summary": summary, "responses": {200: {"model": answered}}, "response_model": None}
-        router.add_api_route(f"/{path}", get, methods=["GET"], operation_id=f"{path}_get", **kept)
-        router.add_api_route(f"/{path}", post, methods=["POST"], operation_id=f"{path}_post", **kept)
+        router.add_api_route(f"/{path}", _get, methods=["GET"], operation_id=f"{path}_get", **kept)
+        router.add_api_route(f"/{path}", _post, methods=["POST"], operation_id=f"{path}_post", **kept)
 
-    both("moves", MovesAsked, _with_provenance(MovesResult), calls.moves, "The legal moves of a position")
-    both("probe", MovesAsked, _with_provenance(ProbeResult), calls.probe, "A tablebase's value of it and of each move")
-    both("bestmove", BestMoveAsked, _with_provenance(BestMoveResult), calls.bestmove, "One move by a player")
-    both(
+    _both("moves", MovesAsked, _with_provenance(MovesResult), calls.moves, "The legal moves of a position")
+    _both("probe", MovesAsked, _with_provenance(ProbeResult), calls.probe, "A tablebase's value of it and of each move")
+    _both("bestmove", BestMoveAsked, _with_provenance(BestMoveResult), calls.bestmove, "One move by a player")
+    _both(
         "solve",
         SolveAsked,
         _with_provenance(SolvedResult) | _with_provenance(SolveReport),
         calls.solve,
         "Proof of a position (as puzzle solve); without a position a whole small board (as solve)",
     )
-    both("perft", PerftAsked, _with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
-    both("bounds", GameAsked, _with_provenance(BoundsReport), calls.bounds, "The size of the state space")
+    _both("perft", PerftAsked, _with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
+    _both("bounds", GameAsked, _with_provenance(BoundsReport), calls.bounds, "The size of the state space")
     return router
 
 

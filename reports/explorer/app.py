@@ -62,7 +62,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGI
     desk = Desk(settings)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
         """Load what every visitor needs, and remove what was made for them."""
         if warmed:
             threading.Thread(target=warm, args=(tables,), daemon=True, name="warming").start()
@@ -76,7 +76,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGI
         docs_url=None,  # FastAPI's own pages load scripts from elsewhere; /docs is ours
         redoc_url=None,
         openapi_url="/api/openapi.json",
-        lifespan=lifespan,
+        lifespan=_lifespan,
     )
     add_handlers(app)
     app.include_router(api_router(settings, desk, tables))

@@ -61,26 +61,26 @@ def boards_router(tables: Tables) -> APIRouter:
     def _players() -> Players:
         return Players(players={name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()})
 
-    async def facts(asked: MovesAsked) -> PositionFacts:
+    async def _facts_of(asked: MovesAsked) -> PositionFacts:
         return await asyncio.to_thread(lambda: position_facts(asked.board(), tables))
 
-    async def drawing(asked: MovesAsked) -> Response:
+    async def _drawing_of(asked: MovesAsked) -> Response:
         return Response(svg.board(asked.board()), media_type="image/svg+xml")
 
     @router.get("/position", summary="All that the board page shows of a position")
     async def _facts_of_query(asked: Annotated[MovesAsked, Query()]) -> PositionFacts:
-        return await facts(asked)
+        return await _facts_of(asked)
 
     @router.post("/position", summary="All that the board page shows of a position")
     async def _facts(asked: MovesAsked) -> PositionFacts:
-        return await facts(asked)
+        return await _facts_of(asked)
 
     @router.get("/svg", summary="A drawing of a position", response_class=Response)
     async def _drawing_of_query(asked: Annotated[MovesAsked, Query()]) -> Response:
-        return await drawing(asked)
+        return await _drawing_of(asked)
 
     @router.post("/svg", summary="A drawing of a position", response_class=Response)
     async def _drawing(asked: MovesAsked) -> Response:
-        return await drawing(asked)
+        return await _drawing_of(asked)
 
     return router

@@ -49,7 +49,15 @@ def visitor_of(request: Request) -> str:
 
 
 class Place:
-    """A place at the desk; work is done there, and it is left when that has ended."""
+    """A place at the desk; work is done there, and it is left when that has ended.
+
+    Parameters
+    ----------
+    desk : Desk
+        Whose place it is.
+    visitor : str
+        Who has it.
+    """
 
     def __init__(self, desk: Desk, visitor: str) -> None:
         self._desk = desk

@@ -1,4 +1,4 @@
-"""All that the board page shows of a position: its moves and what they are worth, why it is impossible, what is known."""
+"""All that the board page shows of a position: moves and their values, why it is impossible, its place among all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from reports.explorer.layers import layers_of
 from symmetry import stabiliser
-from tablut.commands.positions import MoveResult, OutcomeResult, moves_result, outcome_result
+from tablut.commands.positions import MoveResult, OutcomeResult, moves_result
 from tablut.errors import InputError, TablutError
 from tablut.formats import bologna, opentafl
 from tablut.indexing import PlacementIndex

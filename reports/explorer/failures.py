@@ -121,8 +121,7 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first: dict[str, Any] = error.errors()[0]
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
-    malformed = first["type"] in ("json_invalid", "missing") and not place or first["type"] == "json_invalid"
-    if malformed:
+    if first["type"] == "json_invalid" or (first["type"] == "missing" and not place):
         return failure(_SAID[400], 400)
     more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
     message = first["msg"][:1].lower() + first["msg"][1:]

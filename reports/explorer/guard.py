@@ -1,8 +1,8 @@
 """What stands before every request: who may ask, how much at once, how large; and the headers of every answer.
 
 On the loopback a page from elsewhere must not be able to ask, so the name that the browser believes to have reached
-(``Host``) must be one of this machine's own, and ``Origin``, where there is one, the same. This holds off what is known as
-DNS rebinding.
+(``Host``) must be one of this machine's own, and ``Origin``, where there is one, the same. This holds off what is
+known as DNS rebinding.
 """
 
 from __future__ import annotations

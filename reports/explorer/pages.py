@@ -83,7 +83,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
     """
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-    def page(request: Request, name: str, **content: Any) -> HTMLResponse:
+    def _page(request: Request, name: str, **content: Any) -> HTMLResponse:
         """Return a page; a visitor without a cookie gets one."""
         text = _environment().get_template(f"{name}.html.j2").render(page=name, **content)
         response = HTMLResponse(text, headers={"Cache-Control": "no-cache"})
@@ -94,7 +94,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
     @router.get("/")
     def _home(request: Request) -> HTMLResponse:
         listed = list_tables(tables)
-        return page(
+        return _page(
             request,
             "home",
             headline=headline(),
@@ -106,17 +106,17 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
 
     @router.get("/board")
     def _board(request: Request) -> HTMLResponse:
-        return page(request, "board", variants=shipped_variants())
+        return _page(request, "board", variants=shipped_variants())
 
     @router.get("/play")
     def _play(request: Request) -> HTMLResponse:
         players = {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
-        return page(request, "play", variants=shipped_variants(), players=players)
+        return _page(request, "play", variants=shipped_variants(), players=players)
 
     @router.get("/puzzles")
     def _puzzles(request: Request) -> HTMLResponse:
         listed = list(list_puzzles().values())
-        return page(
+        return _page(
             request,
             "puzzles",
             variants=sorted({puzzle.variant for puzzle in listed}),
@@ -126,15 +126,15 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
 
     @router.get("/endings")
     def _endings(request: Request) -> HTMLResponse:
-        return page(request, "endings", tables=list_tables(tables))
+        return _page(request, "endings", tables=list_tables(tables))
 
     @router.get("/games")
     def _games(request: Request) -> HTMLResponse:
-        return page(request, "games", variants=shipped_variants())
+        return _page(request, "games", variants=shipped_variants())
 
     @router.get("/docs")
     def _docs(request: Request) -> HTMLResponse:
-        return page(request, "api", operations=_operations(app), settings=settings)
+        return _page(request, "api", operations=_operations(app), settings=settings)
 
     return router
 
@@ -157,7 +157,8 @@ def _operations(app: FastAPI) -> list[dict[str, Any]]:
                     _field(one["name"], one["schema"] | {"description": one.get("description", "")}, one["required"])
                     for one in operation.get("parameters", ())
                 ]
-    return list(found.values())
+    order = ["commands", "boards", "puzzles", "endings", "games", "streams"]
+    return sorted(found.values(), key=lambda entry: order.index(entry["tag"]))
 
 
 def _fields(body: dict[str, Any], document: dict[str, Any]) -> list[dict[str, str]]:

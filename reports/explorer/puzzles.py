@@ -232,11 +232,11 @@ def _judged(listed: ListedPuzzle, moves: list[str], settings: Settings) -> Tried
         over=bool(answer.right and answer.over),
         reply=reply,
         plies=left,
-        said=_said(listed, game.plies, answer.right, reply, over=answer.over),
+        said=_said(game.plies, answer.right, reply, over=answer.over),
     )
 
 
-def _said(listed: ListedPuzzle, plies: int, right: bool | None, reply: str | None, *, over: bool) -> str:
+def _said(plies: int, right: bool | None, reply: str | None, *, over: bool) -> str:
     if right is None:
         return "The proof did not end in time; nothing is known of this move."
     if right:

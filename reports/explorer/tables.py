@@ -1,4 +1,4 @@
-"""Which tablebases the explorer shows: those that ship, those of whoever started it, and small boards solved on the spot."""
+"""Which tablebases there are: those that ship, those that the server was given, and small boards solved on the spot."""
 
 from __future__ import annotations
 
