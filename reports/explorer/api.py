@@ -216,7 +216,7 @@ class _Calls:
         if movetime is None:
             alone = asked.nodes is None and asked.playouts is None and asked.depth is None
             # Where something else limits it, the clock is there for what takes unexpectedly long.
-            movetime = 1.0 if alone else most.movetime
+            movetime = min(1.0, most.movetime) if alone else most.movetime
         return SearchLimits(movetime, asked.nodes, asked.depth, asked.playouts).checked()
 
     async def solve(self, request: Request, asked: SolveAsked) -> Result:

@@ -18,9 +18,11 @@ from tablut.errors import InputError, MachineError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from starlette.types import ASGIApp
+
     from reports.explorer.settings import Settings
 
-__all__ = ["address_of", "has_desktop", "listen", "serve"]
+__all__ = ["address_of", "configured", "has_desktop", "listen", "serve"]
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -95,6 +97,31 @@ def has_desktop() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def configured(app: ASGIApp) -> uvicorn.Config:
+    """Return how uvicorn serves an application: quietly, nothing said about itself, and with a short end.
+
+    Parameters
+    ----------
+    app : ASGIApp
+        As `reports.explorer.app.create_app` returns it; its guard limits how much is asked at once.
+
+    Returns
+    -------
+    uvicorn.Config
+        For a server.
+    """
+    return uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=1,
+        ws="none",
+    )
+
+
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
     """Serve the explorer until it is interrupted, or for some time.
 
@@ -114,22 +141,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     bool
         Whether an interrupt ended it.
     """
-    logging.getLogger("tablut.explorer").addHandler(logging.StreamHandler())
-    config = uvicorn.Config(
-        create_app(settings),
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=1,
-        limit_concurrency=None,  # the guard refuses in our words
-        backlog=128,
-        ws="none",
-    )
-    server = uvicorn.Server(config)
 
-    async def run() -> None:
+    async def run(server: uvicorn.Server) -> None:
         """Serve, and say when it is ready."""
         task = asyncio.create_task(server.serve([listener]))
         while not server.started and not task.done():
@@ -141,12 +154,17 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
             server.should_exit = True
         await task
 
+    told = logging.StreamHandler()
+    logging.getLogger("tablut.explorer").addHandler(told)
+    switching = sys.getswitchinterval()
     # Answers come in time although other threads compute in Python.
     sys.setswitchinterval(0.002)
     try:
-        asyncio.run(run())
+        asyncio.run(run(uvicorn.Server(configured(create_app(settings)))))
     except KeyboardInterrupt:
         return True
     finally:
+        sys.setswitchinterval(switching)
+        logging.getLogger("tablut.explorer").removeHandler(told)
         listener.close()
     return False

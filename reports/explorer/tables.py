@@ -77,9 +77,7 @@ class Tables:
         self._known.setdefault(game.digest, []).append(Table(name, whole, tablebase))
 
     def prepare(self) -> None:
-        """Open what ships and solve the small boards; takes a second or two."""
-        for variant in shipped_variants():
-            self.of(variant)
+        """Solve the small boards; takes a second or two."""
         if self._scratch is not None:
             return
         self._scratch = Path(tempfile.mkdtemp(prefix="tablut-explorer-"))
@@ -126,6 +124,8 @@ class Tables:
         Table
             In the order in which they were found.
         """
+        for variant in shipped_variants():
+            self.of(variant)
         with self._lock:
             known = [table for tables in self._known.values() for table in tables]
         yield from known

@@ -1,41 +1,13 @@
-"""An explorer that runs as it does for people: a server in a thread, asked over the network."""
+"""Explorers for the tests of this folder."""
 
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import pytest
-import uvicorn
+from explorers import Running, running
 
-from reports.explorer.app import create_app
-from reports.explorer.server import listen
 from reports.explorer.settings import Settings
-
-Running = Callable[[Settings], httpx.Client]
-
-
-@contextmanager
-def running(settings: Settings) -> Iterator[str]:
-    """Run an explorer in a thread; the context is its address."""
-    listener: socket.socket = listen("127.0.0.1", 0)
-    app = create_app(settings, warmed=False)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-    thread.start()
-    until = time.monotonic() + 20
-    while not server.started and time.monotonic() < until:
-        time.sleep(0.01)
-    assert server.started
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listener.close()
-        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="package")
