@@ -57,6 +57,7 @@ export class BoardView {
     this.terrain = rows.slice().reverse().join("");
     this.focus = Math.floor(this.size * this.size / 2);
     this.selected = null;
+    this.cells = ""; // the pieces of a board of another size
     this.build();
   }
 

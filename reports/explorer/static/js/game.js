@@ -51,6 +51,8 @@ export class Game {
       this.key = key;
     }
     this.facts = await post("/api/position", this.asked(), { signal });
+    // Moves that were typed, or stood in the address, may have been written in another way.
+    this.moves = this.facts.made.map((made) => made.move);
     return this.facts;
   }
 
