@@ -7,6 +7,8 @@ left: then it is told to stop.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 from collections import Counter, deque
 from contextlib import suppress
@@ -93,6 +95,13 @@ class Place:
             self._desk.leave(self._visitor)
 
 
+def _stand_back() -> None:
+    """Let this thread have the processor after those that answer; where threads have priorities of their own."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+
 async def _in_thread(work: Callable[[], Answer]) -> Answer:
     """Return what work answers, done in a thread that nobody waits for when the process ends."""
     loop = asyncio.get_running_loop()
@@ -111,6 +120,7 @@ async def _in_thread(work: Callable[[], Answer]) -> Answer:
         """Do the work."""
         answer: Answer | None = None
         failure: BaseException | None = None
+        _stand_back()
         try:
             answer = work()
         except BaseException as error:

@@ -112,7 +112,7 @@ def configured(app: ASGIApp) -> uvicorn.Config:
     """
     return uvicorn.Config(
         app,
-        log_level="error",
+        log_level="critical",  # defects are told by our own handler, and the end cancels what still runs
         access_log=False,
         server_header=False,
         lifespan="on",
