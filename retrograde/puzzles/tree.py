@@ -6,7 +6,9 @@ it takes. Positions that several lines reach are one node.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from retrograde.puzzles.game import PuzzleGame, open_puzzle
 from tablut.board import Board
@@ -47,6 +49,11 @@ class TreeMove(Result):
     reply: str | None = None
     reply_takes: tuple[str, ...] = ()
     to: int | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is empty: most moves take nothing, and a tree has thousands."""
+        return {name: value for name, value in whole(self).items() if value not in (None, (), [])}
 
 
 class TreeNode(Result):
