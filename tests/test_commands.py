@@ -63,6 +63,7 @@ EXAMPLES: dict[str, list[str]] = {
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
+    "serve": ["--port", "0", "--no-browser", "--seconds", "0.3"],
     "show": [],
     "solve": [],
     "status": [],
@@ -92,6 +93,7 @@ SAYS_ITSELF = {
     "reachable check",
     "replay",
     "report",
+    "serve",
     "tablebase info",
     "tablebase query",
     "tablebase verify",
@@ -100,7 +102,7 @@ SAYS_ITSELF = {
     "warmup",
 }
 # These answer in what another program reads, or about no game.
-NAMELESS = {"convert", "report", "warmup"}
+NAMELESS = {"convert", "report", "serve", "warmup"}
 SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "tablebase build"}
 ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "status", "symmetry show", "unrank"]
 
