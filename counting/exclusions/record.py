@@ -6,7 +6,7 @@ what was counted for its own rule sets (``data/NAME.json``). `tablut exclusions`
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from counting.spaces import Space
+    from symmetry import Symmetry
     from tablut.variants import VariantLike
 
 __all__ = [
@@ -177,9 +178,7 @@ def count_exclusions(
         sets = family if with_king else without_king(family)
         counts = {}
         for symmetry in variant.symmetries:
-            report = None
-            if observe is not None:
-                report = lambda place, states, name=f"{id_}, {symmetry.name}": observe(name, place, states)  # noqa: E731
+            report = observe and partial(observe, f"{id_}, {symmetry.name}")
             counts[symmetry.name] = surviving(signed, symmetry, sets, report)
         fixed = {name: material.total() for name, material in counts.items()}
         identity = counts[variant.symmetries[0].name]
@@ -187,7 +186,7 @@ def count_exclusions(
             Survivors(
                 id=id_,
                 placements=identity.total(),
-                classes=count_orbits(variant.symmetries, lambda symmetry, fixed=fixed: fixed[symmetry.name]),
+                classes=_orbits(variant.symmetries, fixed),
                 fixed=fixed,
                 material=[list(row) for row in identity.rows],
             )
@@ -209,6 +208,10 @@ def count_exclusions(
         ],
         survivors=survivors,
     )
+
+
+def _orbits(symmetries: tuple[Symmetry, ...], fixed: Mapping[str, int]) -> int:
+    return count_orbits(symmetries, lambda symmetry: fixed[symmetry.name])
 
 
 @cache

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from counting.material import Material
     from counting.spaces import KingPlacement, Space
     from symmetry import Symmetry
+    from tablut.variants.regions import Regions
 
 __all__ = ["surviving"]
 
@@ -66,10 +67,6 @@ def surviving(
     standing = regions.free_cells | regions.camp_cells | {king for king in kings if symmetry.table[king] == king}
     cycles = symmetry.cycles(standing)
     number = {cell: place for place, cycle in enumerate(cycles) for cell in cycle}
-
-    def kind(cell: int) -> str:
-        return "camp" if cell in regions.camp_cells else "free" if cell in regions.free_cells else "royal"
-
     terms: Counter[Filling] = Counter()
     for part, coefficient in signed:
         for placement in part.kings:
@@ -77,13 +74,17 @@ def surviving(
                 for filling, count in _terms(placement, symmetry, number, regions.camp_cells).items():
                     terms[filling] += coefficient * count
     transfer = Transfer(
-        [Variable(kind(cycle[0]), len(cycle)) for cycle in cycles],
+        [Variable(_kind(regions, cycle[0]), len(cycle)) for cycle in cycles],
         [Term(filling, count) for filling, count in terms.items() if count],
         _on_cycles(sets, cycles, number),
         variant.attackers,
         variant.defenders,
     )
     return transfer.count(observe).within(space.attackers, space.defenders)
+
+
+def _kind(regions: Regions, cell: int) -> str:
+    return "camp" if cell in regions.camp_cells else "free" if cell in regions.free_cells else "royal"
 
 
 def _terms(
@@ -134,7 +135,5 @@ def _on_cycles(
     for filling in found:
         by_item.setdefault(min(filling), []).append(filling)
     return {
-        filling
-        for filling in found
-        if not any(other < filling for item in filling for other in by_item.get(item, ()))
+        filling for filling in found if not any(other < filling for item in filling for other in by_item.get(item, ()))
     }

@@ -381,9 +381,7 @@ def test_distinct_placements_are_a_union(name: str) -> None:
         inside = [found for found in family if all(held.get(cell) == piece for cell, piece in found.items())]
         undecided = "no_end" in labels and "excluded_no_end" not in labels and not inside
         no_soldiers = all("K" in found.values() for found in inside)
-        final = any(
-            name_ in labels and f"excluded_{name_}" not in labels and no_soldiers for name_ in FINAL
-        )
+        final = any(name_ in labels and f"excluded_{name_}" not in labels and no_soldiers for name_ in FINAL)
         union += undecided or final
     assert bounds(variant).tightened.distinct == union
 
