@@ -21,6 +21,7 @@ LAZY = [
     "counting",
     "counting.census",
     "counting.reachable",
+    "reports.site",
     "retrograde",
     "retrograde.proofs",
     "retrograde.puzzles",
