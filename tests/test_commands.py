@@ -25,7 +25,7 @@ from tablut.variants import Variant, load_variant
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
-STORE = str(ROOT / "retrograde" / "data" / "ashton-3")
+STORE = str(ROOT / "retrograde" / "data" / "ashton-5-4v0")
 CENSUS = DATA / "stores" / "census-v4" / "store.zip"
 REACHED = str(DATA / "reachable" / "few.jsonl")
 SMALL = "ashton-5-4v0"
@@ -49,7 +49,7 @@ EXAMPLES: dict[str, list[str]] = {
     "moves": [],
     "perft": ["-d", "2", "--divide"],
     "play": ["--side", "none", "--player", "random"],
-    "probe": [STORE, "-p", "9/9/9/9/4K4/9/9/9/b8 w"],
+    "probe": [STORE, "-p", "5/5/2K2/5/2b2 w"],
     "puzzle check": ["{proof}"],
     "puzzle list": ["mcgill", "--max-plies", "5"],
     "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],

@@ -22,6 +22,7 @@ from tablut.play.options import (
     SettingsOption,
     TablebaseOption,
     TableMemoryOption,
+    ThreadsOption,
 )
 from tablut.play.players import PlayerOptions, make_player, parse_settings
 from tablut.play.search.limits import SearchLimits
@@ -66,6 +67,7 @@ def bestmove_command(
     hash_mib: HashOption = 64,
     tablebase: TablebaseOption = None,
     table_mib: TableMemoryOption = 512,
+    threads: ThreadsOption = 1,
     seed: SeedOption = 0,
     option: SettingsOption = None,
 ) -> Reply:
@@ -83,7 +85,7 @@ def bestmove_command(
     if not any(limit is not None for limit in limits):
         limits = SearchLimits(_DEFAULT_MOVETIME)
     limits.checked()
-    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()))
+    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()), threads)
     chooser = make_player(player, rules, options)
     choice = interruptible(lambda: chooser.choose(board, limits))
     result = _BestMove(
