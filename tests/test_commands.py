@@ -74,7 +74,7 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase info": [STORE],
     "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
     "tablebase verify": [STORE, "--quick"],
-    "tablebase walk": [STORE, "-p", "9/9/9/9/4K4/9/9/9/b8 w"],
+    "tablebase walk": [STORE, "-p", "5/5/2K2/5/2b2 w"],
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "unrank": ["17"],
     "variants": [],
