@@ -11,6 +11,8 @@ from rich.text import Text
 
 from retrograde.cli.build import build_command
 from retrograde.cli.summary import info_of, show_info
+from retrograde.cli.table_query import query_command
+from retrograde.cli.table_walk import walk_command
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
@@ -26,11 +28,14 @@ if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.verification.verifying import Verification
     from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
 
 __all__ = ["app", "probe_command"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
 app.command("build")(build_command)
+app.command("query")(query_command)
+app.command("walk")(walk_command)
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
 
@@ -259,10 +264,20 @@ def _tablebase(store: Path | None, name: str | None) -> Tablebase:
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            f"variant {game.name!r}: no tablebase of it ships; build one and name it: "
-            f"{shlex.join(['tablut', 'tablebase', 'build', '-v', name or game.name, '--men', '4'])}"
+            f"variant {game.name!r}: no tablebase of it ships; make one and name it: {_making(game, name or game.name)}"
         )
     return tablebase
+
+
+def _making(game: Variant, name: str) -> str:
+    """Return the command that makes a tablebase: the whole game if this machine can solve it, else its endings."""
+    from retrograde.solver.solution import memory_needed
+    from tablut.machine import physical_memory
+
+    memory = physical_memory()
+    if memory is not None and memory_needed(game) <= memory:
+        return shlex.join(["tablut", "solve", "-v", name, "--store", f"solution-{game.name}"])
+    return shlex.join(["tablut", "tablebase", "build", "-v", name, "--men", "4", "--store", f"tablebase-{game.name}"])
 
 
 def _show_probed(console: PeopleConsole, board: Board, probed: _Probed) -> None:

@@ -115,7 +115,7 @@ def test_a_figure_is_known_by_its_statements_and_data() -> None:
     """A docstring or a name may change without staling a figure; a statement or the data may not."""
 
     def fingerprint(draw, data) -> str:
-        return rendering.figure("a.svg", draw, data).fingerprint
+        return rendering.figure("a.svg", draw, data, "A figure").fingerprint
 
     assert fingerprint(_one, [1]) == fingerprint(_same_in_other_words, [1]) == fingerprint(_without, [1])
     assert len({fingerprint(_one, [1]), fingerprint(_one, [2]), fingerprint(_other, [1])}) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablut.play.players.options import read_settings
+from tablut.play.players.options import SHIPPED_TABLE_MIB, read_settings
 from tablut.play.players.protocol import Choice
 from tablut.play.search.scores import mate_in
 from tablut.play.search.searcher import Searcher
@@ -53,12 +53,10 @@ class AlphaBetaPlayer:
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
+        # What ships is unpacked at every start, so only what takes no time. A named store gets all it may have.
+        most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
         self._searcher = Searcher(
-            variant,
-            hash_mib=options.hash_mib,
-            prober=prober,
-            table_mib=options.table_mib,
-            threads=options.threads,
+            variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads
         )
 
     def stop(self) -> None:

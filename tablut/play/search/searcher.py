@@ -54,25 +54,28 @@ _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
 _PATIENCE: Final = 50
 """Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw."""
 _GENERATIONS: Final = 255
+_FEARED: Final = 6_000_000
+"""Nanoseconds of waiting that the first search expects, of which nothing is known yet."""
 _REMEMBERED: Final = 7
 """Eighths of the longest wait of a search that the next one expects from its beginning."""
 
 
-def time_margin(movetime: float, *, measured: bool = False) -> float:
+def time_margin(movetime: float, *, measured: float | None = None) -> float:
     """Return how many seconds before its time is up a search is told to stop.
 
     Sixty milliseconds and a twentieth of the time, at most a quarter of a second, and
     never more than half of the time: handing over takes well below a millisecond on an
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
     few milliseconds each, on a crowded one. Who measures how long the machine makes it
-    wait, and keeps that ready besides, needs about two thirds of this, see ``benchmarks/overrun.py``.
+    wait, and keeps that ready besides, needs about two thirds of this, and less where
+    nothing has made it wait lately, see ``benchmarks/overrun.py``.
 
     Parameters
     ----------
     movetime : float
         Seconds for the whole search.
-    measured : bool
-        Whether the search measures its waits.
+    measured : float, optional
+        The longest wait of late, in seconds, where waits are measured.
 
     Returns
     -------
@@ -83,8 +86,12 @@ def time_margin(movetime: float, *, measured: bool = False) -> float:
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
     (0.16, 0.005)
+    >>> [round(time_margin(0.2, measured=wait), 3) for wait in (0, 0.003, 0.02)]
+    [0.014, 0.026, 0.045]
     """
-    margin = min(0.04 + movetime / 40, 0.15) if measured else min(0.06 + movetime / 20, 0.25)
+    margin = min(0.06 + movetime / 20, 0.25)
+    if measured is not None:
+        margin = min(0.04 + movetime / 40, 0.15, 0.012 + movetime / 100 + 4 * measured)
     return min(margin, movetime / 2)
 
 
@@ -159,7 +166,7 @@ class Searcher:
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
-        self._wait = 0
+        self._wait = _FEARED
         self._prober = prober
         self._warm_up()
 
@@ -299,7 +306,8 @@ class Searcher:
             yield
             return
         known = bool(clock_address())
-        left = max(started + movetime - time_margin(movetime, measured=known) - time.perf_counter(), 0.0)
+        margin = time_margin(movetime, measured=self._wait / 1e9 if known else None)
+        left = max(started + movetime - margin - time.perf_counter(), 0.0)
         if known:
             self._ends = monotonic_ns() + int(left * 1e9)
             yield
