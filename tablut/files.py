@@ -254,7 +254,7 @@ def check_output(target: Path) -> None:
     else:
         folder = next(parent for parent in target.absolute().parents if os.path.lexists(parent))
         if not folder.is_dir():
-            code = errno.ENOTDIR
+            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # as `mkdir` says it
         elif not os.access(folder, os.W_OK | os.X_OK):
             code = errno.EACCES
     if code:
