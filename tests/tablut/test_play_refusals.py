@@ -1,4 +1,4 @@
-"""What the commands of play refuse: exit code 2 or 74, one line, nothing on standard output, nothing written, no game played."""
+"""What the commands of play refuse: exit code 2 or 74, one line, nothing else said, nothing written, no game played."""
 
 import io
 import json
@@ -164,7 +164,14 @@ def test_what_is_checked_beforehand_is_what_cannot_be_written(tmp_path: Path) ->
     (tmp_path / "file").write_text("")
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    for target in (tmp_path, tmp_path / "file" / "x", closed / "x", tmp_path / "x", tmp_path / "new" / "folder" / "x"):
+    for target in (
+        tmp_path,
+        tmp_path / "file" / "x",
+        tmp_path / "file" / "a" / "x",
+        closed / "x",
+        tmp_path / "x",
+        tmp_path / "new" / "folder" / "x",
+    ):
         said = []
         for work in (lambda: check_output(target), lambda: write_text(target, "text")):  # noqa: B023 (called at once)
             try:
@@ -178,9 +185,9 @@ def test_what_is_checked_beforehand_is_what_cannot_be_written(tmp_path: Path) ->
 # -- what programs read ---------------------------------------------------------------------
 
 KEYS = {
-    "match random greedy -v brandubh-5-4v0 --nodes 1 -n 2": "games a_wins b_wins draws elo elo_interval by_colour termination",
-    "tournament random greedy -v brandubh-5-4v0 --nodes 1 -n 2": "table",
-    "measure random -v brandubh-5-4v0 --nodes 1 -n 2": "",
+    f"match random greedy {FAST}": "games a_wins b_wins draws elo elo_interval by_colour termination",
+    f"tournament random greedy {FAST}": "table",
+    f"measure random {FAST}": "",
     f"analyse {RECORD} --nodes 50 --proof-nodes 0 --hash 1": "plies first_decisive_error",
     "play --side none --player random -v brandubh-5-4v0 --nodes 1": "result moves",
     "referee --white random --black random --port-white 0 --port-black 0 --timeout 30": "result moves termination",
