@@ -195,7 +195,8 @@ def _settle(done: NotebookNode) -> None:
             continue
         printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", "".join(output.text for output in streams))
         lines = [line.rpartition("\r")[2] for line in printed.replace("\r\n", "\n").split("\n")]
-        kept = [line.rstrip() for line in lines if not line.startswith("tablut: compiling")]
+        # The last bar ends with its line, and the terminal wipes it afterwards.
+        kept = [line.rstrip() for line in lines if "━━━" not in line and not line.startswith("tablut: compiling")]
         streams[0].text = "\n".join(kept).strip("\n") + "\n"
         cell.outputs = [output for output in cell.outputs if output not in streams[1:]]
 
