@@ -91,5 +91,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGI
     def _index() -> dict[str, Any]:
         return {"version": __version__, "addresses": sorted(app.openapi()["paths"]), "document": "/api/openapi.json"}
 
+    # Made now, in one thread: to make it hides warnings, which threads cannot do at the same time.
+    app.openapi()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return Guard(app, settings)
