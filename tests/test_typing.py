@@ -21,6 +21,7 @@ LAZY = [
     "counting",
     "counting.census",
     "counting.reachable",
+    "counting.reachable.construction",
     "retrograde",
     "retrograde.proofs",
     "retrograde.puzzles",

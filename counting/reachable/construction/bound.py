@@ -218,17 +218,17 @@ def prove_lower_bound(
             store.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise output_failure(f"--store {str(store)!r}: {error.strerror}", error) from error
-    begin("steps", 2)
-    steps = check_steps()
-    tick(1)
-    openings = check_openings()
-    tick(1)
     materials = closures_within(largest)
     begin("closures", len(materials))
     counts = []
     for material in materials:
         counts.append(_counted(material, store))
         tick(1)
+    begin("steps", 2)
+    steps = check_steps()
+    tick(1)
+    openings = check_openings()
+    tick(1)
     begin("sum", 27 * 27)
     regions = {RegionMaterial(c.attackers, c.defenders, c.king): np.array(c.by_doors, dtype=np.int64) for c in counts}
     by_material = constructed_by_material(regions, tick)

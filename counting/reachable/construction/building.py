@@ -182,14 +182,17 @@ class _Game:
             home = _CAMP_OF.index(camp)
             self.play(tip, _on_board(GATE, home))
             if home != lower:
+                self.free = _C
                 self.follow(home, with_piece(self._without_gate(home), "b", _C))
                 self.play(_on_board(_C, home), _on_board(_C, lower))
         else:
             file = _C if camp == 1 else _G
             square = 4 * SIZE + file
             self.play(tip, square)
+            self.free = file
             self.play(square, _on_board(file, lower))
         self.park(lower)
+        self.free = -1
 
     def _without_gate(self, lower: int) -> Region:
         region = self.parts().regions[lower]

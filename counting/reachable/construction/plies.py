@@ -264,6 +264,8 @@ def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1, mo
         away = (region.black & ~root.black).bit_count() + (region.soldiers & ~root.soldiers).bit_count()
         return away + (region.king != root.king)
 
+    if not _is_safe(goal):
+        return None
     after: dict[Region, tuple[Ply, Region] | None] = {goal: None}
     heap = [(cost(goal), 0, 0, goal)]
     while heap and root not in after and len(after) < most:

@@ -215,11 +215,16 @@ def constructed_by_material(
         ("useless", "token", side_useless),
     ]
     total = np.zeros(_SHAPE, dtype=object)
+    middles: dict[tuple[int, ...], tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
     for lower in range(27):
         gathered = {key: np.zeros((2, 2, _EXTRA, _EXTRA, *_SHAPE), dtype=np.int64) for key in regional}
         for upper in range(27):
             doors = tuple(code // base % 3 for code in (upper, lower) for base in (9, 3, 1))
-            counts, besieged = middle_histogram(doors)
+            # A left-right image has the same counts.
+            image = (*doors[2::-1], *doors[:2:-1])
+            if image not in middles:
+                middles[doors] = middle_histogram(doors)
+            counts, besieged = middles[image if image in middles else doors]
             for key, polynomials in regional.items():
                 above = np.ascontiguousarray(polynomials[upper])
                 _accumulate(counts, besieged, above & ((1 << _LIMB) - 1), above >> _LIMB, *gathered[key])
