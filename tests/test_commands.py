@@ -56,7 +56,7 @@ EXAMPLES: dict[str, list[str]] = {
     "rank": [],
     "reachable check": [REACHED],
     "reachable estimate": ["--samples", "3"],
-    "reachable lower": ["--largest", "30"],
+    "reachable lower": ["--placements", "30"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],

@@ -196,16 +196,15 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
 @app.command("lower")
 @command
 def lower_command(
-    largest: Annotated[
+    budget: Annotated[
         int,
         typer.Option(
-            "--largest",
+            "--placements",
             min=1,
-            max=2**31 - 1,
-            help="List what can be assembled in the upper ranks for material with at most so many placements there; "
-            "more raise the bound.",
+            max=10**11,
+            help="Placements of the outer ranks that are looked at, a microsecond each; more of them raise the bound.",
         ),
-    ] = 100_000,
+    ] = 1_000_000,
     store: Annotated[
         str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished lists' counts in, and go on.")
     ] = None,
@@ -225,7 +224,7 @@ def lower_command(
         folder = None if store is None else Path(store)
         result = interruptible(
             lambda: prove_lower_bound(
-                largest, folder, begin=begin, tick=lambda count: display.update(tasks[-1], advance=count)
+                budget, folder, begin=begin, tick=lambda count: display.update(tasks[-1], advance=count)
             )
         )
     return Reply(result, lambda console: _show_lower(console, result), EXIT_NO if result.failures else 0)

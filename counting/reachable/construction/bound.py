@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
+from itertools import accumulate
 from math import comb
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +12,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from counting.reachable.construction.closures import closure_of
-from counting.reachable.construction.layout import PLACES, region_tables
+from counting.reachable.construction.layout import ATTACKERS, PLACES, region_tables
 from counting.reachable.construction.openings import check_openings
 from counting.reachable.construction.plies import parked
 from counting.reachable.construction.steps import check_steps, parkable
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["LARGEST", "LowerBound", "MaterialCount", "RegionCount", "closures_within", "prove_lower_bound"]
+__all__ = ["BUDGET", "LowerBound", "MaterialCount", "RegionCount", "closures_within", "prove_lower_bound"]
 
-LARGEST: Final = 100_000
-"""How many placements of an outer region a material may have by default."""
+BUDGET: Final = 1_000_000
+"""How many placements of an outer region are looked at by default."""
+_DEFENDERS: Final = 8
 _MOST_ATTACKERS: Final = 8
 """Attackers in an outer region of the target: as many as `layout.BLACK_SLOTS` has places for."""
 
@@ -87,8 +90,8 @@ class LowerBound(Result):
         Positions that the bound counts.
     share : float
         Of the counted positions.
-    largest : int
-        What was asked of an outer region's material.
+    budget : int
+        How many placements of an outer region were to be looked at.
     steps, openings : int
         Single facts and games that were checked.
     failures : list of str
@@ -104,7 +107,7 @@ class LowerBound(Result):
     placements: ExactInt
     counted: ExactInt
     share: float
-    largest: int
+    budget: int
     steps: int
     openings: int
     failures: list[str]
@@ -112,13 +115,16 @@ class LowerBound(Result):
     materials: list[MaterialCount]
 
 
-def closures_within(largest: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region with at most so many placements, the smallest first.
+def closures_within(budget: int) -> list[RegionMaterial]:
+    """Return the materials of an outer region that tell most, as far as a budget goes.
+
+    The more counted positions have a material in the upper region for each of its placements,
+    the earlier it comes.
 
     Parameters
     ----------
-    largest : int
-        At least 1.
+    budget : int
+        How many placements all of them may have together.
 
     Returns
     -------
@@ -127,19 +133,33 @@ def closures_within(largest: int) -> list[RegionMaterial]:
 
     Examples
     --------
-    >>> closures_within(23)
-    [RegionMaterial(attackers=0, defenders=0, king=0), RegionMaterial(attackers=0, defenders=0, king=1), \
-RegionMaterial(attackers=0, defenders=1, king=0), RegionMaterial(attackers=1, defenders=0, king=0)]
+    >>> [tuple(material) for material in closures_within(600)]
+    [(0, 0, 0), (1, 0, 0), (0, 1, 0), (2, 0, 0), (0, 0, 1)]
     """
-    kings = len(region_tables().kings)
+    sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
+    order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)
+    totals = accumulate(sizes[material] for material in order)
+    return [material for material, total in zip(order, totals, strict=True) if total <= budget]
 
-    def size(material: RegionMaterial) -> int:
-        attackers, defenders, king = material
-        room = PLACES - king
-        return (kings if king else 1) * comb(room, attackers) * comb(room - attackers, defenders)
 
-    sizes = {material: size(material) for material in parkable(_MOST_ATTACKERS)}
-    return sorted((m for m, number in sizes.items() if number <= largest), key=lambda m: (sizes[m], m))
+def _placements(material: RegionMaterial) -> int:
+    """Return how many placements an outer region has of some material."""
+    attackers, defenders, king = material
+    room, kings = PLACES - king, len(region_tables().kings) if king else 1
+    return kings * comb(room, attackers) * comb(room - attackers, defenders)
+
+
+def _positions_with(material: RegionMaterial) -> int:
+    """Return how many counted placements have that material in the upper region."""
+    attackers, defenders, king = material
+    # Elsewhere there are 41 free cells and 16 of camps; the king is on 30 of the free ones or on the castle.
+    kings = {41: 1} if king else {40: 30, 41: 1}
+    return _placements(material) * sum(
+        ways * comb(free, d - defenders) * comb(free - (d - defenders) + ATTACKERS, a - attackers)
+        for free, ways in kings.items()
+        for a in range(max(attackers, 1), ATTACKERS + 1)
+        for d in range(defenders, _DEFENDERS + 1)
+    )
 
 
 def _tables_digest() -> str:
@@ -176,7 +196,7 @@ def _counted(material: RegionMaterial, store: Path | None) -> RegionCount:
 
 
 def prove_lower_bound(
-    largest: int = LARGEST,
+    budget: int = BUDGET,
     store: Path | None = None,
     *,
     begin: Callable[[str, int], object] = lambda _stage, _total: None,
@@ -186,9 +206,9 @@ def prove_lower_bound(
 
     Parameters
     ----------
-    largest : int
-        How many placements a material of an outer region may have; more of them raise the bound,
-        and take time and memory in proportion.
+    budget : int
+        How many placements of an outer region are looked at, a microsecond each; more of them
+        raise the bound.
     store : Path, optional
         A folder that keeps the counts of closures; those that it has are taken from it.
     begin : callable
@@ -218,7 +238,7 @@ def prove_lower_bound(
             store.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise output_failure(f"--store {str(store)!r}: {error.strerror}", error) from error
-    materials = closures_within(largest)
+    materials = closures_within(budget)
     begin("closures", len(materials))
     counts = []
     for material in materials:
@@ -241,7 +261,7 @@ def prove_lower_bound(
         placements=placements,
         counted=counted,
         share=2 * placements / counted,
-        largest=largest,
+        budget=budget,
         steps=steps.checked,
         openings=openings.checked,
         failures=failures,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counting.reachable.construction.conditions import Parts, parts_of, token_camp
+from counting.reachable.construction.conditions import Parts, goes_up, parts_of, token_camp
 from counting.reachable.construction.layout import CAMPS, MIDDLE, SIZE, UPPER, cell_of, mirrored
 from counting.reachable.construction.middle import middle_tables
 from counting.reachable.construction.openings import CENTRE, TIP, Opening, opening_moves
@@ -20,7 +20,7 @@ from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["ConstructionError", "build_game"]
 
@@ -239,12 +239,8 @@ def _exits(parts: Parts) -> list[tuple[str, int, int]]:
             active = any(
                 enemies & int(v) and own & int(a) for v, a in zip(t.victims[place], t.anvils[place], strict=True)
             )
-            ways = int(t.ways[place])
-            if not active and (ways == 0 or taken & ways != ways):
-                cell = MIDDLE[place]
-                above = MIDDLE.index(cell + SIZE) if ways else -1
-                lower = int(cell // SIZE == 3 or (ways != 0 and bool(taken >> above & 1)))
-                order.append((piece, cell, lower))
+            if not active and not taken & int(t.ways[place]):
+                order.append((piece, MIDDLE[place], int(not goes_up(MIDDLE[place]))))
                 del left[place]
                 break
         else:
@@ -344,10 +340,7 @@ class _Builder:
         order = (1, 0) if self.parts.regions[0].white else (0, 1)
         for lower in order:
             self._prepare(lower)
-        for number in range(len(CAMPS)):
-            if number != self.camp:
-                self.game.arrange(number, self.parts.held[number])
-        self.game.free = -1
+        self._arrange(_CAMP_OF)
         for lower in order:
             path = self.game.path(lower, self.parts.regions[lower])
             last = lower == order[1]
@@ -392,6 +385,13 @@ class _Builder:
             while camp != self.camp and game.parts().held[camp].bit_count() > self.held[camp]:
                 full = game.parts().regions[0].black.bit_count() == self.materials[0].attackers
                 game.sortie(camp, int(full))
+        self._arrange(range(1, len(CAMPS) - 1))
+
+    def _arrange(self, camps: Iterable[int]) -> None:
+        """Arrange camps as the position has them; those at the sides while the middle is empty."""
+        for camp in camps:
+            if camp != self.camp:
+                self.game.arrange(camp, self.parts.held[camp])
 
     def _white_transfers(self) -> Iterator[tuple[int, str]]:
         here = [_material(region) for region in self.game.parts().regions]
@@ -414,15 +414,13 @@ class _Builder:
             self.game.free = -1
 
     def _prepare(self, lower: int) -> None:
-        """Let attackers out of the camp that the region holds beyond what is parked."""
+        """Let the attacker out of the camp that the region holds beyond what is parked."""
         wanted = _material(self.parts.regions[lower])
         game = self.game
-        while game.parts().regions[lower].black.bit_count() < wanted.attackers:
+        if game.parts().regions[lower].black.bit_count() < wanted.attackers:
             camp = _CAMP_OF[lower]
             game.fill_tip(camp)
             game.play(CAMPS[camp][-1], _on_board(GATE, lower))
-            if game.parts().regions[lower].black.bit_count() < wanted.attackers:
-                game.play(_on_board(GATE, lower), _on_board(_F, lower))
 
     def _finish(self, last: tuple[int, int] | None) -> None:
         """Make the last plies so that turn and token come out right."""

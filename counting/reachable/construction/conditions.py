@@ -13,6 +13,7 @@ from counting.reachable.construction.layout import (
     MIDDLE,
     SIZE,
     UPPER,
+    UPWARD,
     cell_of,
     cells_of,
     mirrored,
@@ -24,7 +25,7 @@ from counting.reachable.construction.summing import MOST_ATTACKERS, MOST_WHITE, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Closures", "Parts", "exclusion", "parts_of", "token_camp"]
+__all__ = ["Closures", "Parts", "exclusion", "goes_up", "parts_of", "token_camp"]
 
 _PAIRS: Final = (
     *LANE_PAIRS,
@@ -146,6 +147,27 @@ class Closures:
         return self.admitted(material) and bool(self.of(material).seen[placement_number(*region)])
 
 
+def goes_up(cell: int) -> bool:
+    """Return whether pieces of a cell of the middle leave it upward.
+
+    Parameters
+    ----------
+    cell : int
+        Of the middle.
+
+    Returns
+    -------
+    bool
+        Otherwise they leave downward.
+
+    Examples
+    --------
+    >>> [goes_up(cell_of(name)) for name in ("e6", "c5", "d5", "e4")]
+    [True, True, False, False]
+    """
+    return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
+
+
 def exclusion(parts: Parts, closures: Closures | None) -> str | None:
     """Return why a placement is not among those of the theorem, or None if it is.
 
@@ -186,8 +208,8 @@ def exclusion(parts: Parts, closures: Closures | None) -> str | None:
     t = middle_tables()
     if not comes_apart(black, white, t.victims, t.anvils, t.ways):
         return "the middle does not come apart"
-    for region, ranks, own_camp in zip(regions, ((5, 4), (3, 4)), (0, 3), strict=True):
-        coming = [colours.get(cell) for cell in MIDDLE if cell // SIZE in ranks]
+    for region, upward, own_camp in zip(regions, (True, False), (0, 3), strict=True):
+        coming = [colours.get(cell) for cell in MIDDLE if goes_up(cell) == upward]
         room = MOST_ATTACKERS + (0 if camp == own_camp else 4 - held[own_camp].bit_count())
         if region.black.bit_count() + coming.count("b") > room:
             return "no room for attackers"

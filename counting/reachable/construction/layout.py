@@ -34,6 +34,7 @@ __all__ = [
     "PLACES",
     "SIZE",
     "UPPER",
+    "UPWARD",
     "WHITE_SLOTS",
     "RegionTables",
     "cell_of",
@@ -119,6 +120,8 @@ def mirrored(cell: int) -> int:
 CASTLE: Final = cell_of("e5")
 UPPER: Final = cells_of("a7 b7 c7 d7 e7 f7 g7 h7 i7 a8 b8 c8 d8 f8 g8 h8 i8 a9 b9 c9 g9 h9 i9")
 """The upper region; its first nine places are the lane."""
+UPWARD: Final = cells_of("c5 g5")
+"""Cells of rank 5 whose pieces leave the middle upward; those of d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
 DOORS: Final = cells_of("b7 e7 h7")
 """Cells of the lane in front of a cell whose other neighbour is terrain: left last, never a stop on the way."""
@@ -135,7 +138,7 @@ LANE_PAIRS: Final = tuple(
 """Neighbours in the middle that are not of different colours, so that the lanes are safe."""
 WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
 """Where defenders are parked, in this order: without the king, and with him."""
-BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 f8 f7")
+BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
 KING_SLOT: Final = cell_of("c8")
 
 

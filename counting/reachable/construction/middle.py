@@ -1,8 +1,8 @@
 """The middle of the board: which placements can be taken apart piece by piece, counted by what the bound asks.
 
 A placement of the middle is taken apart by removing, again and again, a piece that would capture nothing on arrival and
-has a way to a lane: up from rank 6, down from rank 4, either from rank 5 if the cell before it is free. Removing a
-piece takes that from no other, so the order plays no part.
+has a way to a lane: from rank 6 and from c5 and g5 up, from rank 4 and from d5 and f5 down, where the cell before it is
+free. Removing a piece takes that from no other, so the order plays no part.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.construction.layout import CAMPS, CASTLE, MIDDLE, SIZE
+from counting.reachable.construction.layout import CAMPS, CASTLE, MIDDLE, SIZE, UPWARD
 from tablut.engine.jit import I64, inlined, kernel, popcount, trailing_zeros
 
 if TYPE_CHECKING:
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["HISTOGRAM", "MiddleTables", "comes_apart", "middle_histogram", "middle_tables"]
 
-HISTOGRAM: Final = (8, 8, 5, 5, 8, 8)
-"""Shape of the counts by attackers and white pieces on rank 6, rank 5 and rank 4."""
+HISTOGRAM: Final = (10, 10, 10, 10)
+"""Shape of the counts by attackers and white pieces that leave upward, and the same downward."""
 _HOSTILE: Final = 1 << len(MIDDLE)
-_UPPER_ROW: Final = (1 << 7) - 1
-_CENTRE_ROW: Final = ((1 << 4) - 1) << 7
+_UP: Final = sum(1 << p for p, cell in enumerate(MIDDLE) if cell // SIZE == SIZE // 2 + 1 or cell in UPWARD)
 
 
 class MiddleTables(NamedTuple):
@@ -37,7 +36,7 @@ class MiddleTables(NamedTuple):
     anvils : ndarray of int64, shape (18, 4)
         The bit of the place behind that one, or a bit of its own for terrain, or 0.
     ways : ndarray of int64, shape (18,)
-        The places before those of rank 5, of which one must be free; 0 for others.
+        The place before each of rank 5, which must be free; 0 for others.
     columns : ndarray of int64, shape (17, 3)
         The contents of a file's ranks 6, 5, 4 without neighbours of different colours: 0
         nothing, 1 an attacker, 2 white.
@@ -64,7 +63,7 @@ def middle_tables() -> MiddleTables:
                 victims[place, way] = 1 << places[beside]
                 anvils[place, way] = _HOSTILE if behind in terrain else 1 << places[behind] if behind in places else 0
         if cell // SIZE == SIZE // 2:
-            ways[place] = 1 << places[cell + SIZE] | 1 << places[cell - SIZE]
+            ways[place] = 1 << places[cell + SIZE if cell in UPWARD else cell - SIZE]
     contents = [(upper, centre, lower) for upper in range(3) for centre in range(3) for lower in range(3)]
     columns = [c for c in contents if {c[0], c[1]} != {1, 2} and {c[1], c[2]} != {1, 2}]
     return MiddleTables(victims, anvils, ways, np.array(columns, dtype=np.int64))
@@ -83,7 +82,7 @@ def _comes_apart(
             place = trailing_zeros(pieces)
             bit = pieces & -pieces
             pieces ^= bit
-            if ways[place] != 0 and ((black | white) & ways[place]) == ways[place]:
+            if (black | white) & ways[place]:
                 continue
             own, enemies = black, white
             if white & bit:
@@ -175,12 +174,10 @@ def _fill(
                     if not _comes_apart(black, white, victims, anvils, ways):
                         continue
                     entry = (
-                        popcount(black & _UPPER_ROW),
-                        popcount(white & _UPPER_ROW),
-                        popcount(black & _CENTRE_ROW),
-                        popcount(white & _CENTRE_ROW),
-                        popcount(black >> 11),
-                        popcount(white >> 11),
+                        popcount(black & _UP),
+                        popcount(white & _UP),
+                        popcount(black & ~_UP),
+                        popcount(white & ~_UP),
                     )
                     counts[entry] += 1
                     if black & around == around:
@@ -204,7 +201,7 @@ def middle_histogram(doors: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray
     Examples
     --------
     >>> counts, besieged = middle_histogram((0, 0, 0, 0, 0, 0))
-    >>> int(counts[0, 0, 0, 0, 0, 0]), int(besieged.sum())
+    >>> int(counts[0, 0, 0, 0]), int(besieged.sum())
     (1, 0)
     """
     t = middle_tables()

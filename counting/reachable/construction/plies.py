@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from counting.reachable.construction.summing import RegionMaterial
 
-__all__ = ["Ply", "Region", "find_path", "is_mobile", "is_quiet", "oscillation", "parked"]
+__all__ = ["Ply", "Region", "find_path", "is_mobile", "is_quiet", "is_safe", "oscillation", "parked"]
 
 _DOWN: Final = 3
 """The direction from an outer region to the middle."""
@@ -146,8 +146,24 @@ def is_quiet(region: Region, place: int, free: int = -1) -> bool:
     )
 
 
-def _is_safe(region: Region) -> bool:
-    """Return whether an attacker that arrives on the camp's tip captures nothing."""
+def is_safe(region: Region) -> bool:
+    """Return whether an attacker that arrives on the camp's tip captures nothing in the region.
+
+    Parameters
+    ----------
+    region : Region
+        Any placement.
+
+    Returns
+    -------
+    bool
+        False with white on d8 and an attacker on c8, for one.
+
+    Examples
+    --------
+    >>> is_safe(Region(1 << 11, 1 << 12, -1))
+    False
+    """
     return not any(
         region.white >> first & 1 and region.black >> second & 1 for first, second in region_tables().traps.tolist()
     )
@@ -190,7 +206,7 @@ def oscillation(region: Region, free: int = -1) -> Ply | None:
         if region.white >> start & 1 and not doors >> start & 1 and is_quiet(region, start, free):
             for target in _slides(region, start):
                 moved = region.moved(start, target)
-                if is_quiet(moved, target, free) and _is_safe(moved):
+                if is_quiet(moved, target, free) and is_safe(moved):
                     return Ply(start, target)
     return None
 
@@ -227,7 +243,7 @@ def _sources(region: Region, own_tempo: bool, free: int) -> Iterator[tuple[Ply, 
             continue
         for source in _slides(region, place):
             before = region.moved(place, source)
-            if _is_safe(before):
+            if is_safe(before):
                 yield Ply(source, place), before
 
 
@@ -264,7 +280,7 @@ def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1, mo
         away = (region.black & ~root.black).bit_count() + (region.soldiers & ~root.soldiers).bit_count()
         return away + (region.king != root.king)
 
-    if not _is_safe(goal):
+    if not is_safe(goal):
         return None
     after: dict[Region, tuple[Ply, Region] | None] = {goal: None}
     heap = [(cost(goal), 0, 0, goal)]

@@ -17,7 +17,7 @@ from counting.reachable.construction.layout import (
     mirrored,
     place_of,
 )
-from counting.reachable.construction.plies import Region, find_path, is_mobile, is_quiet, parked
+from counting.reachable.construction.plies import Region, find_path, is_mobile, is_quiet, is_safe, parked
 from counting.reachable.construction.summing import MOST_ATTACKERS, MOST_WHITE, RegionMaterial
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import load_variant
@@ -67,7 +67,7 @@ def parkable(attackers: int = MOST_ATTACKERS) -> Iterator[RegionMaterial]:
     Examples
     --------
     >>> len(list(parkable()))
-    105
+    120
     """
     for black in range(attackers + 1):
         for king in range(2):
@@ -121,7 +121,7 @@ def more(material: RegionMaterial, piece: str) -> RegionMaterial | None:
 
     Examples
     --------
-    >>> more(RegionMaterial(6, 0, 0), "b"), more(RegionMaterial(0, 0, 0), "K")
+    >>> more(RegionMaterial(7, 0, 0), "b"), more(RegionMaterial(0, 0, 0), "K")
     (None, RegionMaterial(attackers=0, defenders=0, king=1))
     """
     attackers, defenders, king = material
@@ -139,19 +139,21 @@ def _parking() -> Iterator[tuple[str, bool]]:
             yield f"{material} is mobile", is_mobile(whole)
         if material.attackers == 8:
             yield f"{material}: the gate is quiet", is_quiet(whole, GATE)
+        yield f"{material}: the tip is safe", is_safe(whole)
     for material in parkable():
         for piece in PIECES:
             larger = more(material, piece)
             if larger is None:
                 continue
             rest, whole = parked(material), parked(larger)
-            tempo = bool(rest.white)
             for place in _LANE:
                 lane = with_piece(rest, piece, place)
+                # White without a piece here has one in the other park.
+                tempo = bool(lane.white)
                 name = f"{material} and {piece} on {place}"
                 yield f"{name}: leaves", find_path(lane, whole, own_tempo=tempo, free=place) is not None
                 yield f"{name}: arrives quietly", is_quiet(lane, place)
-                if tempo:
+                if piece == "b" and tempo:
                     yield f"{name}: white is mobile", is_mobile(lane, place)
                 if place in _OPEN:
                     yield f"{name}: comes", find_path(whole, lane, own_tempo=tempo) is not None
@@ -163,7 +165,9 @@ def _gate() -> Iterator[tuple[str, bool]]:
         rest = parked(material)
         at_gate = with_piece(rest, "b", GATE)
         tempo = bool(rest.white)
-        yield f"{material}: the gate is quiet", is_quiet(at_gate, GATE)
+        yield f"{material}: the gate is quiet", is_quiet(at_gate, GATE) and is_safe(at_gate)
+        if tempo:
+            yield f"{material}: white is mobile beside the gate", is_mobile(at_gate)
         larger = more(material, "b")
         if larger is not None:
             yield f"{material}: from the gate", find_path(parked(larger), at_gate, own_tempo=tempo) is not None

@@ -25,12 +25,12 @@ __all__ = ["MOST_ATTACKERS", "MOST_WHITE", "RegionMaterial", "constructed_by_mat
 
 MOST_WHITE: Final = 7
 """White pieces, the king among them, that come together in an outer region ..."""
-MOST_ATTACKERS: Final = 6
+MOST_ATTACKERS: Final = 7
 """... and attackers beside those for which its camp has room."""
 _DEFENDERS: Final = 8
 _SHAPE: Final = (ATTACKERS + 1, _DEFENDERS + 1)
-_EXTRA: Final = 12
-"""How many pieces can come to an outer region from the middle, and one more."""
+_EXTRA: Final = 10
+"""How many pieces of a colour can come to an outer region from the middle, and one more."""
 _LIMB: Final = 24
 _REGIONAL: Final = 50
 """Bits of the largest entry of an outer region. The middle has less than 2**26 placements with given contents of the
@@ -128,43 +128,39 @@ def _accumulate(
 ) -> None:
     """Add a histogram of the middle times the upper region's polynomials.
 
-    ``upper_low`` and ``upper_high`` have the shape (12, 12, 2, 17, 9), axes as in
-    `_region_polynomials`; ``low`` and ``high`` (2, 12, 12, 17, 9): whether the king is still to
+    ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), axes as in
+    `_region_polynomials`; ``low`` and ``high`` (2, 10, 10, 17, 9): whether the king is still to
     come in the lower region, attackers and white pieces from the middle to there, material.
     """
-    for r6b in range(8):
-        for r6w in range(8 - r6b):
-            for r5b in range(5):
-                for r5w in range(5 - r5b):
-                    up_black, up_white = r6b + r5b, r6w + r5w
-                    for r4b in range(8):
-                        for r4w in range(8 - r4b):
-                            count = np.int64(counts[r6b, r6w, r5b, r5w, r4b, r4w])
-                            if count == 0:
-                                continue
-                            on_castle = count - besieged[r6b, r6w, r5b, r5w, r4b, r4w]
-                            down_black, down_white = r4b + r5b, r4w + r5w
-                            black, white = up_black + r4b, up_white + r4w
-                            for a in range(17 - black):
-                                for d in range(9):
-                                    p_low = upper_low[up_black, up_white, 0, a, d]
-                                    p_high = upper_high[up_black, up_white, 0, a, d]
-                                    if (p_low | p_high) != 0:
-                                        if d + white < 9:
-                                            low[0, down_black, down_white, a + black, d + white] += p_low * on_castle
-                                            high[0, down_black, down_white, a + black, d + white] += p_high * on_castle
-                                            low[1, down_black, down_white, a + black, d + white] += p_low * count
-                                            high[1, down_black, down_white, a + black, d + white] += p_high * count
-                                        # One of the white pieces of the middle is the king.
-                                        if white > 0 and d + white - 1 < 9:
-                                            kings = count * white
-                                            low[0, down_black, down_white, a + black, d + white - 1] += p_low * kings
-                                            high[0, down_black, down_white, a + black, d + white - 1] += p_high * kings
-                                    q_low = upper_low[up_black, up_white, 1, a, d]
-                                    q_high = upper_high[up_black, up_white, 1, a, d]
-                                    if (q_low | q_high) != 0 and d + white < 9:
-                                        low[0, down_black, down_white, a + black, d + white] += q_low * count
-                                        high[0, down_black, down_white, a + black, d + white] += q_high * count
+    for up_black in range(10):
+        for up_white in range(10 - up_black):
+            for down_black in range(10):
+                for down_white in range(10 - down_black):
+                    count = np.int64(counts[up_black, up_white, down_black, down_white])
+                    if count == 0:
+                        continue
+                    on_castle = count - besieged[up_black, up_white, down_black, down_white]
+                    black, white = up_black + down_black, up_white + down_white
+                    for a in range(17 - black):
+                        for d in range(9):
+                            p_low = upper_low[up_black, up_white, 0, a, d]
+                            p_high = upper_high[up_black, up_white, 0, a, d]
+                            if (p_low | p_high) != 0:
+                                if d + white < 9:
+                                    low[0, down_black, down_white, a + black, d + white] += p_low * on_castle
+                                    high[0, down_black, down_white, a + black, d + white] += p_high * on_castle
+                                    low[1, down_black, down_white, a + black, d + white] += p_low * count
+                                    high[1, down_black, down_white, a + black, d + white] += p_high * count
+                                # One of the white pieces of the middle is the king.
+                                if white > 0 and d + white - 1 < 9:
+                                    kings = count * white
+                                    low[0, down_black, down_white, a + black, d + white - 1] += p_low * kings
+                                    high[0, down_black, down_white, a + black, d + white - 1] += p_high * kings
+                            q_low = upper_low[up_black, up_white, 1, a, d]
+                            q_high = upper_high[up_black, up_white, 1, a, d]
+                            if (q_low | q_high) != 0 and d + white < 9:
+                                low[0, down_black, down_white, a + black, d + white] += q_low * count
+                                high[0, down_black, down_white, a + black, d + white] += q_high * count
 
 
 def _times(left: NDArray[Any], right: NDArray[np.int64]) -> NDArray[Any]:

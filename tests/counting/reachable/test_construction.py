@@ -14,7 +14,7 @@ from counting.reachable.checker import Checker
 from counting.reachable.construction import building, plies, steps, summing
 from counting.reachable.construction.building import build_game
 from counting.reachable.construction.closures import closure_of, placement_number
-from counting.reachable.construction.conditions import Closures, exclusion, parts_of, token_camp
+from counting.reachable.construction.conditions import Closures, exclusion, goes_up, parts_of, token_camp
 from counting.reachable.construction.layout import (
     CAMPS,
     CASTLE,
@@ -127,7 +127,7 @@ def test_a_quiet_ply_is_a_legal_one_that_captures_nothing(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_the_tip_of_a_camp_is_safe_where_it_is_said_to_be(seed: int) -> None:
     _, pieces, region = environments(seed)
-    if plies._is_safe(region):
+    if plies.is_safe(region):
         centre, tip = CAMPS[0][0], CAMPS[0][-1]
         position = NaivePosition({**on_board({k: v for k, v in pieces.items() if k != tip}), at(centre): "b"}, "b")
         result = GAME.apply(position, (at(centre), at(tip)))
@@ -158,7 +158,7 @@ def plain_closure(root: Region, *, own_tempo: bool) -> set[Region]:
                         continue
                     moved = region.moved(start, target)
                     black = region.black >> start & 1
-                    if not is_quiet(moved, target) or not plies._is_safe(moved):
+                    if not is_quiet(moved, target) or not plies.is_safe(moved):
                         continue
                     if black and own_tempo and not is_mobile(moved):
                         continue
@@ -216,17 +216,13 @@ def plainly_apart(contents: dict[int, str]) -> bool:
     left = {**contents}
     while left:
         for cell, piece in left.items():
-            rank = cell // SIZE
-            ways = [cell + SIZE] * (rank == 5) + [cell - SIZE] * (rank == 3)
-            ways += [way for way in (cell + SIZE, cell - SIZE) if rank == 4 and way not in left]
+            way = cell + SIZE if goes_up(cell) else cell - SIZE
+            if way in left:
+                continue
             others = {other: found for other, found in left.items() if other != cell}
-            outcomes = []
-            for way in ways:
-                pieces = {**on_board(others), at(way): piece, (4, 0): "b"}
-                position = NaivePosition(pieces, "b" if piece == "b" else "w")
-                result = GAME.apply(position, (at(way), at(cell)))
-                outcomes.append(not result.captured and result.outcome is None)
-            if any(outcomes):
+            pieces = {**on_board(others), at(way): piece, (4, 0): "b"}
+            result = GAME.apply(NaivePosition(pieces, "b" if piece == "b" else "w"), (at(way), at(cell)))
+            if not result.captured and result.outcome is None:
                 del left[cell]
                 break
         else:
@@ -264,8 +260,8 @@ def test_the_histogram_of_the_middle_counts_what_comes_apart() -> None:
                     if not comes_apart(black, white, t.victims, t.anvils, t.ways):
                         continue
                     entry = tuple(
-                        sum(1 for cell, found in contents.items() if cell // SIZE == rank and found == side)
-                        for rank in (5, 4, 3)
+                        sum(1 for cell, found in contents.items() if goes_up(cell) == up and found == side)
+                        for up in (True, False)
                         for side in (1, 2)
                     )
                     expected[entry] += 1
@@ -296,14 +292,14 @@ def plain_sum(
     outer = [(m, code, int(n)) for m, by_doors in regions.items() for code, n in zip(doors, by_doors, strict=True) if n]
     for inner, (counts, besieged) in middles.items():
         for entry in zip(*np.nonzero(counts), strict=True):
-            b6, w6, b5, w5, b4, w4 = map(int, entry)
+            up_b, up_w, low_b, low_w = map(int, entry)
             for (up, up_code, up_n), (low, low_code, low_n) in product(outer, repeat=2):
                 codes = zip((*up_code, *low_code), inner, strict=True)
                 if any({one, other} == {1, 2} for one, other in codes):
                     continue
                 if up.defenders + up.king + low.defenders + low.king == 0:
                     continue
-                white = w6 + w5 + w4
+                white = up_w + low_w
                 kings = up.king + low.king
                 if kings == 2:
                     continue
@@ -313,16 +309,16 @@ def plain_sum(
                     cases = [(int(counts[entry] - besieged[entry]), white)]
                     if white:
                         cases.append((int(counts[entry]) * white, white - 1))
-                if up.defenders + up.king + w6 + w5 > 7 or low.defenders + low.king + w5 + w4 > 7:
+                if up.defenders + up.king + up_w > 7 or low.defenders + low.king + low_w > 7:
                     continue
                 for (above, below, camp, held), sets in kinds.items():
                     if camp is None:
                         continue
-                    if up.attackers + b6 + b5 > 6 + (0 if camp == 0 else 4 - above):
+                    if up.attackers + up_b > 7 + (0 if camp == 0 else 4 - above):
                         continue
-                    if low.attackers + b5 + b4 > 6 + (0 if camp == 3 else 4 - below):
+                    if low.attackers + low_b > 7 + (0 if camp == 3 else 4 - below):
                         continue
-                    attackers = up.attackers + low.attackers + b6 + b5 + b4 + held
+                    attackers = up.attackers + low.attackers + up_b + low_b + held
                     for middle, defenders in cases:
                         defenders += up.defenders + low.defenders
                         if attackers <= 16 and defenders <= 8:
@@ -341,7 +337,7 @@ def test_the_sum_is_that_of_single_combinations(monkeypatch: pytest.MonkeyPatch)
     middles = {}
     for doors in ((0, 0, 0, 0, 0, 0), (1, 1, 0, 0, 1, 2), (2, 0, 0, 0, 2, 0)):
         counts, besieged = np.zeros(HISTOGRAM, np.int32), np.zeros(HISTOGRAM, np.int32)
-        for entry in ((0, 0, 0, 0, 0, 0), (3, 1, 2, 1, 0, 1), (1, 2, 0, 1, 4, 0)):
+        for entry in ((0, 0, 0, 0), (5, 2, 2, 1), (1, 3, 4, 0)):
             counts[entry] = rng.randrange(5, 90)
             besieged[entry] = rng.randrange(5)
         # As every histogram, it is that of the left-right image too.
@@ -480,7 +476,7 @@ def test_a_placement_beyond_the_theorem_is_refused() -> None:
 
 
 def test_the_store_is_used_and_a_damaged_one_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["reachable", "lower", "--largest", "300", "--store", str(tmp_path), "--json"]
+    command = ["reachable", "lower", "--placements", "600", "--store", str(tmp_path), "--json"]
     assert run(command) == 0
     first = json.loads(capsys.readouterr().out)
     assert first["failures"] == []
