@@ -12,6 +12,7 @@ import pytest
 
 from counting.reachable.checker import Checker
 from counting.reachable.construction import building, plies, steps, summing
+from counting.reachable.construction.bound import LowerBound, closures_within
 from counting.reachable.construction.building import build_game
 from counting.reachable.construction.closures import closure_of, placement_number
 from counting.reachable.construction.conditions import Closures, exclusion, goes_up, parts_of, token_camp
@@ -36,6 +37,7 @@ from counting.reachable.construction.summing import RegionMaterial, constructed_
 from counting.reachable.lemmas import lemmas_for
 from counting.reachable.naive import NaiveReach
 from counting.spaces import spaces
+from reports.stored import Provenance
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.rules import NaiveGame, NaivePosition
@@ -488,6 +490,33 @@ def test_the_store_is_used_and_a_damaged_one_named(tmp_path: Path, capsys: pytes
         stored.write_text(bad)
         assert run(command) == 2
         assert "closure-1-0-0.json" in capsys.readouterr().err
+
+
+class _Stored(LowerBound):
+    provenance: Provenance
+
+
+STORED = _Stored.model_validate_json(
+    (Path(__file__).parents[3] / "reports" / "data" / "lower_bound" / "ashton.json").read_text(encoding="utf-8")
+)
+
+
+def test_the_stored_bound_is_of_this_board_and_its_closures() -> None:
+    assert STORED.failures == []
+    assert STORED.positions == 2 * STORED.placements == 2 * sum(m.placements for m in STORED.materials)
+    assert (STORED.counted, STORED.steps) == (2 * spaces(ASHTON)["no_end"].value(), check_steps().checked)
+    assert [(r.attackers, r.defenders, r.king) for r in STORED.regions] == closures_within(STORED.budget)
+    few = [region for region in STORED.regions if region.attackers + region.defenders + region.king <= 3]
+    assert len(few) == 16
+    for region in few:
+        root = parked(RegionMaterial(region.attackers, region.defenders, region.king))
+        assert closure_of(*root, own_tempo=bool(root.white)).by_doors.tolist() == region.by_doors
+
+
+@pytest.mark.slow
+def test_the_stored_bound_is_the_sum_of_its_closures() -> None:
+    regions = {RegionMaterial(r.attackers, r.defenders, r.king): np.array(r.by_doors) for r in STORED.regions}
+    assert constructed_by_material(regions) == {(m.attackers, m.defenders): m.placements for m in STORED.materials}
 
 
 def test_the_parked_are_apart() -> None:
