@@ -100,7 +100,12 @@ def artefacts() -> list[Artefact]:
     checked = [(found[name], counted[name]) for name in REDUCED_BOARDS if name in found and name in counted]
     return [
         page("reachable.md", "reachable.md.j2", full=full, checked=checked, examples=EXAMPLES),
-        figure("figures/reachable-shares.svg", _draw_shares, [_share(result) for result in full]),
+        figure(
+            "figures/reachable-shares.svg",
+            _draw_shares,
+            [_share(result) for result in full],
+            "The share of the counted positions that is reachable",
+        ),
         *(drawing(f"figures/reachable-{example.name}.svg", _drawn(example)) for example in EXAMPLES),
     ]
 

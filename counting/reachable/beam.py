@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.reachable.homes import AWAY, CALM, MISSING, NOISE, STEP, HomeTables
-from counting.reachable.lemmas import LemmaTables, is_start, lemma
+from counting.reachable.lemmas import LemmaTables, is_start
+from counting.reachable.peeling import PeelTables, board_lemma
 from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
 from tablut.engine.kernels import key_change, position_key, unmake
@@ -64,12 +65,15 @@ class BeamTables(NamedTuple):
         What excludes a position.
     homes : HomeTables
         How far pieces are from home.
+    peeling : PeelTables
+        The variant as sets of cells.
     """
 
     rules: Tables
     origins: OriginTables
     lemmas: LemmaTables
     homes: HomeTables
+    peeling: PeelTables
 
 
 class Room(NamedTuple):
@@ -376,11 +380,15 @@ def _add_candidates(
 @inlined
 def _sort_candidates(room: Room, count: int) -> None:
     """Write the order of the candidates by score."""
-    for place in range(_BINS + 1):
+    least, most = I64(_BINS), I64(0)
+    for number in range(count):
+        score = min(I64(room.scores[number]), _BINS - 1)
+        least, most = min(least, score), max(most, score)
+    for place in range(least, most + 2):
         room.bins[place] = np.int32(0)
     for number in range(count):
         room.bins[min(I64(room.scores[number]), _BINS - 1) + 1] += np.int32(1)
-    for place in range(_BINS):
+    for place in range(least, most):
         room.bins[place + 1] += room.bins[place]
     for number in range(count):
         score = min(I64(room.scores[number]), _BINS - 1)
@@ -411,7 +419,7 @@ def _add_child(
     for place in range(stride):
         child[place] = board[place]
     unmake(t, child, record)
-    if lemma(t, x.origins, x.lemmas, child, left) != 0:
+    if board_lemma(t, x.origins, x.lemmas, x.peeling, child, left) != 0:
         return True, False
     room.keys[there], room.nodes[there] = key, np.int32(total)
     room.parents[total], room.records[total] = room.nodes[source], np.int32(record)

@@ -12,6 +12,7 @@ import io
 import json
 import zlib
 from base64 import b64decode, b64encode
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -56,6 +57,8 @@ class Header(_Strict):
     ----------
     variant, digest : str
         The game, by name and by `Variant.digest`.
+    space : str
+        What was sampled: undecided positions, or final placements.
     generator : str
         How the samples were drawn; see `counting.reachable.drawing`.
     seed, first, count : int
@@ -70,6 +73,7 @@ class Header(_Strict):
     version: int
     variant: str = Field(max_length=4096)
     digest: str = Field(max_length=64)
+    space: Literal["undecided", "decided"] = "undecided"
     generator: Literal["Philox4x64-10"]
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     first: Annotated[int, Field(ge=0, le=_MOST_SAMPLES)]
@@ -133,7 +137,7 @@ def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
     >>> encode_moves([(31, 32), (4, 5)])
     'HyAEBQ=='
     """
-    return b64encode(bytes(cell for move in moves for cell in move)).decode()
+    return b64encode(bytes(chain.from_iterable(moves))).decode()
 
 
 def decode_moves(text: str) -> list[tuple[int, int]]:

@@ -7,19 +7,25 @@ again by `counting.reachable.naive`, the interval is computed by another functio
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from counting.reachable.certificates import Header, PositionCertificate, decode_moves, read_file
 from counting.reachable.naive import NaiveReach, PositionKey, position_key
+from counting.reachable.plain_numbers import plain_number, plain_position, plain_size
 from tablut.errors import InputError
 from tablut.files import excerpt
+from tablut.indexing import EndingIndex
 from tablut.notation import parse_square
+from tablut.rules import NaivePosition
+from tablut.rules.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from tablut.rules import NaivePosition
+    from counting.reachable.chunks import Space
+    from tablut.indexing import Ending
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
 
@@ -27,6 +33,14 @@ __all__ = ["MOST_TREE", "CheckedSamples", "Checker", "check_file"]
 
 MOST_TREE = 300_000
 """Positions of the largest backward tree that is derived again."""
+
+ENDED_AS: dict[Ending, Outcome] = {
+    "all_captured": Outcome("no_attackers", "white"),
+    "escaped": Outcome("king_escaped", "white"),
+    "escaped_last": Outcome("king_escaped", "white"),
+    "king_captured": Outcome("king_captured", "black"),
+}
+"""The outcome of the ply that makes a final placement."""
 
 _CLOSE = 1e-9
 
@@ -54,6 +68,8 @@ class Checker:
     ----------
     variant : Variant
         The rule set.
+    space : {'undecided', 'decided'}
+        What the numbers are of: undecided positions, or final placements.
 
     Examples
     --------
@@ -66,10 +82,20 @@ class Checker:
     'ply 1: c3-d2 is no legal move'
     """
 
-    def __init__(self, variant: Variant) -> None:
-        self.variant = variant
+    def __init__(self, variant: Variant, space: Space = "undecided") -> None:
+        self.variant, self.space = variant, space
         self.reach = NaiveReach(variant)
         self.closed: set[PositionKey] = set()
+
+    @cached_property
+    def endings(self) -> EndingIndex:
+        """The ranks of the final placements."""
+        return EndingIndex(self.variant)
+
+    @cached_property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return plain_size(self.reach) if self.space == "undecided" else self.endings.size
 
     def position(self, number: int) -> NaivePosition:
         """Return the position of a number, by the plain index.
@@ -89,9 +115,32 @@ class Checker:
         InputError
             If the number is out of range.
         """
-        from counting.reachable.plain_numbers import plain_position
-
         return plain_position(self.reach, number)
+
+    def ending(self, number: int) -> tuple[NaivePosition, Outcome]:
+        """Return the final placement of a number, and how the last ply ended the game.
+
+        Parameters
+        ----------
+        number : int
+            As in a certificate.
+
+        Returns
+        -------
+        position : NaivePosition
+            What the certificate is about; the side to move did not make the last ply.
+        outcome : Outcome
+            How it ended.
+
+        Raises
+        ------
+        InputError
+            If the number is out of range.
+        """
+        final, size = self.endings.unrank(number), self.variant.size
+        cells = final.position.cells
+        pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
+        return NaivePosition(pieces, final.position.side), ENDED_AS[final.ending]
 
     def certificate(self, certificate: PositionCertificate) -> str | None:
         """Return what is wrong with a certificate, as a proof about the position of its number.
@@ -114,20 +163,28 @@ class Checker:
         claims = [certificate.game, certificate.locked, certificate.lemma, certificate.tree, certificate.unknown]
         if sum(claim is not None for claim in claims) != 1:
             return "claims not exactly one thing"
-        position = self.position(int(certificate.n))
+        outcome = None
+        if self.space == "undecided":
+            position = self.position(int(certificate.n))
+        else:
+            position, outcome = self.ending(int(certificate.n))
         if certificate.game is not None:
             try:
                 moves = decode_moves(certificate.game)
             except ValueError as error:
                 return f"the game cannot be read: {error}"
-            return self.game(position, moves)
+            return self.game(position, moves, outcome)
+        if outcome is not None:
+            if certificate.locked is not None or certificate.lemma is not None:
+                return "no lemma is about final placements"
+            return self.ending_tree(position, outcome, certificate.tree) if certificate.tree is not None else None
         if certificate.locked is not None:
             return self.lock(position, certificate.locked)
         if certificate.lemma is not None:
             return self.lemma(position, certificate.lemma)
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
 
-    def game(self, position: NaivePosition, moves: list[tuple[int, int]]) -> str | None:
+    def game(self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None) -> str | None:
         """Return what is wrong with a game from the start to a position.
 
         Parameters
@@ -136,11 +193,13 @@ class Checker:
             Where it must end.
         moves : list of tuple of int
             Cells from and to, by index.
+        outcome : Outcome, optional
+            How the last ply must end the game, if it must.
 
         Returns
         -------
         str or None
-            None if every ply is legal, none decides the game and no position recurs.
+            None if every ply is legal, none decides the game before that and no position recurs.
         """
         game, size = self.reach.game, self.variant.size
         here = self.reach.start
@@ -152,12 +211,15 @@ class Checker:
             if move not in game.legal_moves(here):
                 return f"ply {ply}: {game.move_name(move)} is no legal move"
             result = game.apply(here, move)
-            if result.outcome is not None:
-                return f"ply {ply}: decides the game"
+            due = outcome if ply == len(moves) else None
+            if result.outcome != due:
+                return f"ply {ply}: {'decides the game' if due is None else 'does not end the game so'}"
             here = result.position
             if position_key(here) in seen:
                 return f"ply {ply}: repeats a position"
             seen.add(position_key(here))
+        if outcome is not None and not moves:
+            return "the game has no last ply"
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
@@ -240,6 +302,31 @@ class Checker:
         self.closed |= found
         return None
 
+    def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
+        """Return why a backward tree does not exclude a final placement.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Its root.
+        outcome : Outcome
+            How the last ply ended the game.
+        size : int
+            Most positions that it has, the final one among them.
+
+        Returns
+        -------
+        str or None
+            None if it does exclude it.
+        """
+        reach = self.reach
+        for earlier, _ in reach.predecessors(position, outcome):
+            if position_key(earlier) == position_key(reach.start):
+                return "a ply from the start ends the game so"
+            if reach.lemma(earlier) is None and (problem := self.tree(earlier, max(1, size - 1))) is not None:
+                return problem
+        return None
+
 
 def check_file(
     path: Path, variant_named: Callable[[str], Variant], advance: Callable[[int], None] = lambda _count: None
@@ -271,7 +358,7 @@ def check_file(
     variant = variant_named(header.variant)
     if variant.digest != header.digest:
         raise InputError(f"certificate file {excerpt(str(path))}: is of another game than {variant.name!r} is here")
-    checker = Checker(variant)
+    checker = Checker(variant, header.space)
     return header, _check(checker, header, certificates, str(path), advance)
 
 
@@ -282,9 +369,7 @@ def _check(
     path: str,
     advance: Callable[[int], None],
 ) -> CheckedSamples:
-    from counting.reachable.plain_numbers import plain_number, plain_size
-
-    size = plain_size(checker.reach)
+    size = checker.size
     failures: list[str] = []
     counts = {"reachable": 0, "unreachable": 0, "unknown": 0}
     number = -1

@@ -1,15 +1,15 @@
 """The chunks of an estimate, and the folder that keeps their results and certificates.
 
 A chunk depends only on the seed and on the place of its samples. A result is written after its certificates and
-holds their digest: without them, or with others, it is damaged.
+holds their digest: without them, or with others, it is damaged. A folder does not say how many samples the lemmas
+shall see: an estimate can go on with more.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -20,30 +20,35 @@ from tablut.errors import InputError
 from tablut.files import child, excerpt, read_text, remove_temporaries, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from tablut.variants import Variant
 
-__all__ = ["Chunk", "ChunkPlan"]
+__all__ = ["Chunk", "ChunkPlan", "Space"]
+
+Space = Literal["undecided", "decided"]
+"""What is sampled: undecided positions with the side to move, or final placements by how they ended."""
 
 _GAME_SAMPLES: Final = 500
 _LEMMA_SAMPLES: Final = 1 << 20
-_STORE_FORMAT: Final = 1
+_STORE_FORMAT: Final = 2
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Some samples that are decided together.
 
     Attributes
     ----------
+    stage : str
+        ``samples`` for both stages, ``lemmas`` where the lemmas alone are tried.
     name : str
         Of its files, without their endings.
     first, count : int
         The samples.
     """
 
+    stage: str
     name: str
     first: int
     count: int
@@ -64,6 +69,8 @@ class ChunkPlan:
         Of the generator.
     store : Path or None
         The folder that keeps the results, if one does.
+    space : str
+        What is sampled.
 
     Attributes
     ----------
@@ -71,44 +78,74 @@ class ChunkPlan:
         What is known so far, by the name of the chunk.
     """
 
-    def __init__(self, variant: Variant, samples: int, lemma_samples: int, seed: int, store: Path | None) -> None:
-        self.variant, self.samples, self.seed, self.store = variant, samples, seed, store
+    def __init__(
+        self,
+        variant: Variant,
+        samples: int,
+        lemma_samples: int,
+        seed: int,
+        store: Path | None,
+        space: Space = "undecided",
+    ) -> None:
+        self.variant, self.samples, self.seed, self.store, self.space = variant, samples, seed, store, space
         self.lemma_samples = lemma_samples
         self.results: dict[str, dict[str, Any]] = {}
 
     def games(self) -> Iterator[Chunk]:
         """Yield the chunks whose samples go through both stages."""
         for first in range(0, self.samples, _GAME_SAMPLES):
-            yield Chunk(f"games-{first:012d}", first, min(_GAME_SAMPLES, self.samples - first))
+            yield Chunk("samples", f"games-{first:012d}", first, min(_GAME_SAMPLES, self.samples - first))
 
     def lemmas(self) -> Iterator[Chunk]:
         """Yield the chunks of the further samples, which only the lemmas see."""
         for first in range(self.samples, self.lemma_samples, _LEMMA_SAMPLES):
-            yield Chunk(f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
+            yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
 
-    def header(self, certificates: list[PositionCertificate], tally: Tally) -> Header:
+    def decided(self, chunks: Iterable[Chunk]) -> list[tuple[Chunk, dict[str, Any]]]:
+        """Return chunks and their results, up to the first that has none: what an interrupted run is sure of.
+
+        Parameters
+        ----------
+        chunks : iterable of Chunk
+            Of this plan, in order.
+
+        Returns
+        -------
+        list of (Chunk, dict)
+            All of them when the run is complete.
+        """
+        found = []
+        for chunk in chunks:
+            if chunk.name not in self.results:
+                break
+            found.append((chunk, self.results[chunk.name]))
+        return found
+
+    def header(self, certificates: list[PositionCertificate]) -> Header:
         """Return the header of a file of certificates.
 
         Parameters
         ----------
         certificates : list of PositionCertificate
             What the file holds.
-        tally : Tally
-            What these add up to.
 
         Returns
         -------
         Header
             With the intervals of these samples alone.
         """
+        n, found = len(certificates), sum(certificate.game is not None for certificate in certificates)
+        unknown = sum(certificate.unknown is not None for certificate in certificates)
+        tally = Tally(n, found, n - found - unknown, unknown, n, n, n)
         return Header(
             version=VERSION,
             variant=self.variant.name,
             digest=self.variant.digest,
+            space=self.space,
             generator=GENERATOR,
             seed=self.seed,
             first=certificates[0].i if certificates else 0,
-            count=len(certificates),
+            count=n,
             reachable=tally.reachable,
             unreachable=tally.unreachable,
             unknown=tally.unknown,
@@ -171,7 +208,9 @@ class ChunkPlan:
             counted = sum(result["lemmas"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume") from error
-        if counted != chunk.count or (chunk.name.startswith("games") and not self._certified(chunk.name, result)):
+        if chunk.stage == "lemmas" and counted < chunk.count:
+            return None  # the last chunk of an estimate with fewer samples
+        if counted != chunk.count or (chunk.stage == "samples" and not self._certified(chunk.name, result)):
             raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume")
         return dict(result)
 
@@ -198,14 +237,14 @@ class ChunkPlan:
         return [certificate for _, certificate in lines]
 
     def keep(self, name: str, result: dict[str, Any], certificates: list[PositionCertificate] | None) -> None:
-        """Take the result of a chunk, and write it if there is a folder, its certificates first.
+        """Write the result of a chunk if there is a folder, its certificates first.
 
         Parameters
         ----------
         name : str
             Of the chunk.
         result : dict
-            What `estimate_report` adds up.
+            What `counting.reachable.report.estimate_report` adds up.
         certificates : list of PositionCertificate or None
             None for a chunk that only the lemmas see.
 
@@ -214,12 +253,10 @@ class ChunkPlan:
         OutputError, MachineError
             If a file cannot be written.
         """
-        self.results[name] = result
         if self.store is None:
             return
         if certificates is not None:
-            header = self.header(certificates, Tally(0, 0, 0, 0, 0, 0, 0))
-            write_file(self.store / (name + ".jsonl.gz"), header, certificates)
+            write_file(self.store / (name + ".jsonl.gz"), self.header(certificates), certificates)
         write_text(self.store / (name + ".json"), json.dumps(result) + "\n")
 
     def _description(self) -> dict[str, Any]:
@@ -227,10 +264,10 @@ class ChunkPlan:
             "format": _STORE_FORMAT,
             "variant": self.variant.name,
             "digest": self.variant.digest,
+            "space": self.space,
             "generator": GENERATOR,
             "seed": self.seed,
             "samples": self.samples,
-            "lemma_samples": self.lemma_samples,
         }
 
     def _certified(self, name: str, result: dict[str, Any]) -> bool:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
 
-from tablut.cli.options import ResumeOption, VariantOption, seed_option, threads_option, variant_option
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.options import (
+    ResumeOption,
+    SchedulerOption,
+    VariantOption,
+    seed_option,
+    threads_option,
+    variant_option,
+)
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
+from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import Result, scientific
 from tablut.variants import load_variant
 
@@ -28,6 +36,12 @@ app = typer.Typer(
 )
 
 _SHOWN = 20
+
+_WHY = {
+    "no_last_ply": "no ply makes the placement",
+    "predecessors": "a lemma excludes every position before",
+}
+"""Why final placements are out of reach, by the name in JSON."""
 
 
 class _Display:
@@ -52,6 +66,10 @@ def estimate_command(
         int, typer.Option("--samples", min=1, max=10**9, help="Samples that are decided one by one.")
     ] = 1000,
     seed: Annotated[int, seed_option("Of the samples.")] = 1,
+    space: Annotated[
+        Literal["undecided", "decided"],
+        typer.Option("--space", help="Undecided positions with the side to move, or final placements."),
+    ] = "undecided",
     lemma_samples: Annotated[
         int | None,
         typer.Option(
@@ -73,6 +91,7 @@ def estimate_command(
         str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished chunks of samples in.")
     ] = None,
     resume: ResumeOption = False,
+    scheduler: SchedulerOption = None,
 ) -> Reply:
     """Draw positions that the bound counts, and decide for each whether the start can reach it.
 
@@ -80,24 +99,39 @@ def estimate_command(
     """
     from counting.reachable.estimation import estimate
 
+    if scheduler is not None and store is None:
+        raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)
+    partial: list[ReachableEstimate] = []
+    failure: TablutError | KeyboardInterrupt | None = None
     with progress("estimate") as display:
         shown = _Display(display, samples, lemma_samples or samples) if display.console.is_terminal else None
-        result = interruptible(
-            lambda: estimate(
+        try:
+            result = estimate(
                 rules,
                 samples,
                 seed,
+                space=space,
                 lemma_samples=lemma_samples,
                 threads=threads,
+                scheduler=scheduler,
                 store=store,
                 resume=resume,
                 certificates=certificates,
                 checks=checks,
                 progress=shown,
+                partial=partial.append,
             )
-        )
-    return Reply(result, lambda console: _show(console, result), seed=seed)
+        except (MachineError, KeyboardInterrupt) as error:
+            if not partial:
+                raise
+            # What is certain so far is shown first, then why it is not more.
+            failure, result = error, partial[0]
+    reply = Reply(result, lambda console: _show(console, result), seed=seed)
+    if failure is not None:
+        go_on = "the same command with --resume" if store is not None else "--store DIR keeps what is done"
+        raise Interrupted(reply, go_on, failure if isinstance(failure, TablutError) else None)
+    return reply
 
 
 def _percent(interval: list[float]) -> str:
@@ -105,8 +139,11 @@ def _percent(interval: list[float]) -> str:
 
 
 def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
-    title = f"How much of the counted space of {result.variant} can be reached"
+    what = "counted space" if result.space == "undecided" else "final placements"
+    title = f"How much of the {what} of {result.variant} can be reached"
     console.print(Text.assemble((title, "bold"), ("  estimated", "dim")))
+    if not result.complete:
+        console.print("interrupted: the samples up to the first that is not decided", style="yellow")
     console.print(
         f"{result.n:,} samples (seed {result.seed}): {result.reachable:,} reached by a proof game, "
         f"{result.unreachable:,} proved out of reach, {result.unknown:,} unknown"
@@ -114,7 +151,7 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
     table = Table(number("samples"), label("excluded by"), header=False)
     for name, count in result.lemmas.excluded.items():
         if count:
-            table.add(f"{count:,}", f"the lemma {name}, of {result.lemmas.n:,}")
+            table.add(f"{count:,}", f"{_WHY.get(name, f'the lemma {name}')}, of {result.lemmas.n:,}")
     if result.games.exhausted:
         table.add(f"{result.games.exhausted:,}", f"the whole backward tree, of {result.n:,}")
     console.print(table)
@@ -124,9 +161,19 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
         f"{games.cpu_milliseconds:.2f} ms of processor time each",
         style="dim",
     )
-    console.print(f"reachable share, 95 %: {_percent(result.interval95)}; 99 %: {_percent(result.interval99)}")
+    console.print(
+        f"reachable share, 95 %: {_percent(result.interval95)}; 99 %: {_percent(result.interval99)}"
+        f" (± {100 * result.absolute99:.4f} points, ± {100 * result.relative99:.4f} % of it)"
+    )
     low, high = result.positions.low, result.positions.high
-    console.print(f"positions, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {result.counted} counted")
+    counted = "counted" if result.space == "undecided" else "final placements, labelled by how the game ended"
+    console.print(f"positions, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {result.counted} {counted}")
+    for shared, name in ((result.placements, "placements, with some side to move"), (result.classes, "up to symmetry")):
+        if shared is not None:
+            low, high = shared.positions.low, shared.positions.high
+            console.print(f"{name}, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {shared.counted}")
+    for ending, stage in (result.endings or {}).items():
+        console.print(f"{ending}: {stage.reachable:,} of {stage.n:,} samples reached", style="dim")
     console.print(f"{result.checked:,} certificates re-checked by the plain rules", style="dim")
 
 

@@ -10,22 +10,26 @@ stopped run goes on where it was, and the number of threads changes nothing.
 
 from __future__ import annotations
 
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from counting.reachable.certificates import PositionCertificate, write_file
 from counting.reachable.checker import Checker
-from counting.reachable.chunks import Chunk, ChunkPlan
-from counting.reachable.report import ReachableEstimate, estimate_report, tally
+from counting.reachable.chunks import Chunk, ChunkPlan, Space
+from counting.reachable.endings import settle_endings
+from counting.reachable.report import ReachableEstimate, estimate_report
 from counting.reachable.stages import count_lemmas, settle_samples
 from tablut.compilation import thread_clock
-from tablut.errors import InputError, output_failure
+from tablut.errors import InputError, TablutError, output_failure
 from tablut.files import lock_folder
+from tablut.scheduling import open_scheduler
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from tablut.variants import Variant, VariantLike
+    from collections.abc import Callable
+
+    from tablut.scheduling import Scheduler
+    from tablut.variants import VariantLike
 
 __all__ = ["Progress", "estimate"]
 
@@ -48,21 +52,32 @@ class Progress(Protocol):
         """
 
 
-def _settle(
-    variant: Variant, seed: int, first: int, count: int
-) -> tuple[dict[str, Any], list[PositionCertificate] | None]:
-    began = thread_clock()
-    chunk = settle_samples(variant, seed, first, count)
-    result = {name: getattr(chunk, name) for name in ("lemmas", "found", "exhausted", "unknown", "plies", "digest")}
-    return {**result, "cpu": thread_clock() - began}, chunk.certificates
+class _Task(NamedTuple):
+    """A chunk to decide, wherever that is: all that a worker needs."""
+
+    plan: ChunkPlan
+    chunk: Chunk
+    wanted: bool
+    """Whether its certificates are sent back."""
 
 
-def _count(
-    variant: Variant, seed: int, first: int, count: int
-) -> tuple[dict[str, Any], list[PositionCertificate] | None]:
-    began = thread_clock()
-    counts = count_lemmas(variant, seed, first, count)
-    return {"lemmas": counts.counts, "checksum": counts.checksum, "cpu": thread_clock() - began}, None
+def _decide(task: _Task) -> dict[str, Any]:
+    """Decide a chunk, keep it if there is a store, and return its result."""
+    plan, chunk = task.plan, task.chunk
+    variant, seed, first, count = plan.variant, plan.seed, chunk.first, chunk.count
+    began, certificates = thread_clock(), None
+    if chunk.stage == "lemmas":
+        counts = count_lemmas(variant, seed, first, count)
+        result: dict[str, Any] = {"lemmas": counts.counts, "checksum": counts.checksum}
+    else:
+        settle = settle_samples if plan.space == "undecided" else settle_endings
+        found = settle(variant, seed, first, count)._asdict()
+        certificates = found.pop("certificates")
+        result = found
+    result["cpu"] = thread_clock() - began
+    plan.keep(chunk.name, result, certificates)
+    sent = certificates if task.wanted else None
+    return {"chunk": chunk, "result": result, "certificates": sent}
 
 
 def estimate(
@@ -70,15 +85,18 @@ def estimate(
     samples: int,
     seed: int,
     *,
+    space: Space = "undecided",
     lemma_samples: int | None = None,
     threads: int = 1,
+    scheduler: str | None = None,
     store: str | None = None,
     resume: bool = False,
     certificates: str | None = None,
     checks: int = 0,
     progress: Progress | None = None,
+    partial: Callable[[ReachableEstimate], None] | None = None,
 ) -> ReachableEstimate:
-    """Estimate the reachable share of the counted positions.
+    """Estimate the reachable share of the counted positions, or of the final placements.
 
     Parameters
     ----------
@@ -88,10 +106,14 @@ def estimate(
         How many samples go through both stages.
     seed : int
         Of the generator.
+    space : {'undecided', 'decided'}
+        What is sampled: undecided positions with the side to move, or final placements.
     lemma_samples : int, optional
         How many are tried by the lemmas, those of ``samples`` among them; as many by default.
     threads : int
         Chunks at once.
+    scheduler : str, optional
+        The address of a Dask cluster that decides the chunks; its workers see the folder.
     store : str, optional
         A folder in which chunks are kept as they are done.
     resume : bool
@@ -102,6 +124,8 @@ def estimate(
         How many certificates the plain rules re-check: the first ones, without those of large backward trees.
     progress : Progress, optional
         Hears how far the run is.
+    partial : callable, optional
+        Receives what is certain so far when the run is interrupted or a cluster goes away.
 
     Returns
     -------
@@ -125,91 +149,93 @@ def estimate(
     """
     variant = as_variant(variant)
     wanted = samples if lemma_samples is None else lemma_samples
+    if space == "decided" and wanted != samples:
+        raise InputError("--lemma-samples: final placements have one stage; leave it out, or --space decided")
     if wanted < samples:
         raise InputError(f"--lemma-samples {wanted}: is less than the {samples} samples that go through both stages")
     folder = None if store is None else Path(store)
-    plan = ChunkPlan(variant, samples, wanted, seed, folder)
-    if folder is None:
-        return _run(plan, threads, progress, certificates, checks)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise output_failure(f"--store {str(folder)!r}: {error.strerror}", error) from error
-    with lock_folder(folder, "store"):
-        plan.open(resume)
-        return _run(plan, threads, progress, certificates, checks)
+    plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
+    with open_scheduler(threads, scheduler) as workers:
+        run = _Run(plan, workers, progress, None if certificates is None else Path(certificates), checks, partial)
+        if folder is None:
+            return run.result()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise output_failure(f"--store {str(folder)!r}: {error.strerror}", error) from error
+        with lock_folder(folder, "store"):
+            plan.open(resume)
+            return run.result()
 
 
-def _run(
-    plan: ChunkPlan, threads: int, progress: Progress | None, target: str | None, checks: int
-) -> ReachableEstimate:
-    """Decide every chunk, write the certificates if they are wanted, check the first, add up."""
-    chunks = list(plan.games())
-    work = _Work(plan, {chunk.name for chunk in chunks if target is not None or chunk.first < checks}, progress)
-    work.decide(threads)
-    every = [certificate for chunk in chunks for certificate in work.certificates.get(chunk.name, [])]
-    if target is not None:
-        write_file(Path(target), plan.header(every, tally(plan, direct=True)), every)
-    checker = Checker(plan.variant)
-    quick = [certificate for certificate in every if (certificate.tree or 0) <= _QUICK_TREE][:checks]
-    for certificate in quick:
-        if (problem := checker.certificate(certificate)) is not None:
-            raise ArithmeticError(f"sample {certificate.i} of seed {plan.seed}: {problem}: {certificate.line()}")
-    return estimate_report(plan, len(quick))
+class _Run:
+    """Decides the chunks of a plan that have no stored result, gathers certificates that are wanted, adds up."""
 
-
-class _Work:
-    """Decides the chunks of a plan that have no stored result, and gathers the certificates that are wanted."""
-
-    def __init__(self, plan: ChunkPlan, wanted: set[str], progress: Progress | None) -> None:
-        self.plan, self.wanted, self.progress = plan, wanted, progress
+    def __init__(
+        self,
+        plan: ChunkPlan,
+        workers: Scheduler,
+        progress: Progress | None,
+        target: Path | None,
+        checks: int,
+        partial: Callable[[ReachableEstimate], None] | None,
+    ) -> None:
+        self.plan, self.workers, self.progress = plan, workers, progress
+        self.target, self.checks, self.partial = target, checks, partial
         self.certificates: dict[str, list[PositionCertificate]] = {}
-        self._pending: dict[Future[Any], tuple[Chunk, str]] = {}
+        # What workers are sent knows no results.
+        self.bare = ChunkPlan(plan.variant, plan.samples, plan.lemma_samples, plan.seed, plan.store, plan.space)
 
-    def decide(self, threads: int) -> None:
-        """Decide all chunks, so many at once; an error or an interrupt loses none that is done."""
+    def result(self) -> ReachableEstimate:
+        """Decide every chunk, write the certificates if they are wanted, check the first, add up."""
         plan = self.plan
-        with ThreadPoolExecutor(max_workers=threads) as pool:
-            try:
-                for function, stage, chunks in ((_settle, "samples", plan.games()), (_count, "lemmas", plan.lemmas())):
-                    for chunk in chunks:
-                        if self._is_stored(chunk, stage):
-                            continue
-                        if len(self._pending) >= 2 * threads:
-                            self._collect()
-                        future = pool.submit(function, plan.variant, plan.seed, chunk.first, chunk.count)
-                        self._pending[future] = chunk, stage
-                while self._pending:
-                    self._collect()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for future, (chunk, _) in self._pending.items():
-                    if future.done() and not future.cancelled() and future.exception() is None:
-                        plan.keep(chunk.name, *future.result())
-                raise
+        try:
+            for chunks in (plan.games(), plan.lemmas()):
+                left = [chunk for chunk in chunks if not self._is_stored(chunk)]
+                tasks = [_Task(self.bare, chunk, self._is_wanted(chunk)) for chunk in left]
+                self.workers.run(_decide, tasks, self._take)
+        except (TablutError, KeyboardInterrupt):
+            if self.partial is not None and plan.decided(plan.games()):
+                self.partial(estimate_report(plan, 0))
+            raise
+        every = [certificate for chunk in plan.games() for certificate in self.certificates.get(chunk.name, [])]
+        if self.target is not None:
+            write_file(self.target, plan.header(every), every)
+        return estimate_report(plan, self._check(every))
 
-    def _is_stored(self, chunk: Chunk, stage: str) -> bool:
+    def _check(self, certificates: list[PositionCertificate]) -> int:
+        """Check the first certificates, those of large trees left out, and return how many they are."""
+        checker = Checker(self.plan.variant, self.plan.space)
+        quick = [certificate for certificate in certificates if (certificate.tree or 0) <= _QUICK_TREE][: self.checks]
+        for certificate in quick:
+            if (problem := checker.certificate(certificate)) is not None:
+                raise ArithmeticError(
+                    f"sample {certificate.i} of seed {self.plan.seed}: {problem}: {certificate.line()}"
+                )
+        return len(quick)
+
+    def _is_wanted(self, chunk: Chunk) -> bool:
+        return chunk.stage == "samples" and (self.target is not None or chunk.first < self.checks)
+
+    def _is_stored(self, chunk: Chunk) -> bool:
         """Take the stored result of a chunk, if there is one."""
         saved = self.plan.saved(chunk)
         if saved is None:
             return False
         self.plan.results[chunk.name] = saved
-        if chunk.name in self.wanted:
+        if self._is_wanted(chunk):
             self.certificates[chunk.name] = self.plan.certificates(chunk.name)
-        self._advance(chunk, stage)
+        self._advance(chunk)
         return True
 
-    def _collect(self) -> None:
-        """Wait for a chunk, and keep all that are done."""
-        done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
-        for future in done:
-            chunk, stage = self._pending.pop(future)
-            result, certificates = future.result()
-            self.plan.keep(chunk.name, result, certificates)
-            if chunk.name in self.wanted and certificates is not None:
-                self.certificates[chunk.name] = certificates
-            self._advance(chunk, stage)
+    def _take(self, answer: dict[str, Any]) -> None:
+        """Take the answer of a worker."""
+        chunk = answer["chunk"]
+        self.plan.results[chunk.name] = answer["result"]
+        if answer["certificates"] is not None:
+            self.certificates[chunk.name] = answer["certificates"]
+        self._advance(chunk)
 
-    def _advance(self, chunk: Chunk, stage: str) -> None:
+    def _advance(self, chunk: Chunk) -> None:
         if self.progress:
-            self.progress.advance(stage, chunk.count)
+            self.progress.advance(chunk.stage, chunk.count)

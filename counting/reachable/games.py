@@ -10,7 +10,7 @@ import numpy as np
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, find_games, make_room
 from counting.reachable.homes import build_homes
 from counting.reachable.lemmas import lemmas_for
-from tablut.engine.layout import read_undo
+from counting.reachable.peeling import peeling_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +95,7 @@ class GameFinder:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         lemmas = lemmas_for(variant)
-        self.tables = BeamTables(lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant))
+        self.tables = BeamTables(lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant), peeling_for(variant))
 
     def find(
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
@@ -126,11 +126,12 @@ class GameFinder:
             lengths = np.empty(len(open_rows), dtype=np.int32)
             asked = np.ascontiguousarray(boards[open_rows])
             find_games(self.tables, room, asked, np.uint64(seed), shake, games, lengths)
-            for row, game, length in zip(open_rows.tolist(), games, lengths.tolist(), strict=True):
+            starts, targets = (games & 127).tolist(), (games >> 7 & 127).tolist()
+            for row, start, target, length in zip(open_rows.tolist(), starts, targets, lengths.tolist(), strict=True):
                 if length == EXHAUSTED:
                     found[row] = ProofGame("exhausted")
                 elif length != GAVE_UP:
-                    found[row] = ProofGame("game", tuple(read_undo(move)[:2] for move in game[:length].tolist()))
+                    found[row] = ProofGame("game", tuple(zip(start[:length], target[:length], strict=True)))
             open_rows = open_rows[lengths == GAVE_UP]
         return found
 

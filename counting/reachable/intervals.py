@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
-__all__ = ["Tally", "clopper_pearson", "numbers_within", "share_interval"]
+__all__ = ["SpaceSizes", "Tally", "clopper_pearson", "numbers_within", "share_interval", "share_of_classes"]
 
 
 class Tally(NamedTuple):
@@ -37,6 +37,24 @@ class Tally(NamedTuple):
     lemma_samples: int
     lemma_passed: int
     passed: int
+
+
+class SpaceSizes(NamedTuple):
+    """How large a space is.
+
+    Attributes
+    ----------
+    counted : int
+        What is sampled.
+    classes : int
+        The same up to symmetry.
+    symmetries : int
+        The order of the group; no class has more members.
+    """
+
+    counted: int
+    classes: int
+    symmetries: int
 
 
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
@@ -126,3 +144,33 @@ def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
     (250, 501)
     """
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
+
+
+def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[float, float]:
+    """Return the interval of the share of classes, where that of their members is known.
+
+    A class counts as the sum of one over its size over its members. So the reached classes are at least the reached
+    members by the order of the group, and exceed that by at most what all classes do.
+
+    Parameters
+    ----------
+    interval : tuple of float
+        Of the share of members.
+    sizes : SpaceSizes
+        Of the space.
+
+    Returns
+    -------
+    tuple of float
+        Both ends; of the same level.
+
+    Examples
+    --------
+    >>> share_of_classes((0.5, 0.6), SpaceSizes(800, 100, 8))
+    (0.5, 0.6)
+    >>> share_of_classes((0.5, 0.6), SpaceSizes(800, 110, 8))[1] > 0.6
+    True
+    """
+    each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
+    low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each
+    return float(low), min(1.0, float(high))

@@ -89,8 +89,25 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
 
 
 @inlined
-def _without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: int, defenders: int) -> bool:
-    """Return whether soldiers are missing that neither side can have captured last."""
+def without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: int, defenders: int) -> bool:
+    """Return whether soldiers are missing that neither side can have captured last.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    m : LemmaTables
+        What excludes a position.
+    attackers, defenders : int
+        The material.
+
+    Returns
+    -------
+    bool
+        The lemma `MATERIAL`.
+    """
     if attackers == r.attackers and defenders == r.defenders:
         return False
     armed = defenders + t.king_armed
@@ -124,10 +141,9 @@ def _captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, kin
 
 
 @inlined
-def _peel(t: Tables, r: OriginTables, left: NDArray[np.uint32]) -> int:
+def _peel(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> int:
     """Take pieces away that could have arrived last among those left; return the king's cell, or -1 if it went."""
     size = t.size
-    king = king_of(t, left)
     changed = True
     while changed:
         changed = False
@@ -168,6 +184,29 @@ def _stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], ki
 
 
 @inlined
+def is_left_locked(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
+    """Return whether the pieces that are left of a placement are locked.
+
+    Parameters
+    ----------
+    t : Tables
+        The compiled rules.
+    r : OriginTables
+        Where pieces can have come from.
+    left : ndarray of uint32, shape (2N + 4,)
+        What is left; afterwards, what none of its pieces can have arrived last of.
+    king : int
+        The king's cell, or -1 if it is not left.
+
+    Returns
+    -------
+    bool
+        Whether nothing in it can have moved last.
+    """
+    return not _stands_as_at_start(t, r, left, _peel(t, r, left, king))
+
+
+@inlined
 def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> bool:
     """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left.
 
@@ -189,8 +228,7 @@ def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArr
     """
     for place in range(board_items(t.size)):
         left[place] = board[place]
-    king = _peel(t, r, left)
-    return not _stands_as_at_start(t, r, left, king)
+    return is_left_locked(t, r, left, king_of(t, left))
 
 
 @inlined
@@ -222,7 +260,7 @@ def _cheap_lemma(
     t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
 ) -> int:
     """Return the lemma that excludes a placement other than the start, the last move's left out; or 0."""
-    if _without_last_capture(t, r, m, count_of(t, board, 1), count_of(t, board, 0)):
+    if without_last_capture(t, r, m, count_of(t, board, 1), count_of(t, board, 0)):
         return MATERIAL
     if _overfull_camp(t, m, board):
         return CAMP

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
+    from tablut.rules import Outcome
     from tablut.rules.naive import Cell, NaiveMove
     from tablut.variants import Variant
 
@@ -264,13 +265,17 @@ class NaiveReach:
 
     # -- predecessors ------------------------------------------------------------------
 
-    def predecessors(self, position: NaivePosition) -> Iterator[tuple[NaivePosition, NaiveMove]]:
-        """Yield the counted positions from which a legal move leads to an undecided one.
+    def predecessors(
+        self, position: NaivePosition, outcome: Outcome | None = None
+    ) -> Iterator[tuple[NaivePosition, NaiveMove]]:
+        """Yield the counted positions from which a legal move leads to a position, undecided or not.
 
         Parameters
         ----------
         position : NaivePosition
-            Undecided.
+            Undecided, or final.
+        outcome : Outcome, optional
+            How the move ends the game; by default it does not.
 
         Yields
         ------
@@ -300,14 +305,14 @@ class NaiveReach:
                         before[origin] = piece
                         before.update(dict.fromkeys(restored, victim))
                         earlier = NaivePosition(before, mover)
-                        if self._leads(earlier, (origin, cell), position):
+                        if self._leads(earlier, (origin, cell), position, outcome):
                             yield earlier, (origin, cell)
 
-    def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition) -> bool:
-        if move not in self.game.legal_moves(earlier):
+    def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None) -> bool:
+        if "b" not in earlier.pieces.values() or move not in self.game.legal_moves(earlier):
             return False
         result = self.game.apply(earlier, move)
-        return result.outcome is None and result.position.pieces == position.pieces
+        return result.outcome == outcome and result.position.pieces == position.pieces
 
     def backward_tree(
         self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()

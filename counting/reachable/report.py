@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from counting.reachable.drawing import GENERATOR, drawer_for
-from counting.reachable.intervals import Tally, numbers_within, share_interval
+from counting.reachable.drawing import GENERATOR
+from counting.reachable.endings import EXCLUSIONS, ending_index
+from counting.reachable.intervals import Tally, numbers_within, share_interval, share_of_classes
+from counting.reachable.lemmas import LAST_MOVE
 from counting.reachable.naive import LEMMAS
+from counting.reachable.sizes import space_sizes
 from tablut.results import ExactInt, Result
 
 if TYPE_CHECKING:
-    from counting.reachable.chunks import ChunkPlan
+    from collections.abc import Mapping
 
-__all__ = ["GameStage", "LemmaStage", "Positions", "ReachableEstimate", "estimate_report", "tally"]
+    from counting.reachable.chunks import ChunkPlan, Space
+
+__all__ = [
+    "EndingStage",
+    "GameStage",
+    "LemmaStage",
+    "Positions",
+    "ReachableEstimate",
+    "SharedSpace",
+    "estimate_report",
+    "tally",
+]
 
 _LEVELS: Final = (95, 99)
 
@@ -71,21 +85,68 @@ class Positions(Result):
     high: ExactInt
 
 
+class SharedSpace(Result):
+    """The reachable share of another space of which the same samples tell.
+
+    Attributes
+    ----------
+    counted : int
+        Its size, exactly.
+    interval95, interval99 : list of float
+        Of the share.
+    positions : Positions
+        The number of reachable ones, at 99 %.
+    """
+
+    counted: ExactInt
+    interval95: list[float]
+    interval99: list[float]
+    positions: Positions
+
+
+class EndingStage(Result):
+    """Samples of one way of ending.
+
+    Attributes
+    ----------
+    counted : int
+        How many final placements end so.
+    n, reachable : int
+        Samples, and those that a game reaches.
+    """
+
+    counted: ExactInt
+    n: int
+    reachable: int
+
+
 class ReachableEstimate(Result):
     """What `tablut reachable estimate` says.
 
     Attributes
     ----------
+    space : str
+        ``undecided`` positions with the side to move, or ``decided``: final placements by how they ended.
+    complete : bool
+        Whether all samples that were asked for are decided.
     n : int
         Samples that went through both stages.
     reachable, unreachable, unknown : int
         What became of them.
     interval95, interval99 : list of float
         Of the reachable share of all counted positions.
+    absolute99, relative99 : float
+        Half of the 99 % interval: in points of the share, and as a part of its middle.
     positions : Positions
         The number of reachable positions, at 99 %.
     counted : int
-        How many positions are counted: the bound without endgames, for each side to move.
+        How many positions are counted: undecided, the bound without endgames, for each side to move.
+    classes : SharedSpace
+        Up to the symmetries that keep the start.
+    placements : SharedSpace or None
+        Undecided placements that are reached with some side to move.
+    endings : dict of str to EndingStage, or None
+        Final placements by how they ended.
     certificates : str
         SHA-256 of the digests of all chunks of certificates.
     checked : int
@@ -94,6 +155,8 @@ class ReachableEstimate(Result):
 
     variant: str
     digest: str
+    space: str
+    complete: bool
     generator: str
     seed: int
     n: int
@@ -102,40 +165,50 @@ class ReachableEstimate(Result):
     unknown: int
     interval95: list[float]
     interval99: list[float]
+    absolute99: float
+    relative99: float
     positions: Positions
     counted: ExactInt
+    classes: SharedSpace
+    placements: SharedSpace | None
+    endings: dict[str, EndingStage] | None
     lemmas: LemmaStage
     games: GameStage
     certificates: str
     checked: int
 
 
-def tally(plan: ChunkPlan, *, direct: bool = False) -> Tally:
-    """Return the sums over all chunks.
+def tally(plan: ChunkPlan, *, placements: bool = False) -> Tally:
+    """Return the sums over all chunks that are decided.
 
     Parameters
     ----------
     plan : ChunkPlan
-        With the results of all its chunks.
-    direct : bool
-        Leave out the samples that only the lemmas have seen.
+        With the results of its chunks.
+    placements : bool
+        Of distinct placements: reached with either side to move, and excluded by what holds for both.
 
     Returns
     -------
     Tally
         What the intervals are taken from.
     """
-    games = [plan.results[chunk.name] for chunk in plan.games()]
-    lemmas = [] if direct else [plan.results[chunk.name] for chunk in plan.lemmas()]
-    found, unknown = (sum(result[key] for result in games) for key in ("found", "unknown"))
-    passed = sum(result["lemmas"][0] for result in games)
+    games = plan.decided(plan.games())
+    lemmas = plan.decided(plan.lemmas())
+    n = sum(chunk.count for chunk, _ in games)
+    found, unknown = (sum(result[key] for _, result in games) for key in ("found", "unknown"))
+    if placements:
+        found += sum(result["twins"][0] for _, result in games)
+        unknown += sum(result["twins"][1] for _, result in games)
+    passing = [0, LAST_MOVE] if placements else [0]
+    passed = sum(result["lemmas"][code] for _, result in games for code in passing)
     return Tally(
-        n=plan.samples,
+        n=n,
         reachable=found,
-        unreachable=plan.samples - found - unknown,
+        unreachable=n - found - unknown,
         unknown=unknown,
-        lemma_samples=plan.samples if direct else plan.lemma_samples,
-        lemma_passed=passed + sum(result["lemmas"][0] for result in lemmas),
+        lemma_samples=n + sum(chunk.count for chunk, _ in lemmas),
+        lemma_passed=passed + sum(result["lemmas"][code] for _, result in lemmas for code in passing),
         passed=passed,
     )
 
@@ -146,7 +219,7 @@ def estimate_report(plan: ChunkPlan, checked: int) -> ReachableEstimate:
     Parameters
     ----------
     plan : ChunkPlan
-        With the results of all its chunks.
+        With the results of its chunks; those of an interrupted run are added up to the first that is missing.
     checked : int
         Certificates that the plain rules re-checked.
 
@@ -155,47 +228,95 @@ def estimate_report(plan: ChunkPlan, checked: int) -> ReachableEstimate:
     ReachableEstimate
         What ``tablut reachable estimate`` says.
     """
-    sums = tally(plan)
-    games = [plan.results[chunk.name] for chunk in plan.games()]
-    lemmas = [plan.results[chunk.name] for chunk in plan.lemmas()]
-    counts = [sum(column) for column in zip(*(result["lemmas"] for result in [*games, *lemmas]), strict=True)]
-    plies = sorted(ply for result in games for ply in result["plies"])
-    counted = drawer_for(plan.variant).size
-    share = {level: share_interval(sums, 1 - level / 100) for level in _LEVELS}
-    direct = Tally(sums.lemma_samples, sums.lemma_passed, 0, 0, sums.lemma_samples, 0, 0)
-    passing = {level: list(share_interval(direct, 1 - level / 100)) for level in _LEVELS}
-    low, high = numbers_within(share[99], counted)
+    sums, sizes = tally(plan), space_sizes(plan.variant, plan.space)
+    games = [result for _, result in plan.decided(plan.games())]
+    lemmas = [result for _, result in plan.decided(plan.lemmas())]
+    share = {level: list(share_interval(sums, 1 - level / 100)) for level in _LEVELS}
+    low, high = share[99]
     return ReachableEstimate(
         variant=plan.variant.name,
         digest=plan.variant.digest,
+        space=plan.space,
+        complete=(sums.n, sums.lemma_samples) == (plan.samples, plan.lemma_samples),
         generator=GENERATOR,
         seed=plan.seed,
         n=sums.n,
         reachable=sums.reachable,
         unreachable=sums.unreachable,
         unknown=sums.unknown,
-        interval95=list(share[95]),
-        interval99=list(share[99]),
-        positions=Positions(low=low, high=high),
-        counted=counted,
-        lemmas=LemmaStage(
-            n=sums.lemma_samples,
-            passed=sums.lemma_passed,
-            excluded=dict(zip(LEMMAS, counts[1:], strict=True)),
-            checksum=f"{sum(result['checksum'] for result in lemmas) % (1 << 64):016x}",
-            interval95=passing[95],
-            interval99=passing[99],
+        interval95=share[95],
+        interval99=share[99],
+        absolute99=(high - low) / 2,
+        relative99=(high - low) / (high + low) if high else 0.0,
+        positions=_positions(share[99], sizes.counted),
+        counted=sizes.counted,
+        classes=_shared(
+            {level: share_of_classes((ends[0], ends[1]), sizes) for level, ends in share.items()}, sizes.classes
         ),
-        games=GameStage(
-            tried=sums.passed,
-            found=sums.reachable,
-            exhausted=sum(result["exhausted"] for result in games),
-            unknown=sums.unknown,
-            mean_plies=round(sum(plies) / len(plies), 2) if plies else 0.0,
-            median_plies=float(plies[len(plies) // 2]) if plies else 0.0,
-            longest_plies=plies[-1] if plies else 0,
-            cpu_milliseconds=round(1000 * sum(result["cpu"] for result in games) / max(1, sums.passed), 3),
-        ),
+        placements=_placements(plan) if plan.space == "undecided" else None,
+        endings=_endings(plan, games) if plan.space == "decided" else None,
+        lemmas=_lemma_stage(plan.space, sums, [*games, *lemmas]),
+        games=_game_stage(sums, games),
         certificates=hashlib.sha256("".join(result["digest"] for result in games).encode()).hexdigest(),
         checked=checked,
+    )
+
+
+def _positions(interval: list[float], counted: int) -> Positions:
+    low, high = numbers_within((interval[0], interval[1]), counted)
+    return Positions(low=low, high=high)
+
+
+def _shared(shares: Mapping[int, tuple[float, float]], counted: int) -> SharedSpace:
+    return SharedSpace(
+        counted=counted,
+        interval95=list(shares[95]),
+        interval99=list(shares[99]),
+        positions=_positions(list(shares[99]), counted),
+    )
+
+
+def _placements(plan: ChunkPlan) -> SharedSpace:
+    """Return what the samples say of undecided placements without the side to move."""
+    sums = tally(plan, placements=True)
+    shares = {level: share_interval(sums, 1 - level / 100) for level in _LEVELS}
+    return _shared(shares, space_sizes(plan.variant, plan.space).counted // 2)
+
+
+def _endings(plan: ChunkPlan, games: list[dict[str, Any]]) -> dict[str, EndingStage]:
+    sizes = ending_index(plan.variant).sizes
+    return {
+        ending: EndingStage(
+            counted=size,
+            n=sum(result["endings"][ending][0] for result in games),
+            reachable=sum(result["endings"][ending][1] for result in games),
+        )
+        for ending, size in sizes.items()
+    }
+
+
+def _lemma_stage(space: Space, sums: Tally, results: list[dict[str, Any]]) -> LemmaStage:
+    counts = [sum(column) for column in zip(*(result["lemmas"] for result in results), strict=True)]
+    direct = Tally(sums.lemma_samples, sums.lemma_passed, 0, 0, sums.lemma_samples, 0, 0)
+    return LemmaStage(
+        n=sums.lemma_samples,
+        passed=sums.lemma_passed,
+        excluded=dict(zip(LEMMAS if space == "undecided" else EXCLUSIONS, counts[1:], strict=True)),
+        checksum=f"{sum(result.get('checksum', 0) for result in results) % (1 << 64):016x}",
+        interval95=list(share_interval(direct, 0.05)),
+        interval99=list(share_interval(direct, 0.01)),
+    )
+
+
+def _game_stage(sums: Tally, games: list[dict[str, Any]]) -> GameStage:
+    plies = sorted(ply for result in games for ply in result["plies"])
+    return GameStage(
+        tried=sums.passed,
+        found=sums.reachable,
+        exhausted=sum(result["exhausted"] for result in games),
+        unknown=sums.unknown,
+        mean_plies=round(sum(plies) / len(plies), 2) if plies else 0.0,
+        median_plies=float(plies[len(plies) // 2]) if plies else 0.0,
+        longest_plies=plies[-1] if plies else 0,
+        cpu_milliseconds=round(1000 * sum(result["cpu"] for result in games) / max(1, sums.passed), 3),
     )

@@ -9,14 +9,23 @@ import numpy as np
 
 from counting.reachable.backward import backward_tree
 from counting.reachable.certificates import PositionCertificate, encode_moves
-from counting.reachable.drawing import DrawTables, drawer_for, drawn, write_numbered
+from counting.reachable.drawing import (
+    BATCH,
+    BATCH_ROWS,
+    DrawTables,
+    drawer_for,
+    drawn,
+    open_number,
+    place_soldiers,
+    placed,
+)
 from counting.reachable.games import finder_for
-from counting.reachable.lemmas import LOCKED, LemmaTables, is_locked, lemma, lemmas_for
+from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, is_locked, lemmas_for
 from counting.reachable.naive import LEMMAS
+from counting.reachable.peeling import PeelTables, peeling_for, placement_lemma
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, keep, kernel, pointer
-from tablut.engine.layout import board_items
-from tablut.engine.packing import unpack
+from tablut.engine.layout import SIDE_AT, board_items, head
 from tablut.engine.records import flat
 from tablut.notation import square_name
 
@@ -51,28 +60,32 @@ def _tally_lemmas(
     tables: Tables,
     origins: OriginTables,
     more: LemmaTables,
+    peeling: PeelTables,
     seed: np.uint64,
     first: int,
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
     """Count the lemmas of samples on top of ``counts``, shape (6,), and return their checksum."""
-    x, t, r, m = flat(drawing), flat(tables), flat(origins), flat(more)
+    x, t, r, m, p = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling)
     stride = board_items(t.size)
-    boards, row, gaps = np.empty(2 * stride, np.uint32), np.empty(t.words, np.uint64), np.empty(t.cells, np.int64)
+    boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
+    batch = pointer(room)
     board, left = pointer(boards), advance(pointer(boards), stride)
     checksum = U64(0)
-    for index in range(first, first + count):
-        low, high = drawn(x, seed, U64(index))
-        write_numbered(x, low, high, pointer(row), t.words, pointer(gaps))
-        unpack(t, pointer(row), board)
-        found = lemma(t, r, m, board, left)
-        counts[found] += 1
-        mixed = (U64(index) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
-        checksum += mixed ^ (mixed >> U64(29))
+    for done in range(first, first + count, BATCH):
+        many = min(BATCH, first + count - done)
+        for entry in range(many):
+            low, high = drawn(x, seed, U64(done + entry))
+            open_number(x, low, high, batch, entry)
+        place_soldiers(x, batch, many)
+        for entry in range(many):
+            found = placement_lemma(t, r, m, p, placed(x, batch, entry), board, left)
+            counts[found] += 1
+            mixed = (U64(done + entry) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
+            checksum += mixed ^ (mixed >> U64(29))
+    keep(room)
     keep(boards)
-    keep(row)
-    keep(gaps)
     return checksum
 
 
@@ -103,7 +116,15 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
     """
     lemmas, counts = lemmas_for(variant), np.zeros(len(LEMMAS) + 1, dtype=np.int64)
     checksum = _tally_lemmas(
-        drawer_for(variant).tables, lemmas.tables, lemmas.origins, lemmas.more, np.uint64(seed), first, count, counts
+        drawer_for(variant).tables,
+        lemmas.tables,
+        lemmas.origins,
+        lemmas.more,
+        peeling_for(variant),
+        np.uint64(seed),
+        first,
+        count,
+        counts,
     )
     return LemmaCounts(counts.tolist(), int(checksum))
 
@@ -126,6 +147,9 @@ class SampleChunk(NamedTuple):
         As `LemmaCounts.counts`.
     found, exhausted, unknown : int
         Of those that no lemma excludes.
+    twins : list of int
+        Of the samples that are out of reach, those that are reached with the other side to move, and those of which
+        that is unknown.
     plies : list of int
         Of each game.
     digest : str
@@ -138,6 +162,7 @@ class SampleChunk(NamedTuple):
     found: int
     exhausted: int
     unknown: int
+    twins: list[int]
     plies: list[int]
     digest: str
     certificates: list[PositionCertificate]
@@ -183,6 +208,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
 
     certificates = []
     counts = {"game": 0, "tree": 0, "unknown": 0}
+    one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
     for place, number in enumerate(numbers):
         claim: dict[str, object] = {"i": first + place, "n": str(number)}
         code = int(codes[place])
@@ -196,6 +222,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         elif (tree := backward_tree(variant, words[place : place + 1])) is not None:
             claim["tree"] = len(tree)
             counts["tree"] += 1
+            one_sided.append(place)
         else:
             claim["unknown"] = True
             counts["unknown"] += 1
@@ -206,10 +233,23 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         found=counts["game"],
         exhausted=counts["tree"],
         unknown=counts["unknown"],
+        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1),
         plies=[len(game.moves) for game in games.values() if game.status == "game"],
         digest=digest.hexdigest(),
         certificates=certificates,
     )
+
+
+def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int) -> list[int]:
+    """Return how many positions are reached with the other side to move, and of how many that is unknown."""
+    engine = engine_for(variant)
+    head(boards)[:, SIDE_AT] ^= 1
+    boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
+    games = finder_for(variant).find(boards, seed=seed)
+    reached = sum(game.status == "game" for game in games)
+    left = [board for board, game in zip(boards, games, strict=True) if game.status != "game"]
+    unknown = sum(backward_tree(variant, engine.words(board[None])) is None for board in left)
+    return [reached, unknown]
 
 
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:

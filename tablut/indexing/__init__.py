@@ -1,10 +1,20 @@
-"""Perfect indices: between integers and the undecided placements, whole or tier by tier.
+"""Perfect indices: between integers and placements: the undecided ones, whole or tier by tier, and the final ones.
 
-`placements` numbers all of them, in Python integers; `tiers` numbers the classes under
+`placements` numbers all undecided ones, in Python integers, `endings` all final ones; `tiers` numbers the classes under
 the symmetries, one tier at a time, as the solver stores them; `tier_kernels` is the
 same numbering, compiled.
 """
 
+from tablut.indexing.endings import ENDINGS, Ending, EndingIndex, FinalPlacement
 from tablut.indexing.placements import PlacementIndex, PlacementTier, rank_combination, unrank_combination
 
-__all__ = ["PlacementIndex", "PlacementTier", "rank_combination", "unrank_combination"]
+__all__ = [
+    "ENDINGS",
+    "Ending",
+    "EndingIndex",
+    "FinalPlacement",
+    "PlacementIndex",
+    "PlacementTier",
+    "rank_combination",
+    "unrank_combination",
+]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import lemmas_for
 from counting.reachable.naive import LEMMAS, NaiveReach
+from counting.reachable.stages import count_lemmas
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
 from tablut.testing import placement, random_play, random_variants, small_variants, variants
@@ -80,6 +81,39 @@ def test_twins_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
     soldiers = {3: (2, 1), 5: (5, 3)}.get(size, (9, 4))
     variant = data.draw(small_variants(size, *soldiers))
     assert_twins_agree(variant, drawn(variant, data.draw(SEEDS), 4))
+
+
+def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
+    """Peeling by sets of cells says of every sample what peeling piece by piece says."""
+    words, _ = drawer_for(variant).draw(seed, 7, count)
+    codes = lemmas_for(variant).of_boards(engine_for(variant).boards(words))
+    checksum = 0
+    for index, code in enumerate(codes.tolist(), 7):
+        mixed = (index * 8 + code) * 0x9E3779B97F4A7C15 % 2**64
+        checksum += mixed ^ mixed >> 29
+    found = count_lemmas(variant, seed, 7, count)
+    assert found.counts == np.bincount(codes, minlength=len(LEMMAS) + 1).tolist()
+    assert found.checksum == checksum % 2**64
+
+
+@relaxed
+@given(st.one_of(variants(), random_variants()), SEEDS)
+def test_sets_and_pieces_agree(variant: Variant, seed: int) -> None:
+    assert_sets_agree(variant, seed, 3000)
+
+
+@pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
+@settings(relaxed, max_examples=8)
+@given(st.data())
+def test_sets_and_pieces_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
+    soldiers = {3: (2, 1), 5: (6, 4)}.get(size, (12, 8))
+    assert_sets_agree(data.draw(small_variants(size, *soldiers)), data.draw(SEEDS), 2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FULL)
+def test_sets_and_pieces_agree_on_a_million_samples(name: str) -> None:
+    assert_sets_agree(load_variant(name), 11, 1_000_000)
 
 
 @relaxed

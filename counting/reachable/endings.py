@@ -1,0 +1,388 @@
+"""Final placements: where their last ply can have begun, and which of them a game can end in.
+
+A final placement is *reached* if a legal ply from a reached position makes it and ends the game so. Samples are
+drawn from all final placements (`tablut.indexing.EndingIndex`); for each, the positions before the last ply are
+listed, and a game to one of them is looked for, or a lemma or a whole backward tree excludes them all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from counting.reachable.backward import backward_tree
+from counting.reachable.certificates import PositionCertificate, encode_moves
+from counting.reachable.drawing import draw_number
+from counting.reachable.games import EFFORTS, finder_for
+from counting.reachable.lemmas import lemmas_for
+from tablut.engine import engine_for
+from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import make, unmake
+from tablut.engine.layout import (
+    board_items,
+    coordinates,
+    count_of,
+    king_of,
+    line_of,
+    move_of,
+    occupied,
+    own_pieces,
+    side_of,
+    undo_of,
+)
+from tablut.engine.records import flat
+from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, line_origins
+from tablut.indexing import ENDINGS, EndingIndex
+from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_ATTACKERS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from counting.reachable.games import ProofGame
+    from tablut.engine.tables import Tables
+    from tablut.indexing import Ending
+    from tablut.variants import Variant
+
+__all__ = ["EXCLUSIONS", "OUTCOME_OF", "EndingChunk", "LastPlies", "ending_index", "last_plies", "settle_endings"]
+
+OUTCOME_OF: Final[dict[Ending, int]] = {
+    "all_captured": NO_ATTACKERS,
+    "escaped": KING_ESCAPED,
+    "escaped_last": KING_ESCAPED,
+    "king_captured": KING_CAPTURED,
+}
+"""The outcome of the ply that makes a final placement."""
+
+EXCLUSIONS: Final = ("no_last_ply", "predecessors")
+"""Why a final placement is out of reach: no ply makes it, or a lemma excludes every position before."""
+
+_FIRST_EFFORTS: Final = 3
+_MOVE: Final = (1 << 14) - 1
+"""The bits of an undo record that are its move."""
+
+
+class LastPlies(NamedTuple):
+    """The plies that can have made final placements.
+
+    Attributes
+    ----------
+    boards : ndarray of uint32, shape (m, 2N + 4)
+        The counted positions before them.
+    sources : ndarray of int64, shape (m,)
+        The row of the final placement, ascending.
+    moves : ndarray of int32, shape (m,)
+        The plies.
+    """
+
+    boards: NDArray[np.uint32]
+    sources: NDArray[np.int64]
+    moves: NDArray[np.int32]
+
+
+class EndingChunk(NamedTuple):
+    """A range of samples of final placements.
+
+    Attributes
+    ----------
+    lemmas : list of int
+        How many have a last ply that no lemma excludes, then how many of each of `EXCLUSIONS`.
+    found, exhausted, unknown : int
+        Of the former.
+    plies : list of int
+        Of each game, the last one among them.
+    digest : str
+        SHA-256 of all certificates.
+    endings : dict of str to list of int
+        By ending, how many samples there are and how many a game reaches.
+    certificates : list of PositionCertificate
+        In order.
+    """
+
+    lemmas: list[int]
+    found: int
+    exhausted: int
+    unknown: int
+    plies: list[int]
+    digest: str
+    endings: dict[str, list[int]]
+    certificates: list[PositionCertificate]
+
+
+@lru_cache(maxsize=16)
+def ending_index(variant: Variant) -> EndingIndex:
+    """Return the index of a variant's final placements; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    EndingIndex
+        Its ranks are the numbers of final placements.
+    """
+    return EndingIndex(variant)
+
+
+@inlined
+def _open_sides(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int) -> int:
+    """Return the directions from a cell where a soldier of the other side than ``side`` may have stood."""
+    size = t.size
+    cells = r.defender_cells if side == 1 else r.attacker_cells
+    rank, file = coordinates(t, cell)
+    row = I64(cells[rank]) & ~occupied(line_of(board, rank))
+    column = I64(cells[size + file]) & ~occupied(line_of(board, size + file))
+    return (((row << 1) >> file) & 5) | ((((column << 1) >> rank) & 5) << 1)
+
+
+@inlined
+def _beside(t: Tables, cell: int, other: int) -> bool:
+    """Return whether two cells share an edge."""
+    return bool(t.facing[cell * t.cells + other] != 0)
+
+
+@inlined
+def _leads(
+    t: Tables,
+    board: NDArray[np.uint32],
+    record: int,
+    outcome: int,
+    before: NDArray[np.uint32],
+    after: NDArray[np.uint32],
+) -> bool:
+    """Write the position before an un-move; return whether its ply makes the final placement, with that outcome."""
+    for place in range(board_items(t.size)):
+        before[place] = board[place]
+    unmake(t, before, record)
+    if count_of(t, before, 1) == 0:
+        return False
+    for place in range(board_items(t.size)):
+        after[place] = before[place]
+    undo, ended = make(t, after, record & _MOVE)
+    return bool(undo == record and ended == outcome)
+
+
+@inlined
+def _way_of(t: Tables, start: int, cell: int) -> int:
+    """Return the direction from a cell to where a slide came from, as a bit."""
+    if start // t.size == cell // t.size:
+        return 1 if start < cell else 4
+    return 2 if start < cell else 8
+
+
+@inlined
+def _un_moves_to(
+    t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
+) -> int:
+    """Write every way in which a piece can have come to its cell, whatever it took there; return how many."""
+    size, side = t.size, I64(kind == 0)
+    rank, file = coordinates(t, cell)
+    missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
+    sides = _open_sides(t, r, board, side, cell)
+    row, column = line_origins(t, r, board, cell, kind)
+    count = I64(0)
+    while (row | column) != 0:
+        if row != 0:
+            start = rank * size + trailing_zeros(row)
+            row &= row - 1
+        else:
+            start = trailing_zeros(column) * size + file
+            column &= column - 1
+        # What was taken did not stand on the way.
+        open_sides = sides & ~_way_of(t, start, cell)
+        choice = open_sides
+        while True:
+            if popcount(choice) <= missing:
+                records[count] = np.int32(undo_of(move_of(start, cell), choice))
+                count += 1
+            if choice == 0:
+                break
+            choice = (choice - 1) & open_sides
+    return count
+
+
+@kernel
+def _last_plies(
+    tables: Tables,
+    origins: OriginTables,
+    boards: NDArray[np.uint32],
+    outcomes: NDArray[np.int64],
+    before: NDArray[np.uint32],
+    sources: NDArray[np.int64],
+    moves: NDArray[np.int32],
+) -> int:
+    """Write the plies that make final placements, shape (n, 2N + 4), and return how many there are.
+
+    They are counted and not written if ``sources`` is empty.
+    """
+    t, r = flat(tables), flat(origins)
+    stride = board_items(t.size)
+    scratch, room = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int32)
+    one, other, records = pointer(scratch), advance(pointer(scratch), stride), pointer(room)
+    total = 0
+    for index in range(len(boards)):
+        board, outcome = advance(pointer(boards), index * stride), I64(outcomes[index])
+        side, king = side_of(t, board) ^ 1, king_of(t, board)
+        for cell in range(t.cells):
+            rank, file = coordinates(t, cell)
+            if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
+                continue
+            royal = side == 0 and cell == king
+            # An escape is the king's move; a king falls to an attacker beside it.
+            if (outcome == KING_ESCAPED and not royal) or (outcome == KING_CAPTURED and not _beside(t, king, cell)):
+                continue
+            for number in range(_un_moves_to(t, r, board, cell, I64(2) if royal else 1 - side, records)):
+                record = I64(records[number])
+                if not _leads(t, board, record, outcome, one, other):
+                    continue
+                if len(sources) != 0:
+                    kept = advance(pointer(before), total * stride)
+                    for item in range(stride):
+                        kept[item] = one[item]
+                    sources[total], moves[total] = index, np.int32(record & _MOVE)
+                total += 1
+    keep(scratch)
+    keep(room)
+    return total
+
+
+def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[np.int64]) -> LastPlies:
+    """Return every ply from a counted position that makes a final placement and ends the game so.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    boards : ndarray of uint32, shape (n, 2N + 4)
+        Final placements, the side to move the one that did not make the last ply.
+    outcomes : ndarray of int64, shape (n,)
+        How each ended; codes of `tablut.rules.outcome`.
+
+    Returns
+    -------
+    LastPlies
+        Grouped by final placement.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton-5-4v0")
+    >>> final = ending_index(variant).unrank(0)
+    >>> board = engine_for(variant).board(final.position.cells, final.position.side)
+    >>> len(last_plies(variant, board[None], np.array([OUTCOME_OF[final.ending]])).sources) > 0
+    True
+    """
+    lemmas = lemmas_for(variant)
+    boards = np.ascontiguousarray(boards)
+    stride = boards.shape[1]
+    none = np.empty((0, stride), np.uint32), np.empty(0, np.int64), np.empty(0, np.int32)
+    total = int(_last_plies(lemmas.tables, lemmas.origins, boards, outcomes, *none))
+    found = LastPlies(np.empty((total, stride), np.uint32), np.empty(total, np.int64), np.empty(total, np.int32))
+    if total:
+        _last_plies(lemmas.tables, lemmas.origins, boards, outcomes, *found)
+    return found
+
+
+def settle_endings(variant: Variant, seed: int, first: int, count: int) -> EndingChunk:
+    """Return the certificates of samples of final placements, from ``first`` on.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    seed : int
+        Of the generator.
+    first : int
+        The number of the first one.
+    count : int
+        How many samples.
+
+    Returns
+    -------
+    EndingChunk
+        With a certificate for each sample.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> chunk = settle_endings(load_variant("brandubh-5-4v0"), 1, 0, 20)
+    >>> len(chunk.certificates), chunk.unknown
+    (20, 0)
+    """
+    engine, index = engine_for(variant), ending_index(variant)
+    numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
+    finals = [index.unrank(number) for number in numbers]
+    boards = np.array([engine.board(final.position.cells, final.position.side) for final in finals])
+    plies = last_plies(variant, boards, np.array([OUTCOME_OF[final.ending] for final in finals], dtype=np.int64))
+    passed = np.flatnonzero(lemmas_for(variant).of_boards(plies.boards) == 0)
+    rows: dict[int, list[int]] = {}
+    for row in passed.tolist():
+        rows.setdefault(int(plies.sources[row]), []).append(row)
+    games = _games_before(variant, plies, rows, first + 1)
+
+    certificates, counts = [], {"game": 0, "tree": 0, "unknown": 0}
+    lengths = []
+    endings = {ending: [0, 0] for ending in ENDINGS}
+    for place, number in enumerate(numbers):
+        claim: dict[str, object] = {"i": first + place, "n": str(number)}
+        kind = "tree"
+        if place in games:
+            row, game = games[place]
+            move = int(plies.moves[row])
+            moves = (*game.moves, (move & 127, move >> 7))
+            claim["game"], kind = encode_moves(moves), "game"
+            lengths.append(len(moves))
+        elif place not in rows:
+            claim["tree"] = 1
+        elif (tree := backward_tree(variant, engine.words(plies.boards[rows[place]]))) is not None:
+            claim["tree"] = 1 + len(tree)
+        else:
+            claim["unknown"], kind = True, "unknown"
+        if place in rows:
+            counts[kind] += 1
+        endings[finals[place].ending][0] += 1
+        endings[finals[place].ending][1] += kind == "game"
+        certificates.append(PositionCertificate.model_validate(claim))
+    digest = hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode())
+    made = len(np.unique(plies.sources))
+    return EndingChunk(
+        lemmas=[len(rows), count - made, made - len(rows)],
+        found=counts["game"],
+        exhausted=counts["tree"],
+        unknown=counts["unknown"],
+        plies=lengths,
+        digest=digest.hexdigest(),
+        endings={**endings},
+        certificates=certificates,
+    )
+
+
+def _games_before(
+    variant: Variant, plies: LastPlies, rows: dict[int, list[int]], seed: int
+) -> dict[int, tuple[int, ProofGame]]:
+    """Return by final placement a last ply and a game to the position before it, where one is found.
+
+    All last plies are tried with a little effort, then all with more.
+    """
+    finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
+    hopeless: set[int] = set()
+    for efforts in (EFFORTS[:_FIRST_EFFORTS], EFFORTS):
+        for turn in range(max(map(len, rows.values()), default=0)):
+            tried = [
+                (place, own[turn])
+                for place, own in rows.items()
+                if place not in games and turn < len(own) and own[turn] not in hopeless
+            ]
+            if not tried:
+                continue
+            boards = plies.boards[[row for _, row in tried]]
+            for (place, row), game in zip(tried, finder.find(boards, seed=seed, efforts=efforts), strict=True):
+                if game.status == "game":
+                    games[place] = row, game
+                elif game.status == "exhausted":
+                    hopeless.add(row)
+    return games

@@ -1,0 +1,182 @@
+"""Final placements: their ranks against enumeration, their last plies and their reach against every ply forward."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from counting.reachable.drawing import drawer_for
+from counting.reachable.endings import OUTCOME_OF, ending_index, last_plies
+from counting.reachable.estimation import estimate
+from counting.reachable.naive import NaiveReach
+from counting.spaces import FINAL, spaces
+from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
+from tablut.errors import InputError
+from tablut.indexing import ENDINGS, EndingIndex, FinalPlacement
+from tablut.position import Position
+from tablut.rules import OUTCOMES, NaivePosition
+from tablut.testing import small_variants, variants
+from tablut.variants import Variant, load_variant
+from tablut.variants.captures import king_patterns
+
+relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+
+
+def belongs(variant: Variant, cells: str, ending: str) -> bool:
+    """The definition, cell by cell: who stands where, how the king came or is held."""
+    regions, king = variant.regions, cells.index("K")
+    attackers, defenders = cells.count("b"), cells.count("w")
+    everywhere = regions.free_cells | regions.camp_cells
+    if any(
+        (piece == "b" and cell not in everywhere) or (piece == "w" and cell not in regions.free_cells)
+        for cell, piece in enumerate(cells)
+    ):
+        return False
+    if attackers > variant.attackers or defenders > variant.defenders:
+        return False
+    if (ending in ("all_captured", "escaped_last")) != (attackers == 0):
+        return False
+    if ending == "all_captured":
+        return king in regions.king_cells
+    if ending == "king_captured":
+        return king in regions.king_cells and any(
+            all(cells[cell] == "b" for cell in pattern.attackers) for pattern in king_patterns(variant, king)
+        )
+    ways = regions.approaches.get(king, ())
+    able = ending == "escaped" or variant.rules.king.armed
+    return able and any(all(cells[cell] == "." for cell in way) for way in ways)
+
+
+@settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
+@given(small_variants(3, 2, 1))
+def test_ranks_are_those_of_an_enumeration(variant: Variant) -> None:
+    """Every content of a board of nine cells: it has a rank exactly if it belongs, and each rank is one of them."""
+    index = EndingIndex(variant)
+    found = set()
+    for contents in product(".bwK", repeat=9):
+        cells = "".join(contents)
+        if cells.count("K") != 1:
+            continue
+        for ending in ENDINGS:
+            final = FinalPlacement(Position(cells, "w"), ending)
+            if belongs(variant, cells, ending):
+                rank = index.rank(final)
+                assert (index.unrank(rank).position.cells, index.unrank(rank).ending) == (cells, ending)
+                found.add(rank)
+            else:
+                with pytest.raises(InputError, match="no final placement"):
+                    index.rank(final)
+    assert found == set(range(index.size))
+
+
+@relaxed
+@given(st.data())
+def test_sizes_are_those_of_the_bound_and_ranks_are_inverse(data: st.DataObject) -> None:
+    variant = data.draw(st.one_of(variants(), small_variants(5, 4, 3), small_variants(7, 6, 4)))
+    index = EndingIndex(variant)
+    assert index.sizes == {name: spaces(variant)[name].value() for name in FINAL}
+    if index.size:
+        rank = data.draw(st.one_of(st.integers(0, index.size - 1), st.sampled_from([0, index.size - 1])))
+        final = index.unrank(rank)
+        assert index.rank(final) == rank
+        assert belongs(variant, final.position.cells, final.ending)
+    for rank in (-1, index.size):
+        with pytest.raises(InputError, match="final rank"):
+            index.unrank(rank)
+
+
+def boards_of(variant: Variant, finals: list[FinalPlacement]) -> np.ndarray:
+    engine = engine_for(variant)
+    return np.array([engine.board(final.position.cells, final.position.side) for final in finals])
+
+
+@relaxed
+@given(st.one_of(variants(), small_variants(5, 4, 3)), st.integers(0, 2**32))
+def test_last_plies_are_those_of_the_twin(variant: Variant, seed: int) -> None:
+    index, reach, engine = ending_index(variant), NaiveReach(variant), engine_for(variant)
+    if not index.size:
+        return
+    finals = [index.unrank(int(seed * 7919 + number * 104729) ** 5 % index.size) for number in range(3)]
+    outcomes = np.array([OUTCOME_OF[final.ending] for final in finals])
+    found = last_plies(variant, boards_of(variant, finals), outcomes)
+    size = variant.size
+    for place, final in enumerate(finals):
+        pieces = {(c % size, c // size): piece for c, piece in enumerate(final.position.cells) if piece != "."}
+        twin = {
+            (tuple(sorted(before.pieces.items())), move)
+            for before, move in reach.predecessors(
+                NaivePosition(pieces, final.position.side), OUTCOMES[OUTCOME_OF[final.ending]]
+            )
+        }
+        ours = set()
+        for row in np.flatnonzero(found.sources == place):
+            cells, _ = engine.cells(found.boards[row])
+            start, target = int(found.moves[row]) & 127, int(found.moves[row]) >> 7
+            held = {(c % size, c // size): piece for c, piece in enumerate(cells) if piece != "."}
+            move = ((start % size, start // size), (target % size, target // size))
+            ours.add((tuple(sorted(held.items())), move))
+        assert ours == twin, (variant.name, final)
+
+
+def rows_of(words: np.ndarray) -> np.ndarray:
+    """Each position as one item, to be sorted and compared."""
+    words = np.ascontiguousarray(words)
+    return words.view([(f"word{place}", np.uint64) for place in range(words.shape[1])]).ravel()
+
+
+def forward(variant: Variant) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Every undecided position that play reaches from the start, and the final ones by outcome, packed."""
+    engine = engine_for(variant)
+    front = engine.words(engine.start())
+    width = front.shape[1]
+    known = rows_of(front)
+    ends: dict[int, list[np.ndarray]] = {1: [], 2: [], 3: []}
+    while len(front):
+        children = engine.expand(front)
+        for outcome, found in ends.items():
+            found.append(rows_of(children.words[children.outcomes == outcome]))
+        fresh = np.setdiff1d(rows_of(children.words[children.outcomes == 0]), known)
+        known = np.union1d(known, fresh)
+        front = fresh.view(np.uint64).reshape(-1, width)
+    final = {
+        outcome: np.unique(np.concatenate(found)).view(np.uint64).reshape(-1, width) for outcome, found in ends.items()
+    }
+    return known.view(np.uint64).reshape(-1, width), final
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+def test_the_exact_numbers_lie_within(name: str) -> None:
+    """Of positions, placements, classes and final placements: all that play reaches, counted."""
+    variant = load_variant(name)
+    engine, index = engine_for(variant), ending_index(variant)
+    undecided, decided = forward(variant)
+    boards = engine.boards(undecided)
+    head(boards)[:, SIDE_AT] = 0
+    placements = np.unique(rows_of(engine.words(boards)))
+    classes = np.unique(rows_of(engine.canonical(undecided)))
+    ranks = set()
+    for outcome, words in decided.items():
+        for cells, side in map(engine.cells, engine.boards(words)):
+            ending = {1: "king_captured", 2: "escaped", 3: "all_captured"}[outcome]
+            if ending == "escaped" and "b" not in cells:
+                ending = "escaped_last"
+            ranks.add(index.rank(FinalPlacement(Position(cells, side), ending)))
+
+    # Whole backward trees are dear under ashton: fewer samples there.
+    samples = 1500 if name.startswith("brandubh") else 100
+    found = estimate(variant, samples, 3, lemma_samples=max(samples, 20_000))
+    assert found.unknown == 0
+    assert found.positions.low <= len(undecided) <= found.positions.high
+    assert found.placements is not None
+    assert found.placements.counted == drawer_for(variant).size // 2
+    assert found.placements.positions.low <= len(placements) <= found.placements.positions.high
+    assert found.classes.positions.low <= len(classes) <= found.classes.positions.high
+    ends = estimate(variant, samples, 3, space="decided")
+    assert ends.unknown == 0
+    assert ends.counted == index.size
+    assert ends.positions.low <= len(ranks) <= ends.positions.high
+    assert ends.endings is not None
+    assert sum(stage.n for stage in ends.endings.values()) == samples
