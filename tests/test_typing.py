@@ -22,6 +22,8 @@ LAZY = [
     "counting.census",
     "counting.exclusions",
     "counting.reachable",
+    "counting.reachable.construction",
+    "reports.site",
     "retrograde",
     "retrograde.proofs",
     "retrograde.puzzles",

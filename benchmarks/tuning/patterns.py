@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
 import typer
-from numba import njit
 from scipy.optimize import minimize
 
 from benchmarks.tuning.games import play_game
@@ -182,7 +181,7 @@ def layout_of(variant: Variant) -> Layout:
         line_table[king, line] = tables[name]
     of_corner = []
     everything = np.arange(_CORNER_CONTENTS)
-    for number, own in enumerate(corners):
+    for own in corners:
         least_of = np.full(_CORNER_CONTENTS, 4 * _CORNER_CONTENTS)
         for element in variant.symmetries:
             image = [element.table[cell] for cell in own]
@@ -190,7 +189,6 @@ def layout_of(variant: Variant) -> Layout:
             moved = _images(everything, [corners[other].index(cell) for cell in image])
             least_of = np.minimum(least_of, other * _CORNER_CONTENTS + moved)
         of_corner.append(least_of + len(keys) * 3**size)
-        assert number < 4
     used, numbers = np.unique(np.concatenate([np.concatenate(rows), np.concatenate(of_corner)]), return_inverse=True)
     in_lines = len(rows) * 3**size
     return Layout(
@@ -229,26 +227,6 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
     return np.stack(found, axis=1)
 
 
-@njit(cache=False)
-def _forward(
-    numbers: NDArray[np.int32], weights: NDArray[np.float64], base: NDArray[np.float64], logits: NDArray[np.float64]
-) -> None:
-    """Write the logits of positions."""
-    for row in range(numbers.shape[0]):
-        total = base[row]
-        for column in range(numbers.shape[1]):
-            total += weights[numbers[row, column]]
-        logits[row] = total
-
-
-@njit(cache=False)
-def _backward(numbers: NDArray[np.int32], errors: NDArray[np.float64], gradient: NDArray[np.float64]) -> None:
-    """Add the errors of positions to their patterns."""
-    for row in range(numbers.shape[0]):
-        for column in range(numbers.shape[1]):
-            gradient[numbers[row, column]] += errors[row]
-
-
 def fit_patterns(
     variant: Variant, layout: Layout, positions: Positions, *, ridge: float = 40.0, steps: int = 45
 ) -> Patterns:
@@ -277,12 +255,11 @@ def fit_patterns(
         engine_for(variant).tables, evaluation_tables(variant, load_weights(variant)), positions.boards, raw
     )
     numbers, base, worth = patterns_of(layout, positions.boards), raw / 100, positions.worth
-    logits = np.zeros(len(worth))
 
     def _cost(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        _forward(numbers, weights, base, logits)
-        gradient = ridge * weights
-        _backward(numbers, 1 / (1 + np.exp(-logits)) - worth, gradient)
+        logits = base + weights[numbers].sum(axis=1)
+        errors = np.repeat(1 / (1 + np.exp(-logits)) - worth, numbers.shape[1])
+        gradient = ridge * weights + np.bincount(numbers.ravel(), errors, layout.patterns)
         cost = (np.logaddexp(0, logits) - worth * logits).sum() + ridge / 2 * (weights @ weights)
         return float(cost) / len(worth), gradient / len(worth)
 
