@@ -266,6 +266,7 @@ def test_classes_are_the_orbits(variant: Variant, pieces: int) -> None:
     assert count_exclusions(variant, pieces).of("no_end").classes == brute_classes(variant, pieces)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_classes_of_the_reduced_boards(name: str) -> None:
     assert count_exclusions(load_variant(name), 4).of("no_end").classes == brute_classes(load_variant(name), 4)
