@@ -1,4 +1,4 @@
-"""The page on the endings whose tables ship: the longest ones drawn with their best play, mutual zugzwangs."""
+"""The page on the endings whose tables ship: the longest wins and their best play, mutual zugzwangs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from retrograde.tablebase.probing import open_tablebase, shipped_store
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut import svg
 from tablut.board import Board
-from tablut.strip import draw_sheet, draw_strip
+from tablut.position import Position
+from tablut.strip import draw_sheet
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["artefacts"]
 
-_GAMES: Final = ("ashton", "mcgill")
-_PIXELS: Final = 200
+_GAMES: Final = ("ashton", "mcgill", "brandubh")
+_PIXELS: Final = 300
+_ZUGZWANG_MEN: Final = 4
+"""Most men of the mutual zugzwangs: every entry is looked at, and five men have too many for a page."""
 _MOST_ZUGZWANGS: Final = 4
 
 
@@ -32,38 +35,45 @@ def artefacts() -> list[Artefact]:
         if store is None:
             continue
         tablebase = open_tablebase(store)
-        longest = {side: _longest(tablebase, side) for side in ("white", "black")}
-        zugzwangs = list_positions(tablebase.store, TableQuery(zugzwang="any", side="white"), _MOST_ZUGZWANGS)
+        longest = {side: found for side in ("white", "black") if (found := _longest(tablebase, side)) is not None}
         lines = {side: _best_play(tablebase, found) for side, found in longest.items()}
+        zugzwangs = _zugzwangs(tablebase)
         tables.append(
             {
                 "info": info_of(store).model_dump(),
                 "longest": [(side, found, lines[side]) for side, found in longest.items()],
-                "zugzwangs": zugzwangs.found,
+                "zugzwangs": zugzwangs,
+                "zugzwang_men": _ZUGZWANG_MEN,
             }
         )
-        for side, found in longest.items():
-            title = f"{side} wins in {found.dtm}"
-            strip = draw_strip(tablebase.variant, found.position, lines[side], title=title, pixels=_PIXELS)
-            files.append(drawing(f"figures/ending-{name}-{side}.svg", strip))
-        if zugzwangs.positions:
+        boards = [
+            svg.board(
+                tablebase.variant,
+                found.position,
+                arrows=lines[side][:1],
+                caption=f"{side} wins in {found.dtm}",
+                turn=True,
+                pixels=_PIXELS,
+            )
+            for side, found in longest.items()
+        ]
+        files.append(_sheet(f"ending-{name}-longest", boards, f"The longest wins of {name}"))
+        if zugzwangs["placements"]:
             boards = [
-                svg.board(
-                    tablebase.variant,
-                    one.position,
-                    caption=f"either side, to move, loses: white in {one.dtm}",
-                    pixels=300,
-                )
-                for one in zugzwangs.positions
+                svg.board(tablebase.variant, position, caption="; ".join(words), pixels=_PIXELS)
+                for position, words in zugzwangs["placements"]
             ]
-            title = f"Mutual zugzwangs of {name}"
-            files.append(drawing(f"figures/ending-{name}-zugzwang.svg", draw_sheet(boards, 2, 300, title)))
+            files.append(_sheet(f"ending-{name}-zugzwang", boards, f"Mutual zugzwangs of {name}"))
     return [page("endings.md", "endings.md.j2", tables=tables), *files]
 
 
-def _longest(tablebase: Tablebase, side: Any) -> Listed:
+def _sheet(name: str, boards: list[str], title: str) -> Artefact:
+    return drawing(f"figures/{name}.svg", draw_sheet(boards, 2, _PIXELS, title))
+
+
+def _longest(tablebase: Tablebase, side: Any) -> Listed | None:
     """Return the first of the longest wins with a side to move."""
-    return list_positions(tablebase.store, TableQuery("win", side, order="longest"), 1).positions[0]
+    return next(iter(list_positions(tablebase.store, TableQuery("win", side, order="longest"), 1).positions), None)
 
 
 def _best_play(tablebase: Tablebase, found: Listed) -> list[Move]:
@@ -73,3 +83,24 @@ def _best_play(tablebase: Tablebase, found: Listed) -> list[Move]:
         line.append(tablebase.best_moves(board)[0].move)
         board.push(line[-1])
     return line
+
+
+def _zugzwangs(tablebase: Tablebase) -> dict[str, Any]:
+    """Return how many placements of few men are mutual zugzwangs, and some of them with what either side gets."""
+    few = tuple(material for material in tablebase.store.tiers() if 1 + sum(material) <= _ZUGZWANG_MEN)
+    counts, placements = {}, []
+    for kind in ("full", "half"):
+        query = TableQuery(side="white", materials=few, zugzwang=kind, order="longest")
+        listing = list_positions(tablebase.store, query, _MOST_ZUGZWANGS // 2)
+        counts[kind] = listing.found
+        for one in listing.positions:
+            black = tablebase.probe(Position(one.position.cells, "b"))
+            words = [
+                f"{side} to move: {_words(wdl, dtm)}" for side, (wdl, dtm) in (("white", one[1:]), ("black", black))
+            ]
+            placements.append((one.position, words))
+    return {**counts, "placements": placements}
+
+
+def _words(wdl: str, dtm: int | None) -> str:
+    return wdl if dtm is None else f"{wdl} in {dtm}"

@@ -44,6 +44,7 @@ EXAMPLES: dict[str, list[str]] = {
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
+    "exclusions": ["--pieces", "2"],
     "match": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "measure": ["random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "moves": [],
@@ -60,9 +61,11 @@ EXAMPLES: dict[str, list[str]] = {
     "rank": [],
     "reachable check": [REACHED],
     "reachable estimate": ["--samples", "3"],
+    "reachable lower": ["--placements", "30"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
+    "serve": ["--port", "0", "--no-browser", "--seconds", "0.3"],
     "show": [],
     "solve": [],
     "status": [],
@@ -72,7 +75,7 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase info": [STORE],
     "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
     "tablebase verify": [STORE, "--quick"],
-    "tablebase walk": [STORE, "-p", "9/9/9/9/4K4/9/9/9/b8 w"],
+    "tablebase walk": [STORE, "-p", "5/5/2K2/5/2b2 w"],
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "unrank": ["17"],
     "variants": [],
@@ -90,8 +93,10 @@ SAYS_ITSELF = {
     "puzzle show",
     "puzzle tree",
     "reachable check",
+    "reachable lower",
     "replay",
     "report",
+    "serve",
     "tablebase info",
     "tablebase query",
     "tablebase verify",
@@ -100,7 +105,7 @@ SAYS_ITSELF = {
     "warmup",
 }
 # These answer in what another program reads, or about no game.
-NAMELESS = {"convert", "report", "warmup"}
+NAMELESS = {"convert", "report", "serve", "warmup"}
 SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "tablebase build"}
 ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "status", "symmetry show", "unrank"]
 

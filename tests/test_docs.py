@@ -33,6 +33,7 @@ NOT_RUN = {
     ("enter-the-competition.md", "tablut referee --timeout 10 --black alphabeta --logs rehearsal &"),
     ("search.md", "git worktree add ../baseline d9a9f19"),
     ("competition.md", "tablut play            # you are white against alphabeta, two seconds a move"),
+    ("explorer.md", "curl 'http://127.0.0.1:8137/api/probe?position=9/9/9/4w4/2K6/9/9/9/4b4+b'"),
     ("competition.md", "tablut referee --timeout 10 --logs logs           # white on port 5800, black on 5801"),
 }
 # Pictures, formulas and layouts: neither commands nor files.

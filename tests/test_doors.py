@@ -186,6 +186,7 @@ DOORS = [
     "tablut.svg",
     "counting",
     "counting.census",
+    "counting.exclusions",
     "counting.reachable",
     "retrograde.proofs",
     "retrograde.puzzles",

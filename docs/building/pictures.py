@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 _PIXELS = 210
+_NOTHING = "nothing is captured"
 
 
 def _farthest(board: Board, square: str) -> list[Move]:
@@ -52,7 +53,7 @@ def _said(board: Board, squares: list[str]) -> str:
         said = " and ".join([", ".join(squares[:-1]), squares[-1]] if squares[1:] else squares)
         said += f" {'are' if squares[1:] else 'is'} captured"
     else:
-        said = "nothing is captured"
+        said = _NOTHING
     if outcome is None:
         return said
     if outcome.termination == "no_moves":
@@ -91,25 +92,29 @@ def drawn(scene: Scene, variant: Variant) -> tuple[str, str]:
     return svg.board(variant, before, arrows=[move], highlights=taken, pixels=_PIXELS), said
 
 
-def _cell(name: str, scene: Scene, variant: Variant, made: dict[str, str]) -> str:
-    made[name], said = drawn(scene, variant)
-    return f"![{scene.heading}, {scene.tried}: {said}](figures/{name})<br>{said}"
+def _cell(subject: Subject, number: int, value: str, made: dict[str, str]) -> str:
+    """Return the picture of a scene under a value with what is said below it, and put it into `made`."""
+    scene = subject.scenes[number]
+    words = [*re.split(r"[._]", subject.name), *(re.findall(r"[a-z0-9]+", value) or ["none"] if value else [])]
+    file = f"rule-{'-'.join(words)}-{number + 1}.svg"
+    made[file], said = drawn(scene, game_of(scene, subject.name if value else "", value))
+    if subject.name == "no_moves" and said == _NOTHING:
+        said = "the game goes on"
+    return f"![{scene.heading}, {scene.tried}: {said}](figures/{file})<br>{said}"
 
 
 def _table(subject: Subject, made: dict[str, str]) -> str:
     """Return the table of a subject, and put its pictures into `made`."""
-    stem = f"rule-{re.sub('[._]', '-', subject.name)}"
-    headings = [scene.heading for scene in subject.scenes]
-    rows = [["", *headings] if subject.values else headings, ["---"] * (len(headings) + bool(subject.values))]
-    for value in subject.values or ("",):
-        cells = [f"`{value}`".replace('`"', "`").replace('"`', "`")] if value else []
-        for number, scene in enumerate(subject.scenes, 1):
-            word = "-" + re.sub(r"\W+", "", value or "").replace("_", "-") if re.search(r"\w", value) else ""
-            if subject.values and not word:
-                word = "-none"
-            field = subject.name if value else ""
-            cells.append(_cell(f"{stem}{word}-{number}.svg", scene, game_of(scene, field, value), made))
-        rows.append(cells)
+    numbers = range(len(subject.scenes))
+    if subject.values:
+        shown = [value if value[0] == "[" else value.strip('"') for value in subject.values]
+        rows = [["", *(f"`{value}`" for value in shown)]]
+        for number in numbers:
+            cells = [_cell(subject, number, value, made) for value in subject.values]
+            rows.append([subject.scenes[number].heading, *cells])
+    else:
+        rows = [[scene.heading for scene in subject.scenes], [_cell(subject, number, "", made) for number in numbers]]
+    rows.insert(1, ["---"] * len(rows[0]))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 

@@ -71,7 +71,7 @@ class Scene(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A row of pictures for each value of a field, or one row where nothing is disputed.
+    """A column of pictures for each value of a field, or one row where nothing is disputed.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Subject(NamedTuple):
     values : tuple of str
         The values that are drawn, as TOML; none where nothing is disputed.
     scenes : tuple of Scene
-        The columns.
+        The rows; the only row where nothing is disputed.
     """
 
     name: str
@@ -202,7 +202,7 @@ SUBJECTS = (
         ("true", "false"),
         (
             Scene("a defender", "5/5/2K2/2b2/1w3 b", "c2-c1", _CORNERS),
-            Scene("an attacker", "5/5/K4/2w2/1b3 w", "c2-c1", _CORNERS),
+            Scene("an attacker", "5/4b/K4/2w2/1b3 w", "c2-c1", _CORNERS),
             Scene("the king", "5/5/5/2b2/1K3 b", "c2-c1", _CORNERS),
         ),
     ),

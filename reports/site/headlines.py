@@ -186,7 +186,7 @@ def _solved() -> list[Headline]:
             Headline(
                 f"Endings of at most {men} men that ship",
                 f"{sum(2 * record.placements for record in records):,} positions",
-                "each won or lost, with the plies to the end",
+                "each with its value and the plies to the end",
                 "computed",
                 f"tablut tablebase build --men {men}",
                 "shipped with the program",

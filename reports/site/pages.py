@@ -50,7 +50,7 @@ NAV: Final = (
         "reachable.html", "Reachable", "Which share of the counted positions a game can come to.", "reachable-corridor"
     ),
     _Link("solutions.html", "Solved boards", "Who wins seven reduced boards, and how.", "board-ashton-7-4v1"),
-    _Link("endings.html", "Endings", "The longest wins of few men, and mutual zugzwang.", "ending-ashton-zugzwang"),
+    _Link("endings.html", "Endings", "The longest wins of few men, and mutual zugzwang.", "ending-ashton-longest"),
     _Link("puzzles.html", "Puzzles", "Forced wins to be solved here, each proved.", "puzzle-board-brandubh-16"),
     _Link("players.html", "Players", "The tables of the McGill paper, played again.", "players-tables"),
     _Link("measures.html", "Measures", "How large and how fair the games are.", "measures"),

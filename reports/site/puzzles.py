@@ -16,11 +16,12 @@ from retrograde.puzzles.collection import COLLECTION, read_puzzles
 from retrograde.puzzles.facts import facts_of
 from tablut import svg
 from tablut.board import Board
+from tablut.notation import square_name
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
-    from retrograde.puzzles.tree import PuzzleTree
+    from retrograde.puzzles.tree import PuzzleTree, TreeNode
 
 __all__ = ["Entry", "entries", "tree_data", "trees"]
 
@@ -103,29 +104,54 @@ def _check(stored: _Stored, _name: str) -> None:
 
 
 def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
-    """Compare a tree with its puzzle and with itself; the moves of its first node are played by the rules."""
+    """Compare a tree with its puzzle, and play every right move with its defence by the rules."""
     where = f"puzzle {tree.id!r}"
     if (tree.variant, tree.position) != (puzzle.variant, str(puzzle.position)):
         raise ValueError(f"{where}: is another position")
     claim = puzzle.stipulation
-    if claim is None or (tree.winner, tree.plies) != (claim.winner, claim.plies):
+    if claim is None or (tree.winner, tree.plies) != (claim.winner, claim.plies) or not tree.nodes:
         raise ValueError(f"{where}: is not as it is claimed")
-    for node in tree.nodes:
-        for answer in (*node.right.values(), *node.wrong.values()):
-            if answer.to is not None and not 0 < answer.to < len(tree.nodes):
-                raise ValueError(f"{where}: leads to a node that is not there")
-        if not node.right:
-            raise ValueError(f"{where}: a node has no right move")
     board = Board(load_variant(tree.variant), puzzle.position)
     if tree.opening is not None:
-        board.push_text(tree.opening)
+        _play(board, tree.opening, tree.opening_takes, where)
     first = tree.nodes[0]
-    if first.position != str(board.position) or sorted({*first.right, *first.wrong}) != sorted(
-        map(str, board.legal_moves)
-    ):
-        raise ValueError(f"{where}: its first moves are not the legal ones")
+    if first.position != str(board.position) or first.plies != tree.plies - (tree.opening is not None):
+        raise ValueError(f"{where}: begins with another position")
     if puzzle.first is not None and tree.opening is None and {*map(str, puzzle.first)} != {*first.right}:
         raise ValueError(f"{where}: its right moves are not those that are claimed")
+    for node in tree.nodes:
+        _check_node(tree, node, where)
+
+
+def _check_node(tree: PuzzleTree, node: TreeNode, where: str) -> None:
+    board = Board(load_variant(tree.variant), node.position)
+    legal = sorted(map(str, board.legal_moves))
+    if board.turn != tree.winner or not node.right or sorted([*node.right, *node.wrong]) != legal:
+        raise ValueError(f"{where}: the moves of '{node.position}' are not the legal ones")
+    for move, answer in node.right.items():
+        _play(board, move, answer.takes, where)
+        if answer.reply is not None:
+            _play(board, answer.reply, answer.reply_takes, where)
+        if answer.to is not None:
+            if not 0 < answer.to < len(tree.nodes):
+                raise ValueError(f"{where}: {move} leads to a number that is not there")
+            after = tree.nodes[answer.to]
+            if (after.position, after.plies) != (str(board.position), node.plies - 2):
+                raise ValueError(f"{where}: {move} leads to another position")
+        outcome = board.outcome()
+        if (outcome is None) != (answer.to is not None) or (outcome is not None and outcome.winner != tree.winner):
+            raise ValueError(f"{where}: {move} does not end as it should")
+        for _ in range(board.ply):
+            board.pop()
+    if any(answer.to is not None for answer in node.wrong.values()):
+        raise ValueError(f"{where}: a wrong move leads on")
+
+
+def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
+    """Make a move, which takes the pieces on these squares."""
+    board.push_text(move)
+    if takes != tuple(square_name(square, board.size) for square in board.captured()):
+        raise ValueError(f"{where}: {move} captures elsewhere")
 
 
 def entries() -> list[Entry]:

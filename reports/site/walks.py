@@ -49,9 +49,9 @@ def _check(stored: _Stored, name: str) -> None:
     rules = load_variant(name)
     if stored.variant != name or not stored.nodes or stored.nodes[0].position != rules.start_position:
         raise ValueError("variant, nodes: are not those of this board")
-    if sorted(move.move for move in stored.nodes[0].moves) != sorted(map(str, Board(rules).legal_moves)):
-        raise ValueError("nodes.0: has other moves than the rules")
     for node in stored.nodes:
+        if sorted(move.move for move in node.moves) != sorted(map(str, Board(rules, node.position).legal_moves)):
+            raise ValueError(f"position {node.position!r}: has other moves than the rules")
         if node.moves and _value(node.moves[0]) != _value(node):
             raise ValueError(f"position {node.position!r}: is not worth what its best move is")
         for move in node.moves:

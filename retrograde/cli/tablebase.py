@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
-__all__ = ["app", "probe_command"]
+__all__ = ["ProbeResult", "RatedMoveResult", "app", "probe_command", "probe_result"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
 app.command("build")(build_command)
@@ -63,19 +63,23 @@ class _Verified(Result):
     failed: list[_Failure]
 
 
-class _RatedMove(Result):
+class RatedMoveResult(Result):
+    """A move with what it is worth to the side that makes it."""
+
     move: str
     wdl: str
     dtm: int | None
 
 
-class _Probed(Result):
+class ProbeResult(Result):
+    """A position with its value, and all moves from it, the best first."""
+
     variant: str
     position: str
     store: str
     wdl: str
     dtm: int | None
-    moves: list[_RatedMove]
+    moves: list[RatedMoveResult]
 
 
 # -- info ----------------------------------------------------------------------------------
@@ -220,24 +224,52 @@ def probe_command(
     """
     tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
+    try:
+        probed = probe_result(tablebase, board, str(tablebase.store.root))
+    except MissingTableError as error:
+        raise _missing(error, board, tablebase, store, variant) from None
+    return Reply(probed, lambda console: _show_probed(console, board, probed))
+
+
+def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
+    """Return what a tablebase says of a board, as a command answers it.
+
+    Parameters
+    ----------
+    tablebase : Tablebase
+        Of the board's game.
+    board : Board
+        Not changed; its history counts for repetition and a move limit.
+    store : str
+        What the answer calls the tablebase.
+
+    Returns
+    -------
+    ProbeResult
+        The value, and all moves with theirs.
+
+    Raises
+    ------
+    InputError
+        If the game is over.
+    MissingTableError
+        If the material is not covered.
+    """
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         how = outcome.termination.replace("_", " ")
-        raise InputError(f"position '{board.position}': is decided ({how}: {outcome.winner} has won); nothing to probe")
-    try:
-        verdict = tablebase.probe(board)
-        moves = tablebase.best_moves(board)
-    except MissingTableError as error:
-        raise _missing(error, board, tablebase, store, variant) from None
-    probed = _Probed(
+        by = f"{outcome.winner} has won" if outcome.winner else "a draw"
+        raise InputError(f"position '{board.position}': is decided ({how}: {by}); nothing to probe")
+    verdict = tablebase.probe(board)
+    moves = tablebase.best_moves(board)
+    return ProbeResult(
         variant=tablebase.variant.name,
         position=str(board.position),
-        store=str(tablebase.store.root),
+        store=store,
         wdl=verdict.wdl,
         dtm=verdict.dtm,
-        moves=[_RatedMove(move=str(rated.move), wdl=rated.wdl, dtm=rated.dtm) for rated in moves],
+        moves=[RatedMoveResult(move=str(rated.move), wdl=rated.wdl, dtm=rated.dtm) for rated in moves],
     )
-    return Reply(probed, lambda console: _show_probed(console, board, probed))
 
 
 def _missing(
@@ -280,7 +312,7 @@ def _making(game: Variant, name: str) -> str:
     return shlex.join(["tablut", "tablebase", "build", "-v", name, "--men", "4", "--store", f"tablebase-{game.name}"])
 
 
-def _show_probed(console: PeopleConsole, board: Board, probed: _Probed) -> None:
+def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
     console.print(f"{probed.variant}  {probed.position}", soft_wrap=True)
     console.print(Text.assemble(f"{board.turn} to move: ", (_words(probed.wdl, probed.dtm), "bold")))

@@ -1,7 +1,8 @@
 """Positions of a tablebase by what they are: value, distance, material, side to move, mutual zugzwang.
 
-The tables are read slice by slice, so a query needs little memory whatever their size. A position stands for its
-symmetric images: each is listed once.
+The records of a tablebase say how many classes have each value, so most questions are counted without reading a table,
+and only tiers with positions to be listed are read, slice by slice. Mutual zugzwang is looked for entry by entry.
+A position stands for its symmetric images: each is listed once.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ __all__ = ["Listed", "Listing", "TableQuery", "list_positions"]
 
 _SLICE: Final = 1 << 18
 """Entries read at once."""
+_STEP: Final = 1 << 12
+"""Candidates that are unranked at once."""
 
 Order = Literal["index", "longest", "shortest"]
 
@@ -97,34 +100,8 @@ class Listing(NamedTuple):
     positions: list[Listed]
 
 
-class _Places(NamedTuple):
-    """Where positions stand, each with the number that it is sorted by.
-
-    Attributes
-    ----------
-    keys : ndarray of int64, shape (n,)
-        The lowest come first.
-    values : ndarray of int64, shape (n,)
-        Of the positions.
-    tiers, sides, entries : ndarray of int64, shape (n,)
-        The places.
-    """
-
-    keys: NDArray[np.int64]
-    values: NDArray[np.int64]
-    tiers: NDArray[np.int64]
-    sides: NDArray[np.int64]
-    entries: NDArray[np.int64]
-
-    def first(self, other: _Places, most: int) -> _Places:
-        """Return the first of both, those of `self` before equal ones of the other."""
-        joined = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
-        order = np.argsort(joined[0], kind="stable")[:most]
-        return _Places(*(part[order] for part in joined))
-
-
 def list_positions(store: Store, query: TableQuery, most: int, tell: Callable[[int], None] = lambda _: None) -> Listing:
-    """Return the positions of a tablebase that are as a query asks for: O(entries).
+    """Return the positions of a tablebase that are as a query asks for: O(entries) of the tiers that have them.
 
     Parameters
     ----------
@@ -168,17 +145,23 @@ def list_positions(store: Store, query: TableQuery, most: int, tell: Callable[[i
     if not chosen:
         return Listing(0, [])
     reader = _Reader(store, chosen, query)
-    found, best = 0, _Places(*(np.empty(0, np.int64) for _ in range(5)))
-    for places, entries in reader.matches():
-        found += len(places.keys)
-        best = best.first(places, most)
-        tell(entries)
+    found, places = reader.zugzwangs(most, tell) if query.zugzwang is not None else reader.matches(most, tell)
     word = unforced(store.variant)
     listed = []
-    for value, number, side, entry in zip(*(part.tolist() for part in best[1:]), strict=True):
+    for _, value, number, side, entry in places:
         position = store.tier(*chosen[number]).index.unrank(entry, "b" if side else "w")
         listed.append(Listed(position, *verdict_of(value, unforced=word)))
     return Listing(found, listed)
+
+
+class _Place(NamedTuple):
+    """Where a position stands: what it is sorted by, its value, tier, side and entry."""
+
+    key: int
+    value: int
+    tier: int
+    side: int
+    entry: int
 
 
 class _Reader:
@@ -195,8 +178,80 @@ class _Reader:
                 f"{unforced(store.variant)} there"
             )
 
-    def matches(self) -> Iterator[tuple[_Places, int]]:
-        """Yield the places of each slice that are as asked for, and how many entries were read."""
+    def matches(self, most: int, tell: Callable[[int], None]) -> tuple[int, list[_Place]]:
+        """Return how many positions match, from the records, and the first of them, from as few slices as will do."""
+        counts: dict[int, int] = {}
+        for number in range(len(self._materials)):
+            for side in self._sides():
+                for value, count in self._held(number, side).items():
+                    counts[self._key(value)] = counts.get(self._key(value), 0) + count
+        # The last key that is listed, and how many positions of each key are.
+        room, due = most, {}
+        for key in sorted(counts):
+            due[key] = min(room, counts[key])
+            room -= due[key]
+        due = {key: count for key, count in due.items() if count}
+        places: list[_Place] = []
+        for number, tier in self._tiers():
+            for start, stop in slices(tier.entries, _SLICE):
+                for side in self._sides():
+                    wanted = [value for value in self._held(number, side) if due.get(self._key(value))]
+                    if wanted:
+                        self._collect(number, tier, side, (start, stop), (wanted, due), places)
+                        tell(stop - start)
+        if any(due.values()):
+            raise TablebaseError(f"tablebase {str(self._store.root)!r}: its records count what is not there; verify it")
+        return sum(counts.values()), sorted(places, key=lambda place: place.key)
+
+    def _collect(
+        self,
+        number: int,
+        tier: StoredTier,
+        side: int,
+        span: tuple[int, int],
+        sought: tuple[list[int], dict[int, int]],
+        places: list[_Place],
+    ) -> None:
+        """Add the positions of a slice that have one of the wanted values, as long as they are due."""
+        wanted, due = sought
+        values = self._values[tier.read(SIDES[side], *span)]
+        candidates = np.flatnonzero(np.isin(values, wanted))
+        for first in range(0, len(candidates), _STEP):
+            part = candidates[first : first + _STEP]
+            real = self._real(number, side, span[0] + part)
+            for at in part[real].tolist():
+                value = int(values[at])
+                key = self._key(value)
+                if due[key]:
+                    due[key] -= 1
+                    places.append(_Place(key, value, number, side, span[0] + at))
+            if not any(due[self._key(value)] for value in wanted):
+                return
+
+    def zugzwangs(self, most: int, tell: Callable[[int], None]) -> tuple[int, list[_Place]]:
+        """Return how many positions in zugzwang match, and the first of them: every entry is looked at."""
+        query, found = self._query, 0
+        places: list[_Place] = []
+        for number, tier in self._tiers():
+            for start, stop in slices(tier.entries, _SLICE):
+                values = [self._values[tier.read(side, start, stop)] for side in SIDES]
+                white, black = np.sign(values[0]), np.sign(values[1])
+                full = (white < 0) & (black < 0)
+                half = (white < -black) & ((white == 0) | (black == 0))
+                held = {"full": full, "half": half}.get(query.zugzwang or "", full | half)
+                for side in self._sides():
+                    entries = start + np.flatnonzero(held & self._fits(values[side]))
+                    entries = entries[self._real(number, side, entries)]
+                    found += len(entries)
+                    for entry in entries.tolist():
+                        value = int(values[side][entry - start])
+                        places.append(_Place(self._key(value), value, number, side, entry))
+                places = sorted(places, key=lambda place: place.key)[:most]
+                tell(2 * (stop - start))
+        return found, places
+
+    def _tiers(self) -> Iterator[tuple[int, StoredTier]]:
+        """Yield the tiers, each as long as its index."""
         for number, material in enumerate(self._materials):
             tier = self._store.tier(*material)
             if tier.entries != int(self._index.tier.size[number]):
@@ -204,31 +259,29 @@ class _Reader:
                     f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index "
                     f"{int(self._index.tier.size[number]):,}; build it again"
                 )
-            for start, stop in slices(tier.entries, _SLICE):
-                yield self._slice(number, tier, start, stop), 2 * (stop - start)
+            yield number, tier
 
-    def _slice(self, number: int, tier: StoredTier, start: int, stop: int) -> _Places:
-        query = self._query
-        values = [self._values[tier.read(side, start, stop)] for side in SIDES]
-        held = np.ones(stop - start, dtype=np.bool_)
-        if query.zugzwang is not None:
-            white, black = np.sign(values[0]), np.sign(values[1])
-            full = (white < 0) & (black < 0)
-            half = (white < -black) & ((white == 0) | (black == 0))
-            held = {"full": full, "half": half, "any": full | half}[query.zugzwang]
-        parts: list[_Places] = []
-        for side, own in enumerate(values):
-            if query.side not in (None, SIDES[side]):
-                continue
-            entries = start + np.flatnonzero(held & self._fits(own))
-            entries = entries[self._real(number, side, entries)]
-            chosen = own[entries - start]
-            plies = np.where(chosen > 0, chosen, -chosen - 1)
-            # What has no distance comes last.
-            plies[chosen == 0] = -1 if query.order == "longest" else np.iinfo(np.int64).max
-            keys = {"index": np.zeros_like(plies), "longest": -plies, "shortest": plies}[query.order]
-            parts.append(_Places(keys, chosen, np.full_like(keys, number), np.full_like(keys, side), entries))
-        return _Places(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    def _sides(self) -> list[int]:
+        return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
+
+    def _held(self, number: int, side: int) -> dict[int, int]:
+        """Return the values of a tier with a side to move that match, with the classes that have them."""
+        record = self._store.tier(*self._materials[number]).record
+        found: dict[int, int] = {}
+        for code, count in getattr(record, SIDES[side]).classes.items():
+            value = int(self._values[code])
+            if count and self._fits(np.array([value]))[0]:
+                found[value] = found.get(value, 0) + count
+        return found
+
+    def _key(self, value: int) -> int:
+        """Return what a position of a value is sorted by; what has no distance comes last."""
+        if self._query.order == "index":
+            return 0
+        plies = value if value > 0 else -value - 1
+        if value == 0:
+            return int(np.iinfo(np.int64).max)
+        return -plies if self._query.order == "longest" else plies
 
     def _fits(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         query = self._query

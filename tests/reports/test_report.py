@@ -79,7 +79,9 @@ def test_pages_link_to_files_that_are_there() -> None:
     pages = list(RENDERED.glob("*.md"))
     assert len(pages) > 4
     for page in pages:
-        links = [link for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")) if "://" not in link]
+        links = [
+            link for link in re.findall(r"\]\(([^) ]+)[^)]*\)", page.read_text(encoding="utf-8")) if "://" not in link
+        ]
         assert links
         for link in links:
             assert (RENDERED / link).stat().st_size > 0, f"{page.name}: {link}"

@@ -215,12 +215,12 @@ def test_data_of_a_page_cannot_end_its_script() -> None:
             assert json.loads(data)["nodes"], path
 
 
-def damaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change) -> None:
-    """Let the stored data be a copy of which the trees are changed."""
+def damaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, change) -> None:
+    """Let the stored data be a copy of which one file is changed."""
     from reports import stored
 
     shutil.copytree(stored.DATA, tmp_path / "data")
-    file = tmp_path / "data" / "puzzles" / "trees.json"
+    file = tmp_path / "data" / name
     content = json.loads(file.read_text())
     change(content)
     file.write_text(json.dumps(content))
@@ -238,12 +238,35 @@ def damaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change) -> None:
         lambda content: content["puzzles"][0].update(position="9/9/9/9/4K4/9/9/9/b8 w"),
         lambda content: content.update(nodes=1),
         lambda content: content["puzzles"][0]["nodes"][0].update(extra=1),
+        lambda content: content["puzzles"][0]["nodes"][0].update(plies=5),
+        lambda content: content["puzzles"][0]["nodes"][1].update(position=content["puzzles"][0]["position"]),
+        lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["right"].values())).update(takes=["a1"]),
+        lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["right"].values())).update(reply="a1-a2"),
+        lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["wrong"].values())).update(to=1),
     ],
 )
 def test_damaged_trees_are_named_and_never_rendered(change, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    damaged(monkeypatch, tmp_path, change)
+    damaged(monkeypatch, tmp_path, "puzzles/trees.json", change)
     with pytest.raises(InputError, match=r"trees\.json"):
         trees()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.update(variant="ashton"),
+        lambda content: content["nodes"].clear(),
+        lambda content: content["nodes"][0]["moves"].pop(),
+        lambda content: content["nodes"][0]["moves"][0].update(to=10**6),
+        lambda content: content["nodes"][0]["moves"][0].update(dtm=9),
+        lambda content: content["nodes"][5].update(wdl="draw", dtm=None),
+        lambda content: content["nodes"][5].update(position="nonsense"),
+    ],
+)
+def test_damaged_walks_are_named_and_never_rendered(change, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    damaged(monkeypatch, tmp_path, "walks/ashton-5-4v0.json", change)
+    with pytest.raises(InputError, match=r"ashton-5-4v0\.json"):
+        walks()
 
 
 # -- the folder ----------------------------------------------------------------------------
