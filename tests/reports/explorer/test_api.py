@@ -251,6 +251,14 @@ def test_no_puzzle_gives_its_solution_away(client: httpx.Client) -> None:
             assert str(move) not in text
 
 
+def test_what_nobody_can_force_is_listed_whatever_it_is_called(client: httpx.Client) -> None:
+    for name, called in (("berkeley-4", "unresolved"), ("leiden-4", "draw")):
+        for wdl in ("draw", "unresolved"):
+            found = client.get(f"/api/endings/{name}", params={"wdl": wdl, "material": "1v1", "order": "index"}).json()
+            assert found["positions"]
+            assert {one["wdl"] for one in found["positions"]} == {called}
+
+
 def test_the_longest_wins_are_those_that_a_whole_reading_finds(client: httpx.Client) -> None:
     (table,) = [table for table in TABLES.of(load_variant(SMALL)) if table.whole]
     for wdl in ("win", "loss"):
