@@ -54,7 +54,7 @@ EXAMPLES: dict[str, list[str]] = {
     "puzzle check": ["{proof}"],
     "puzzle list": ["ashton", "--max-plies", "5"],
     "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],
-    "puzzle play": ["ashton-01", "--move", "c4-c7", "--move", "c7-a7"],
+    "puzzle play": ["ashton-10", "-m", "c6-c7", "-m", "c8-a8", "-m", "c7-a7"],
     "puzzle show": ["ashton-01", "--hint"],
     "puzzle solve": ["-p", WON_IN_ONE],
     "puzzle tree": ["ashton-01"],

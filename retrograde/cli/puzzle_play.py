@@ -240,4 +240,5 @@ class _Table:
 def _show(console: PeopleConsole, played: _Played) -> None:
     outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
     wrong = f"{len(played.wrong)} wrong move{'s' * (len(played.wrong) != 1)}"
-    console.print(f"{played.id}: {outcome}, {wrong}, {played.hints} hint{'s' * (played.hints != 1)}")
+    hints = f"{played.hints} hint{'s' * (played.hints != 1)}"
+    console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")
