@@ -51,7 +51,7 @@ PLAIN: Final = 0
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
-_PATIENCE: Final = 100
+_PATIENCE: Final = 50
 """Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw."""
 _GENERATIONS: Final = 255
 _FEARED: Final = 6_000_000
@@ -86,12 +86,12 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
     (0.16, 0.005)
-    >>> [round(time_margin(0.2, measured=wait), 3) for wait in (0, 0.003, 0.02)]
+    >>> [round(time_margin(0.2, measured=wait), 3) for wait in (0, 0.001, 0.02)]
     [0.014, 0.026, 0.045]
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
-        margin = min(0.04 + movetime / 40, 0.15, 0.012 + movetime / 100 + 4 * measured)
+        margin = min(0.04 + movetime / 40, 0.15, 0.012 + movetime / 100 + 12 * measured)
     return min(margin, movetime / 2)
 
 
