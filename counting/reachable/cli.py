@@ -283,7 +283,7 @@ def _show_lower(console: PeopleConsole, result: LowerBound) -> None:
     console.print(f"at least {result.positions:,}: {scientific(result.positions, 6)}")
     console.print(f"{100 * result.share:.4f} % of the {scientific(result.counted, 6)} counted positions")
     console.print(
-        f"{len(result.regions)} closures of {sum(region.placements for region in result.regions):,} placements, "
+        f"{len(result.regions)} closures of {result.assembled:,} placements, "
         f"{result.steps:,} steps and {result.openings} openings checked",
         style="dim",
     )

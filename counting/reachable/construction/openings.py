@@ -76,7 +76,7 @@ def opening_position(opening: Opening) -> NaivePosition:
     --------
     >>> from tablut.rules import NaiveGame
     >>> NaiveGame("ashton").write(opening_position(OPENINGS[0]))
-    'ww1bb3b/ww5bb/9/b7b/bb2K2bb/b7b/9/ww2b4/ww1bbb3 w'
+    'ww2b2bb/ww6b/9/b7b/bb2K2bb/b7b/9/ww2b4/ww1bbb3 w'
     """
     out = 4 - opening.held.bit_count()
     regions = {0: parked(RegionMaterial(out, 4, opening.king)), 1: parked(RegionMaterial(0, 4, 0))}

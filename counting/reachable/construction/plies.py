@@ -276,20 +276,20 @@ def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1, mo
     [Ply(start=8, target=0)]
     """
 
-    def cost(region: Region) -> int:
+    def _cost(region: Region) -> int:
         away = (region.black & ~root.black).bit_count() + (region.soldiers & ~root.soldiers).bit_count()
         return away + (region.king != root.king)
 
     if not is_safe(goal):
         return None
     after: dict[Region, tuple[Ply, Region] | None] = {goal: None}
-    heap = [(cost(goal), 0, 0, goal)]
+    heap = [(_cost(goal), 0, 0, goal)]
     while heap and root not in after and len(after) < most:
         _, depth, _, region = heappop(heap)
         for ply, before in _sources(region, own_tempo, free):
             if before not in after:
                 after[before] = ply, region
-                heappush(heap, (4 * cost(before) + depth + 1, depth + 1, len(after), before))
+                heappush(heap, (4 * _cost(before) + depth + 1, depth + 1, len(after), before))
     if root not in after:
         return None
     path, step = [], after[root]

@@ -190,13 +190,14 @@ def constructed_by_material(
 
     Examples
     --------
-    Outer regions that hold nothing, or one defender and nothing else:
+    Outer regions that hold nothing, or one defender in one of 17 places: the attacker is on a centre or a tip, the
+    king on the castle or in the middle.
 
     >>> empty, soldier = np.zeros(27, np.int64), np.zeros(27, np.int64)
     >>> empty[0], soldier[0] = 1, 17
     >>> found = constructed_by_material({RegionMaterial(0, 0, 0): empty, RegionMaterial(0, 1, 0): soldier})
-    >>> found[1, 1]
-    1184
+    >>> found[1, 1], 8 * (17 + 17) * (1 + 18)
+    (5168, 5168)
     """
     regional = {
         (camp, white): _region_polynomials(regions, camp, white=white)
