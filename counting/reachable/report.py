@@ -60,8 +60,8 @@ class GameStage(Result):
 
     Attributes
     ----------
-    tried, found, exhausted, unknown : int
-        Searches; games; whole backward trees without the start; neither.
+    tried, found, pockets, exhausted, unknown : int
+        Searches; games; pockets; whole backward trees without the start; none of these.
     mean_plies, median_plies, longest_plies : float or int
         Of the games.
     cpu_milliseconds : float
@@ -70,6 +70,7 @@ class GameStage(Result):
 
     tried: int
     found: int
+    pockets: int
     exhausted: int
     unknown: int
     mean_plies: float
@@ -313,6 +314,7 @@ def _game_stage(sums: Tally, games: list[dict[str, Any]]) -> GameStage:
     return GameStage(
         tried=sums.passed,
         found=sums.reachable,
+        pockets=sum(result.get("pockets", 0) for result in games),
         exhausted=sum(result["exhausted"] for result in games),
         unknown=sums.unknown,
         mean_plies=round(sum(plies) / len(plies), 2) if plies else 0.0,

@@ -21,13 +21,14 @@ from counting.reachable.drawing import (
 )
 from counting.reachable.games import finder_for
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, is_locked, lemmas_for
-from counting.reachable.naive import LEMMAS
+from counting.reachable.naive import LEMMAS, reach_for
 from counting.reachable.peeling import PeelTables, peeling_for, placement_lemma
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, keep, kernel, pointer
 from tablut.engine.layout import SIDE_AT, board_items, head
 from tablut.engine.records import flat
 from tablut.notation import square_name
+from tablut.rules import NaivePosition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
 
-__all__ = ["LemmaCounts", "SampleChunk", "count_lemmas", "settle_samples"]
+__all__ = ["LemmaCounts", "SampleChunk", "count_lemmas", "pocket", "settle_samples"]
 
 
 class LemmaCounts(NamedTuple):
@@ -145,8 +146,8 @@ class SampleChunk(NamedTuple):
     ----------
     lemmas : list of int
         As `LemmaCounts.counts`.
-    found, exhausted, unknown : int
-        Of those that no lemma excludes.
+    found, pockets, exhausted, unknown : int
+        Of those that no lemma excludes: games, pockets, whole backward trees, nothing.
     twins : list of int
         Of the samples that are out of reach, those that are reached with the other side to move, and those of which
         that is unknown.
@@ -160,6 +161,7 @@ class SampleChunk(NamedTuple):
 
     lemmas: list[int]
     found: int
+    pockets: int
     exhausted: int
     unknown: int
     twins: list[int]
@@ -207,7 +209,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
 
     certificates = []
-    counts = {"game": 0, "tree": 0, "unknown": 0}
+    counts = {"game": 0, "pocket": 0, "tree": 0, "unknown": 0}
     one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
     for place, number in enumerate(numbers):
         claim: dict[str, object] = {"i": first + place, "n": str(number)}
@@ -219,6 +221,9 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         elif games[place].status == "game":
             claim["game"] = encode_moves(games[place].moves)
             counts["game"] += 1
+        elif games[place].status == "unknown" and (cells := pocket(variant, boards[place])):
+            claim["pocket"] = " ".join(cells)
+            counts["pocket"] += 1
         elif (tree := backward_tree(variant, words[place : place + 1])) is not None:
             claim["tree"] = len(tree)
             counts["tree"] += 1
@@ -231,6 +236,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
     return SampleChunk(
         lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
         found=counts["game"],
+        pockets=counts["pocket"],
         exhausted=counts["tree"],
         unknown=counts["unknown"],
         twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1),
@@ -248,8 +254,41 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int) -> l
     games = finder_for(variant).find(boards, seed=seed)
     reached = sum(game.status == "game" for game in games)
     left = [board for board, game in zip(boards, games, strict=True) if game.status != "game"]
-    unknown = sum(backward_tree(variant, engine.words(board[None])) is None for board in left)
+    unknown = sum(
+        not pocket(variant, board) and backward_tree(variant, engine.words(board[None])) is None for board in left
+    )
     return [reached, unknown]
+
+
+def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
+    """Return the squares of a set that was never put together, since each way to do so comes from a locked set.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    board : ndarray of uint32, shape (2N + 4,)
+        The position.
+
+    Returns
+    -------
+    list of str
+        Empty if there is none; in plain Python, a tenth of a second.
+
+    Examples
+    --------
+    >>> from tablut.position import Position
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton")
+    >>> position = Position.parse("7ww/5w1bw/5bbKb/9/9/9/9/9/9 b", 9)
+    >>> " ".join(pocket(variant, engine_for(variant).board(position.cells, position.side)))
+    'f7 g7 h7 i7 f8 h8 i8 h9 i9'
+    """
+    size = variant.size
+    cells, side = engine_for(variant).cells(board)
+    pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
+    found = reach_for(variant).locked(NaivePosition(pieces, side), depth=2)
+    return [square_name(cell, size) for cell in sorted(rank * size + file for file, rank in found)]
 
 
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
