@@ -6,9 +6,11 @@ what the command prints, what ``--json`` dumps and what the report page renders.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counting.comparison import ComparedGame, compare
+from counting.exclusions.record import counted_spaces, published_exclusions
 from counting.findings import Finding, find
 from counting.paper import PUBLISHED, GeometryFact, PaperEquations
 from counting.spaces import FINAL, Space, classes, spaces
@@ -18,6 +20,7 @@ from tablut.variants import as_variant
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counting.exclusions.record import ExclusionRecord
     from tablut.variants import VariantLike
 
 __all__ = ["BoundsReport", "Geometry", "MaterialShare", "SpaceCount", "SpaceCounts", "Term", "bounds"]
@@ -93,6 +96,27 @@ class SpaceCount(Result):
     classes: ExactInt
 
 
+class LockedSets(Result):
+    """The minimal locked sets whose placements `tightened` leaves out.
+
+    Attributes
+    ----------
+    pieces, sets, orbits : int
+        The most pieces of a set; how many sets there are, and how many up to symmetry.
+    factor_total, factor_distinct : str
+        The tightened counts over the corrected ones, rounded up to six decimals: all exclusions together.
+    factor_published : str or None
+        ``tightened.total`` over the value of the paper's equation (14), rounded up in the same way.
+    """
+
+    pieces: int
+    sets: int
+    orbits: int
+    factor_total: str
+    factor_distinct: str
+    factor_published: str | None
+
+
 class MaterialShare(Result):
     """How many undecided placements, and labelled states, have so many soldiers.
 
@@ -130,7 +154,9 @@ class BoundsReport(Result):
     symmetries : list of str
         The elements of the group behind ``classes``.
     excluded : list of SpaceCount
-        What ``tightened`` leaves out, and why.
+        What ``tightened`` leaves out, and why; no placement is in two of them.
+    locked : LockedSets or None
+        The family behind the exclusions by locked sets; None if nothing is shipped for the game.
     """
 
     variant: str
@@ -143,6 +169,7 @@ class BoundsReport(Result):
     classes_tightened: SpaceCounts
     symmetries: list[str]
     excluded: list[SpaceCount]
+    locked: LockedSets | None
     findings: list[Finding]
     material: list[MaterialShare]
     comparison: list[ComparedGame]
@@ -200,26 +227,110 @@ def bounds(variant: VariantLike) -> BoundsReport:
     found = spaces(variant)
     sizes = {id_: space.value() for id_, space in found.items()}
     orbits = {id_: classes(space) for id_, space in found.items()}
-    corrected = _counts(sizes, tight=False)
+    record = published_exclusions(variant.digest)
+    left = _Left.of(record, sizes, orbits)
+    corrected, tightened = _counts(sizes), _tightened(left.sizes)
     return BoundsReport(
         variant=variant.name,
         terms=_terms(paper),
         geometry=[_geometry(fact) for fact in paper.geometry()],
         corrected=corrected,
-        tightened=_counts(sizes, tight=True),
-        with_side_to_move=_with_side_to_move(sizes),
-        classes=_counts(orbits, tight=False),
-        classes_tightened=_counts(orbits, tight=True),
+        tightened=tightened,
+        with_side_to_move=_with_side_to_move({"corrected": corrected, "tightened": tightened}),
+        classes=_counts(orbits),
+        classes_tightened=_tightened(left.orbits),
         symmetries=[symmetry.name for symmetry in variant.symmetries],
         excluded=[
-            SpaceCount(id=id_, description=space.description, exact=sizes[id_], classes=orbits[id_])
-            for id_, space in found.items()
-            if id_.startswith("excluded_") and sizes[id_]
+            *(
+                SpaceCount(id=id_, description=space.description, exact=sizes[id_], classes=orbits[id_])
+                for id_, space in found.items()
+                if id_.startswith("excluded_") and sizes[id_]
+            ),
+            *_locked_spaces(record, found, orbits),
         ],
-        findings=find(paper, sizes),
+        locked=_locked(record, corrected, tightened, paper),
+        findings=find(paper, sizes, record),
         material=_material(found),
         comparison=compare(PUBLISHED["eq14"], corrected.total) if paper.is_the_papers else [],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left of each space, in placements and in classes.
+
+    Beside the spaces, ``king_captured_undecided`` has the captured kings whose placement is left as an undecided one.
+    """
+
+    sizes: dict[str, int]
+    orbits: dict[str, int]
+
+    @classmethod
+    def of(cls, record: ExclusionRecord | None, sizes: Mapping[str, int], orbits: Mapping[str, int]) -> _Left:
+        """Return it with the locked sets of a record, or without."""
+
+        def left(counts: Mapping[str, int]) -> dict[str, int]:
+            found = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
+            # The besieged kings are captured ones, as every placement with a captured king is an undecided one.
+            return found | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"]}
+
+        if record is None:
+            return cls(left(sizes), left(orbits))
+        return cls(
+            left(sizes) | {survivors.id: survivors.placements for survivors in record.survivors},
+            left(orbits) | {survivors.id: survivors.classes for survivors in record.survivors},
+        )
+
+
+_LOCKED = {
+    "no_end": "undecided, with a locked set of at most {} pieces; the besieged kings are not counted again",
+    "king_captured": "king captured, with a locked set of at most {} soldiers",
+    "escaped": "king escaped, with a locked set of at most {} soldiers; those above are not counted again",
+}
+
+
+def _locked_spaces(
+    record: ExclusionRecord | None, found: Mapping[str, Space], orbits: Mapping[str, int]
+) -> list[SpaceCount]:
+    """Return the placements with a locked set, space by space."""
+    if record is None:
+        return []
+    listed = []
+    for id_, (signed, _) in counted_spaces(found).items():
+        left = record.of(id_)
+        exact = sum(count * space.value() for space, count in signed) - left.placements
+        if id_ in _LOCKED and exact:
+            listed.append(
+                SpaceCount(
+                    id=f"excluded_{id_}_locked",
+                    description=_LOCKED[id_].format(record.pieces),
+                    exact=exact,
+                    classes=sum(count * orbits[space.id] for space, count in signed) - left.classes,
+                )
+            )
+    return listed
+
+
+def _locked(
+    record: ExclusionRecord | None, corrected: SpaceCounts, tightened: SpaceCounts, paper: PaperEquations
+) -> LockedSets | None:
+    if record is None:
+        return None
+    published = _up(tightened.total, paper["eq14"].verified_value()) if paper.is_the_papers else None
+    return LockedSets(
+        pieces=record.pieces,
+        sets=sum(size.sets for size in record.sets),
+        orbits=sum(size.orbits for size in record.sets),
+        factor_total=_up(tightened.total, corrected.total),
+        factor_distinct=_up(tightened.distinct, corrected.distinct),
+        factor_published=published,
+    )
+
+
+def _up(part: int, whole: int) -> str:
+    """Return a quotient below ten, rounded up to six decimals by integer arithmetic."""
+    units = -(-part * 10**6 // whole)
+    return f"{units // 10**6}.{units % 10**6:06d}"
 
 
 def _terms(paper: PaperEquations) -> list[Term]:
@@ -245,19 +356,28 @@ def _geometry(fact: GeometryFact) -> Geometry:
     return Geometry(description=fact.description, derived=fact.derived, stated=fact.stated, agrees=fact.agrees)
 
 
-def _counts(sizes: Mapping[str, int], *, tight: bool) -> SpaceCounts:
-    """Add up; a tight count leaves out the excluded part of each space."""
-    parts = {name: sizes[name] - (sizes.get(f"excluded_{name}", 0) if tight else 0) for name in ("no_end", *FINAL)}
-    end = sum(parts[name] for name in FINAL)
-    # Captured kings' placements are undecided ones too: add the others to the undecided ones, the besieged included.
-    distinct = sizes["no_end"] + end - parts["king_captured"]
-    return SpaceCounts(**parts, end=end, total=parts["no_end"] + end, distinct=distinct)
+def _counts(parts: Mapping[str, int]) -> SpaceCounts:
+    """Add up the spaces."""
+    # Captured kings' placements are undecided ones too: add the others to the undecided ones.
+    return _sum(parts, parts["king_captured"])
 
 
-def _with_side_to_move(sizes: Mapping[str, int]) -> dict[str, int]:
+def _tightened(left: Mapping[str, int]) -> SpaceCounts:
+    """Add up what is left of the spaces."""
+    # A placement with a captured king that is left only as a final one counts once more.
+    return _sum(left, left["king_captured_undecided"])
+
+
+def _sum(parts: Mapping[str, int], both: int) -> SpaceCounts:
+    """Add up; ``both`` are the placements with a captured king that are undecided ones too."""
+    chosen = {name: parts[name] for name in ("no_end", *FINAL)}
+    end = sum(chosen[name] for name in FINAL)
+    return SpaceCounts(**chosen, end=end, total=chosen["no_end"] + end, distinct=chosen["no_end"] + end - both)
+
+
+def _with_side_to_move(counted: Mapping[str, SpaceCounts]) -> dict[str, int]:
     result = {}
-    for name, tight in (("corrected", False), ("tightened", True)):
-        counts = _counts(sizes, tight=tight)
+    for name, counts in counted.items():
         result[f"{name}_total"] = counts.total + counts.no_end
         # A placement with a captured king and white to move is an undecided one with white to move.
         result[f"{name}_distinct"] = counts.distinct + counts.no_end

@@ -22,6 +22,7 @@ from tablut.results import Result, scientific
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counting.exclusions.record import ExclusionRecord
     from counting.paper import PaperEquations
 
 __all__ = ["Finding", "find"]
@@ -53,7 +54,7 @@ class Finding(Result):
     evidence: Evidence
 
 
-def find(paper: PaperEquations, values: Mapping[str, int]) -> list[Finding]:
+def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
     """Return the findings about the paper.
 
     Parameters
@@ -62,6 +63,8 @@ def find(paper: PaperEquations, values: Mapping[str, int]) -> list[Finding]:
         The equations.
     values : mapping of str to int
         The exact sizes of the spaces of `counting.spaces`, by id.
+    record : ExclusionRecord, optional
+        What was counted without locked sets.
 
     Returns
     -------
@@ -81,6 +84,7 @@ def find(paper: PaperEquations, values: Mapping[str, int]) -> list[Finding]:
         _escape_past_capture(paper, values),
         _besieged_at_home(paper, values),
         _king_alone(paper, values),
+        *([] if record is None else [_locked(paper, values, record)]),
         _side_to_move(paper, values),
         _many_kings(paper),
         _four_groups(paper),
@@ -278,6 +282,23 @@ def _king_alone(paper: PaperEquations, values: Mapping[str, int]) -> Finding:
         "could have taken the last attacker.",
         status="proved",
         evidence={"eq7": str(_value(paper, "eq7")), "impossible": str(values["excluded_all_captured"])},
+    )
+
+
+def _locked(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord) -> Finding:
+    sets = sum(size.sets for size in record.sets)
+    return Finding(
+        id="locked-sets",
+        kind="overcount",
+        statement=f"(6) counts placements that no game shows: {sets} sets of at most {record.pieces} pieces are "
+        "locked. "
+        "Whichever of the set came last would have captured another of it, or had nowhere to come from.",
+        status="proved",
+        evidence={
+            "eq6": str(_value(paper, "eq6")),
+            "with_a_locked_set": str(values["no_end"] - values["excluded_no_end"] - record.of("no_end").placements),
+            "left": str(record.of("no_end").placements),
+        },
     )
 
 

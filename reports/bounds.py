@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from math import log10
 from typing import TYPE_CHECKING, Any
 
 from counting.complexity import BoundsReport, bounds
+from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets
 from counting.paper import PaperEquations
-from reports.rendering import Artefact, figure, json_data, page
+from reports.rendering import Artefact, drawing, figure, json_data, page
+from tablut import svg
+from tablut.notation import square_name
+from tablut.position import Position
 from tablut.results import scientific
 from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tablut.variants import Variant
+
 __all__ = ["artefacts"]
+
+_DRAWN = 3
+"""Locked sets of at most so many pieces are drawn, one of each orbit, without those that differ by a king."""
+_PIXELS = 170
 
 
 def artefacts() -> list[Artefact]:
     """Return the files of the page on the bounds."""
     every = [bounds(variant) for variant in shipped_variants()]
     paper = next(report for report in every if report.findings)
-    equations = PaperEquations(load_variant(paper.variant)).equations
+    variant = load_variant(paper.variant)
+    equations = PaperEquations(variant).equations
+    orbits = orbits_of_sets(locked_sets(variant, _DRAWN), variant.symmetries)
+    drawn = [(found, images) for found, images in orbits if all(piece != "K" for _, piece in found)]
     return [
         page(
             "bounds.md",
@@ -29,11 +43,29 @@ def artefacts() -> list[Artefact]:
             report=paper,
             every=every,
             latex={id_: equation.latex() for id_, equation in equations.items()},
+            locked=[{"squares": _squares(variant, found), "images": images} for found, images in drawn],
         ),
         json_data("data/bounds.json", {"bounds": [_data(report) for report in every]}),
         figure("figures/bounds-spaces.svg", _draw_spaces, _spaces_data(paper)),
         figure("figures/bounds-material.svg", _draw_material, _material_data(paper)),
+        *(
+            drawing(f"figures/locked-{place}.svg", _draw_set(variant, found))
+            for place, (found, _) in enumerate(drawn, start=1)
+        ),
     ]
+
+
+def _squares(variant: Variant, found: LockedSet) -> list[str]:
+    return [f"{piece} {square_name(cell, variant.size)}" for cell, piece in sorted(found)]
+
+
+def _draw_set(variant: Variant, found: LockedSet) -> str:
+    """Draw a locked set on an otherwise empty board."""
+    size, pieces = variant.size, dict(found)
+    rows = ("".join(pieces.get(rank * size + file, ".") for file in range(size)) for rank in reversed(range(size)))
+    text = re.sub(r"\.+", lambda empty: str(len(empty[0])), "/".join(rows))
+    position = Position.parse(f"{text} w", size)
+    return svg.board(variant, position, highlights=sorted(pieces), pixels=_PIXELS)
 
 
 def _data(report: BoundsReport) -> dict[str, Any]:

@@ -44,6 +44,7 @@ EXAMPLES: dict[str, list[str]] = {
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
+    "exclusions": ["--pieces", "2"],
     "match": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "measure": ["random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "moves": [],

@@ -20,6 +20,7 @@ LAZY = [
     "tablut.play.search",
     "counting",
     "counting.census",
+    "counting.exclusions",
     "counting.reachable",
     "retrograde",
     "retrograde.proofs",

@@ -6,6 +6,7 @@ import pytest
 
 from counting import bounds
 from counting.complexity import BoundsReport
+from counting.exclusions.record import published_exclusions
 from counting.findings import Finding
 from tablut.variants import load_variant, variant_names
 
@@ -122,6 +123,33 @@ def check_alone(evidence: dict) -> None:
     assert evidence == {"eq7": str(EQ7), "impossible": "1"}
 
 
+def without_corridors() -> int:
+    """Undecided placements in which no corridor between castle and camp holds an attacker and a defender."""
+    total = 0
+    for corridors, free in ((4, 56), (4, 55), (3, 57)):  # the king on the castle, elsewhere, or in a corridor
+        # A corridor holds nothing (1), one soldier (2 ways each), or two of a side.
+        ways = {(0, 0): 1}
+        for _ in range(corridors):
+            filled: dict[tuple[int, int], int] = {}
+            for (a, d), count in ways.items():
+                for more_a, more_d, more in ((0, 0, 1), (1, 0, 2), (0, 1, 2), (2, 0, 1), (0, 2, 1)):
+                    key = a + more_a, d + more_d
+                    filled[key] = filled.get(key, 0) + count * more
+            ways = filled
+        kings = {56: 1, 55: 36, 57: 8}[free]
+        for (a, d), count in ways.items():
+            for w in range(9 - d):
+                for b in range(max(0, 1 - a), 17 - a):
+                    total += kings * count * comb(free, w) * comb(16 + free - w, b)
+    return total
+
+
+def check_locked(evidence: dict) -> None:
+    besieged = sigma(16, 60, 0, 12)
+    assert int(evidence["eq6"]) == EQ6 == int(evidence["with_a_locked_set"]) + int(evidence["left"]) + besieged
+    assert int(evidence["left"]) < without_corridors() < 0.83 * EQ6
+
+
 def check_side(evidence: dict) -> None:
     end = EQ7 + EQ8 + LAST + captured_by_hand()
     assert evidence["labelled_with_side_to_move"] == str(2 * EQ6 + end)
@@ -158,6 +186,7 @@ CHECKS = {
     "escape-beside-a-doomed-attacker": check_escape_capture,
     "besieged-on-the-castle": check_besieged,
     "king-alone-on-the-castle": check_alone,
+    "locked-sets": check_locked,
     "no-side-to-move": check_side,
     "naive-bound-has-many-kings": check_naive,
     "four-groups-in-all": check_groups,
@@ -182,7 +211,11 @@ def test_counts_of_the_report(report: BoundsReport) -> None:
     assert sum(space.exact for space in report.excluded) == corrected.total - tightened.total
     # What is undecided no more (a king besieged at home) is still the placement of a captured king.
     besieged = next(space.exact for space in report.excluded if space.id == "excluded_no_end")
-    assert corrected.distinct - tightened.distinct == corrected.total - tightened.total - besieged
+    left = published_exclusions(load_variant("ashton").digest)
+    assert left is not None
+    both = left.of("king_captured_undecided").placements
+    assert both + besieged < corrected.king_captured
+    assert tightened.total - tightened.distinct == both
 
 
 def test_shares_add_up(report: BoundsReport) -> None:

@@ -1,0 +1,421 @@
+"""Exact exclusions: the transfer, the search for locked sets and the counts, each against code that shares nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import combinations, product
+from math import comb
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from counting import bounds
+from counting.brute import BruteForce
+from counting.exclusions import record
+from counting.exclusions.record import COUNTED, count_exclusions, counted_spaces, published_exclusions
+from counting.exclusions.sets import is_locked, locked_sets, orbits_of_sets, without_king
+from counting.exclusions.surviving import surviving
+from counting.exclusions.transfer import Term, Transfer, Variable
+from counting.reachable.naive import NaiveReach
+from counting.spaces import FINAL, classes, spaces
+from tablut.cli.shell import run
+from tablut.rules import NaiveGame, NaivePosition
+from tablut.testing import small_variants
+from tablut.variants import Variant, load_variant, variant_names
+from tests.support.effort import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counting.exclusions.sets import LockedSet
+
+FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+SMALL = ("ashton-5-4v0", "brandubh-5-4v0")
+
+Pieces = dict[tuple[int, int], str]
+
+
+# -- the transfer ----------------------------------------------------------------------------
+
+
+@st.composite
+def transfers(draw: st.DrawFn) -> tuple[list[Variable], list[Term], set[frozenset[tuple[int, str]]], int, int]:
+    kinds = draw(st.lists(st.sampled_from(["free", "free", "camp", "royal"]), min_size=2, max_size=6))
+    variables = [Variable(kind, 1 if kind == "royal" else draw(st.integers(1, 2))) for kind in kinds]
+    letters = {"free": "bwK", "camp": "b", "royal": "K"}
+
+    def filling(most: int) -> frozenset[tuple[int, str]]:
+        chosen = draw(st.sets(st.integers(0, len(kinds) - 1), min_size=1, max_size=most))
+        return frozenset((cell, draw(st.sampled_from(letters[kinds[cell]]))) for cell in sorted(chosen))
+
+    sets = {filling(4) for _ in range(draw(st.integers(0, 6)))}
+    sets = {found for found in sets if sum(piece == "K" for _, piece in found) < 2}
+    seats = [cell for cell, variable in enumerate(variables) if variable.kind != "camp" and variable.length == 1]
+    assume(seats)
+    terms: dict[frozenset[tuple[int, str]], int] = {}
+    for _ in range(draw(st.integers(1, 4))):
+        king = draw(st.sampled_from(seats))
+        around = frozenset(pair for pair in filling(2) if pair[1] != "K" and pair[0] != king)
+        filled = frozenset({(king, "K")}) | (around if draw(st.booleans()) else frozenset())
+        terms[filled] = draw(st.integers(-2, 2)) or 1
+    return variables, [Term(*term) for term in terms.items()], sets, draw(st.integers(0, 4)), draw(st.integers(0, 3))
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(transfers())
+def test_the_transfer_counts_every_filling(
+    drawn: tuple[list[Variable], list[Term], set[frozenset[tuple[int, str]]], int, int],
+) -> None:
+    variables, terms, sets, attackers, defenders = drawn
+    letters = {"free": ".bwK", "camp": ".b", "royal": ".K"}
+    expected: Counter[tuple[int, int]] = Counter()
+    for contents in product(*(letters[variable.kind] for variable in variables)):
+        held = frozenset(enumerate(contents))
+        soldiers = {
+            piece: sum(v.length for v, content in zip(variables, contents, strict=True) if content == piece)
+            for piece in "bw"
+        }
+        if contents.count("K") != 1 or any(found <= held for found in sets):
+            continue
+        for term in terms:
+            if term.filling <= held:
+                expected[soldiers["b"], soldiers["w"]] += term.coefficient
+    counted = Transfer(variables, terms, sets, attackers, defenders).count()
+    for a, d, count in counted.pairs():
+        assert count == expected[a, d]
+
+
+# -- the sets --------------------------------------------------------------------------------
+
+
+def pieces_of(variant: Variant, found: LockedSet) -> Pieces:
+    return {(cell % variant.size, cell // variant.size): piece for cell, piece in found}
+
+
+@pytest.mark.parametrize("name", variant_names())
+def test_every_set_is_locked_and_no_part_of_it_is(name: str) -> None:
+    variant = load_variant(name)
+    reach = NaiveReach(variant)
+    family = locked_sets(variant, 4)
+    for found, _ in orbits_of_sets(family, variant.symmetries):
+        pieces = pieces_of(variant, found)
+        assert is_locked(reach, pieces)
+        assert not any(is_locked(reach, {cell: pieces[cell] for cell in part}) for part in parts(pieces))
+    for symmetry in variant.symmetries:
+        images = {frozenset((symmetry.table[cell], piece) for cell, piece in found) for found in family}
+        assert images == set(family)
+
+
+def parts(pieces: Pieces) -> Iterator[tuple[tuple[int, int], ...]]:
+    for size in range(1, len(pieces)):
+        yield from combinations(pieces, size)
+
+
+def all_locked(variant: Variant, pieces: int) -> set[LockedSet]:
+    """Every set of at most so many pieces that is locked and no part of which is, one by one."""
+    reach = NaiveReach(variant)
+    cells = [(cell, piece) for piece in "bwK" for cell in reach.cells[piece]]
+    found: set[LockedSet] = set()
+    for size in range(1, pieces + 1):
+        for chosen in combinations(cells, size):
+            held = dict(chosen)
+            if len(held) < size or [*held.values()].count("K") > 1:
+                continue
+            if is_locked(reach, held):
+                locked = frozenset((y * variant.size + x, piece) for (x, y), piece in chosen)
+                if not any(part < locked for part in found):
+                    found.add(locked)
+    return found
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(small_variants(size=3, most_attackers=4, most_defenders=3))
+def test_the_search_misses_no_set_on_the_smallest_boards(variant: Variant) -> None:
+    assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(3), deadline=None)
+@given(small_variants(size=5, most_attackers=4, most_defenders=3))
+def test_the_search_misses_no_set_on_boards_of_five(variant: Variant) -> None:
+    assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_the_search_misses_no_set_of_the_reduced_boards(name: str) -> None:
+    assert set(locked_sets(load_variant(name), 3)) == all_locked(load_variant(name), 3)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_with_all_sizes_the_sets_are_the_lemma(name: str) -> None:
+    """Five pieces are all that these boards have: then a placement is locked exactly if it contains a set."""
+    variant = load_variant(name)
+    reach, family = NaiveReach(variant), locked_sets(variant, 5)
+    brute = BruteForce(variant)
+    placements = [placement for placement in brute.placements() if placement[0] in brute.king_cells and placement[1]]
+    random = Random(3)
+    for king, black, white in random.sample(placements, 1500):
+        pieces = {**dict.fromkeys(black, "b"), **dict.fromkeys(white, "w"), king: "K"}
+        held = frozenset((y * variant.size + x, piece) for (x, y), piece in pieces.items())
+        assert any(found <= held for found in family) == bool(reach.locked(NaivePosition(pieces, "w")))
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_no_position_of_a_game_contains_a_set(name: str) -> None:
+    """Undecided positions contain none, and final ones none of soldiers alone."""
+    variant = load_variant(name)
+    game, random = NaiveGame(variant), Random(11)
+    family = locked_sets(variant, 4)
+    soldiers = without_king(family)
+    for _ in range(8):
+        position, outcome = game.start(), None
+        for _ in range(60):
+            moves = list(game.legal_moves(position))
+            if outcome is not None or not moves:
+                break
+            result = game.apply(position, random.choice(moves))
+            position, outcome = result.position, result.outcome
+            held = {(y * variant.size + x, piece) for (x, y), piece in position.pieces.items()}
+            assert not any(found <= held for found in (family if outcome is None else soldiers))
+
+
+# -- the counts ------------------------------------------------------------------------------
+
+
+def brute_survivors(variant: Variant, pieces: int) -> dict[str, Counter[tuple[int, int]]]:
+    """Placement by placement: those of each counted space without a set."""
+    brute = BruteForce(variant)
+    family = [dict(pieces_of(variant, found)) for found in locked_sets(variant, pieces)]
+    left: dict[str, Counter[tuple[int, int]]] = {id_: Counter() for id_ in COUNTED}
+    for placement in brute.placements():
+        labels = set(brute.labels(placement))
+        if not labels:
+            continue
+        king, black, white = placement
+        held = {**dict.fromkeys(black, "b"), **dict.fromkeys(white, "w"), king: "K"}
+        some = any(all(held.get(cell) == piece for cell, piece in found.items()) for found in family)
+        soldiers = some and any(
+            all(piece != "K" and held.get(cell) == piece for cell, piece in found.items()) for found in family
+        )
+        where = {
+            "no_end": "no_end" in labels and "excluded_no_end" not in labels and not some,
+            "king_captured": "king_captured" in labels and not soldiers,
+            "king_captured_undecided": "king_captured" in labels and "excluded_no_end" not in labels and not some,
+            "escaped": "escaped" in labels and "excluded_escaped" not in labels and not soldiers,
+        }
+        for id_, belongs in where.items():
+            left[id_][len(black), len(white)] += belongs
+    return left
+
+
+def assert_equals_brute_force(variant: Variant, pieces: int) -> None:
+    expected = brute_survivors(variant, pieces)
+    family = locked_sets(variant, pieces)
+    for id_, (signed, with_king) in counted_spaces(spaces(variant)).items():
+        material = surviving(signed, variant.symmetries[0], family if with_king else without_king(family))
+        for attackers, defenders, count in material.pairs():
+            assert count == expected[id_][attackers, defenders], (id_, attackers, defenders)
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("pieces", [3, 5])
+def test_small_boards_placement_by_placement(name: str, pieces: int) -> None:
+    assert_equals_brute_force(load_variant(name), pieces)
+
+
+@settings(max_examples=examples(12), deadline=None)
+@given(small_variants(size=5, most_attackers=2, most_defenders=1), st.integers(2, 4))
+def test_any_rules_on_any_terrain(variant: Variant, pieces: int) -> None:
+    assert_equals_brute_force(variant, pieces)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(small_variants(size=3, most_attackers=4, most_defenders=3), st.integers(2, 5))
+def test_any_rules_on_the_smallest_board(variant: Variant, pieces: int) -> None:
+    assert_equals_brute_force(variant, pieces)
+
+
+def brute_classes(variant: Variant, pieces: int) -> int:
+    """The undecided placements without a set that are the least of their images."""
+    brute, size = BruteForce(variant), variant.size
+    family = locked_sets(variant, pieces)
+    found = 0
+    for placement in brute.placements():
+        labels = set(brute.labels(placement))
+        if "no_end" not in labels or "excluded_no_end" in labels:
+            continue
+        king, black, white = placement
+        held = [(king, "K"), *((cell, "b") for cell in black), *((cell, "w") for cell in white)]
+        cells = sorted((y * size + x, piece) for (x, y), piece in held)
+        if any(found <= set(cells) for found in family):
+            continue
+        found += all(cells <= sorted((g.table[cell], piece) for cell, piece in cells) for g in variant.symmetries)
+    return found
+
+
+@settings(max_examples=examples(12), deadline=None)
+@given(small_variants(size=3, most_attackers=4, most_defenders=3), st.integers(2, 4))
+def test_classes_are_the_orbits(variant: Variant, pieces: int) -> None:
+    assert count_exclusions(variant, pieces).of("no_end").classes == brute_classes(variant, pieces)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_classes_of_the_reduced_boards(name: str) -> None:
+    assert count_exclusions(load_variant(name), 4).of("no_end").classes == brute_classes(load_variant(name), 4)
+
+
+# -- the full board in a second way ----------------------------------------------------------
+
+
+def without_soldier_sets(variant: Variant, pieces: int) -> int:
+    """Undecided placements with the king on the castle and no set of soldiers, part by part.
+
+    Cells that share a set are enumerated together, as polynomials in both materials; the parts are multiplied.
+    It takes another way than the transfer: no signs, no states.
+    """
+    regions = variant.regions
+    sets = without_king(locked_sets(variant, pieces))
+    assert all(cell in regions.free_cells for found in sets for cell, _ in found)
+    group = {cell: {cell} for cell in regions.free_cells}
+    for found in sets:
+        joined = set().union(*(group[cell] for cell, _ in found))
+        for cell in joined:
+            group[cell] = joined
+    total: Counter[tuple[int, int]] = Counter({(a, 0): comb(len(regions.camp_cells), a) for a in range(17)})
+    for part in {frozenset(cells) for cells in group.values()}:
+        cells = sorted(part)
+        inside = [found for found in sets if {cell for cell, _ in found} <= part]
+        ways: Counter[tuple[int, int]] = Counter()
+        for contents in product(".bw", repeat=len(cells)):
+            held = set(zip(cells, contents, strict=True))
+            if not any(found <= held for found in inside):
+                ways[contents.count("b"), contents.count("w")] += 1
+        product_: Counter[tuple[int, int]] = Counter()
+        for (a, d), count in total.items():
+            for (more_a, more_d), more in ways.items():
+                if a + more_a <= variant.attackers and d + more_d <= variant.defenders:
+                    product_[a + more_a, d + more_d] += count * more
+        total = product_
+    return sum(count for (a, _), count in total.items() if a)
+
+
+@pytest.mark.parametrize("pieces", [2, 3])
+def test_ashton_part_by_part(pieces: int) -> None:
+    variant = load_variant("ashton")
+    undecided = spaces(variant)["no_end"]
+    castle = tuple(placement for placement in undecided.kings if placement.king == variant.regions.castle)
+    at_home = type(undecided)(
+        undecided.id, undecided.description, variant, castle, undecided.attackers, undecided.defenders
+    )
+    counted = surviving([(at_home, 1)], variant.symmetries[0], without_king(locked_sets(variant, pieces)))
+    assert counted.total() == without_soldier_sets(variant, pieces)
+
+
+# -- what the package ships ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", variant_names())
+def test_shipped_counts_fit_their_game(name: str) -> None:
+    variant = load_variant(name)
+    shipped = published_exclusions(variant.digest)
+    assert shipped is not None
+    assert shipped.variant == name
+    found = spaces(variant)
+    for id_, (signed, _) in counted_spaces(found).items():
+        left = shipped.of(id_)
+        assert 0 <= left.placements <= sum(count * space.value() for space, count in signed)
+        assert 0 <= left.classes <= sum(count * classes(space) for space, count in signed)
+        assert sum(left.fixed.values()) == left.classes * len(variant.symmetries)
+        assert left.fixed["identity"] == left.placements == sum(map(sum, left.material))
+        for attackers, row in enumerate(left.material):
+            for defenders, count in enumerate(row):
+                whole = sum(factor * space.material().rows[attackers][defenders] for space, factor in signed)
+                assert 0 <= count <= whole
+    report = bounds(variant)
+    assert report.locked is not None
+    assert report.locked.sets == sum(size.sets for size in shipped.sets)
+    for name_ in ("no_end", *FINAL):
+        gone = [part for part in report.excluded if part.id in (f"excluded_{name_}", f"excluded_{name_}_locked")]
+        excluded = sum(part.exact for part in gone)
+        assert getattr(report.corrected, name_) - excluded == getattr(report.tightened, name_)
+        excluded = sum(part.classes for part in gone)
+        assert getattr(report.classes, name_) - excluded == getattr(report.classes_tightened, name_)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_shipped_counts_of_the_smallest_boards_are_counted_again(name: str) -> None:
+    variant = load_variant(name)
+    shipped = published_exclusions(variant.digest)
+    assert shipped is not None
+    assert count_exclusions(variant, shipped.pieces) == shipped
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in variant_names() if name not in SMALL])
+def test_shipped_counts_are_counted_again(name: str) -> None:
+    variant = load_variant(name)
+    shipped = published_exclusions(variant.digest)
+    assert shipped is not None
+    assert count_exclusions(variant, shipped.pieces) == shipped
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_distinct_placements_are_a_union(name: str) -> None:
+    """Undecided and final ones, each placement once."""
+    variant = load_variant(name)
+    shipped = published_exclusions(variant.digest)
+    assert shipped is not None
+    brute = BruteForce(variant)
+    family = [pieces_of(variant, found) for found in locked_sets(variant, shipped.pieces)]
+    union = 0
+    for placement in brute.placements():
+        labels = set(brute.labels(placement))
+        king, black, white = placement
+        held = {**dict.fromkeys(black, "b"), **dict.fromkeys(white, "w"), king: "K"}
+        inside = [found for found in family if all(held.get(cell) == piece for cell, piece in found.items())]
+        undecided = "no_end" in labels and "excluded_no_end" not in labels and not inside
+        no_soldiers = all("K" in found.values() for found in inside)
+        final = any(name_ in labels and f"excluded_{name_}" not in labels and no_soldiers for name_ in FINAL)
+        union += undecided or final
+    assert bounds(variant).tightened.distinct == union
+
+
+def test_a_game_of_which_nothing_is_shipped() -> None:
+    report = bounds(Path(__file__).parents[1] / "data" / "variants" / "eleven.toml")
+    assert report.locked is None
+    assert not any(part.id.endswith("_locked") for part in report.excluded)
+
+
+# -- the command -----------------------------------------------------------------------------
+
+
+def test_the_command_writes_what_the_package_ships(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "counts.json"
+    assert run(["exclusions", "-v", "brandubh-5-4v0", "--pieces", "5", "--out", str(target), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["published"] is True
+    assert target.read_text(encoding="utf-8") == shipped_text("brandubh-5-4v0")
+    undecided = answer["spaces"][0]
+    assert int(undecided["counted"]) - int(undecided["excluded"]) == int(undecided["survive"])
+
+
+def test_other_counts_than_the_shipped_ones_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = published_exclusions(load_variant("brandubh-5-4v0").digest)
+    assert shipped is not None
+    wrong = shipped.survivors[0].model_copy(update={"placements": shipped.survivors[0].placements + 1})
+    changed = shipped.model_copy(update={"survivors": [wrong, *shipped.survivors[1:]]})
+    monkeypatch.setattr("counting.exclusions.cli.published_exclusions", lambda game: changed)
+    assert run(["exclusions", "-v", "brandubh-5-4v0", "--pieces", str(shipped.pieces)]) == 1
+    assert "differ" in capsys.readouterr().out
+
+
+def shipped_text(name: str) -> str:
+    return (Path(record.__file__).parent / "data" / f"{name}.json").read_text(encoding="utf-8")
