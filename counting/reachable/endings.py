@@ -90,6 +90,8 @@ class EndingChunk(NamedTuple):
     ----------
     lemmas : list of int
         How many have a last ply that no lemma excludes, then how many of each of `EXCLUSIONS`.
+    outside : int
+        0: no part is counted exactly.
     found, exhausted, unknown : int
         Of the former.
     plies : list of int
@@ -103,6 +105,7 @@ class EndingChunk(NamedTuple):
     """
 
     lemmas: list[int]
+    outside: int
     found: int
     exhausted: int
     unknown: int
@@ -354,6 +357,7 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
     made = len(np.unique(plies.sources))
     return EndingChunk(
         lemmas=[len(rows), count - made, made - len(rows)],
+        outside=0,
         found=counts["game"],
         exhausted=counts["tree"],
         unknown=counts["unknown"],

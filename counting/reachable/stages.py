@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from counting.reachable.drawing import (
     place_soldiers,
     placed,
 )
+from counting.reachable.families import FamilyTables, family_tables, holds_counted_set
 from counting.reachable.games import finder_for
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, is_locked, lemmas_for
 from counting.reachable.naive import LEMMAS, reach_for
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 __all__ = ["LemmaCounts", "SampleChunk", "count_lemmas", "pocket", "settle_samples"]
 
 
+_OUTSIDE: Final = len(LEMMAS) + 1
+"""The place of the count after those of the lemmas."""
+
+
 class LemmaCounts(NamedTuple):
     """What the lemmas say of a range of samples.
 
@@ -47,11 +52,14 @@ class LemmaCounts(NamedTuple):
     ----------
     counts : list of int
         How many none excludes, then how many each of `counting.reachable.naive.LEMMAS` does.
+    outside : int
+        Of the locked ones, those that hold a set of the family that is counted exactly.
     checksum : int
         Of every single answer, modulo 2**64; those of parts of a range add up.
     """
 
     counts: list[int]
+    outside: int
     checksum: int
 
 
@@ -62,13 +70,17 @@ def _tally_lemmas(
     origins: OriginTables,
     more: LemmaTables,
     peeling: PeelTables,
+    family: FamilyTables,
     seed: np.uint64,
     first: int,
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Count the lemmas of samples on top of ``counts``, shape (6,), and return their checksum."""
-    x, t, r, m, p = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling)
+    """Count the lemmas of samples on top of ``counts``, and return their checksum.
+
+    After the six answers, the last of the seven counts is that of locked samples that hold a set of the family.
+    """
+    x, t, r, m, p, f = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling), flat(family)
     stride = board_items(t.size)
     boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
     batch = pointer(room)
@@ -81,8 +93,11 @@ def _tally_lemmas(
             open_number(x, low, high, batch, entry)
         place_soldiers(x, batch, many)
         for entry in range(many):
-            found = placement_lemma(t, r, m, p, placed(x, batch, entry), board, left)
+            position = placed(x, batch, entry)
+            found = placement_lemma(t, r, m, p, position, board, left)
             counts[found] += 1
+            if found == LOCKED and holds_counted_set(f, position):
+                counts[_OUTSIDE] += 1
             mixed = (U64(done + entry) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
             checksum += mixed ^ (mixed >> U64(29))
     keep(room)
@@ -115,19 +130,20 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
     >>> sum(count_lemmas(load_variant("ashton"), 1, 0, 100).counts)
     100
     """
-    lemmas, counts = lemmas_for(variant), np.zeros(len(LEMMAS) + 1, dtype=np.int64)
+    lemmas, counts = lemmas_for(variant), np.zeros(_OUTSIDE + 1, dtype=np.int64)
     checksum = _tally_lemmas(
         drawer_for(variant).tables,
         lemmas.tables,
         lemmas.origins,
         lemmas.more,
         peeling_for(variant),
+        family_tables(variant),
         np.uint64(seed),
         first,
         count,
         counts,
     )
-    return LemmaCounts(counts.tolist(), int(checksum))
+    return LemmaCounts(counts[:_OUTSIDE].tolist(), int(counts[_OUTSIDE]), int(checksum))
 
 
 @kernel
@@ -146,6 +162,8 @@ class SampleChunk(NamedTuple):
     ----------
     lemmas : list of int
         As `LemmaCounts.counts`.
+    outside : int
+        As `LemmaCounts.outside`.
     found, pockets, exhausted, unknown : int
         Of those that no lemma excludes: games, pockets, whole backward trees, nothing.
     twins : list of int
@@ -160,6 +178,7 @@ class SampleChunk(NamedTuple):
     """
 
     lemmas: list[int]
+    outside: int
     found: int
     pockets: int
     exhausted: int
@@ -235,6 +254,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
     digest = hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode())
     return SampleChunk(
         lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
+        outside=count_lemmas(variant, seed, first, count).outside,
         found=counts["game"],
         pockets=counts["pocket"],
         exhausted=counts["tree"],
