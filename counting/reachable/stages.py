@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.backward import backward_tree
+from counting.reachable.backward import BackwardTrees
 from counting.reachable.certificates import PositionCertificate, encode_moves
 from counting.reachable.drawing import (
     BATCH,
@@ -227,7 +227,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
     passed = np.flatnonzero(codes == 0)
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
 
-    certificates = []
+    certificates, trees = [], BackwardTrees(variant)
     counts = {"game": 0, "pocket": 0, "tree": 0, "unknown": 0}
     one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
     for place, number in enumerate(numbers):
@@ -243,8 +243,8 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         elif games[place].status == "unknown" and (cells := pocket(variant, boards[place])):
             claim["pocket"] = " ".join(cells)
             counts["pocket"] += 1
-        elif (tree := backward_tree(variant, words[place : place + 1])) is not None:
-            claim["tree"] = len(tree)
+        elif (size := trees.size(words[place : place + 1])) is not None:
+            claim["tree"] = size
             counts["tree"] += 1
             one_sided.append(place)
         else:
@@ -259,14 +259,14 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         pockets=counts["pocket"],
         exhausted=counts["tree"],
         unknown=counts["unknown"],
-        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1),
+        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
         plies=[len(game.moves) for game in games.values() if game.status == "game"],
         digest=digest.hexdigest(),
         certificates=certificates,
     )
 
 
-def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int) -> list[int]:
+def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
     """Return how many positions are reached with the other side to move, and of how many that is unknown."""
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
@@ -274,9 +274,7 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int) -> l
     games = finder_for(variant).find(boards, seed=seed)
     reached = sum(game.status == "game" for game in games)
     left = [board for board, game in zip(boards, games, strict=True) if game.status != "game"]
-    unknown = sum(
-        not pocket(variant, board) and backward_tree(variant, engine.words(board[None])) is None for board in left
-    )
+    unknown = sum(trees.size(engine.words(board)) is None and not pocket(variant, board) for board in left)
     return [reached, unknown]
 
 
