@@ -65,6 +65,8 @@ class GameStage(Result):
 
     Attributes
     ----------
+    outside : int
+        Samples of these that hold a locked set of the family that is counted exactly.
     tried, found, pockets, exhausted, unknown : int
         Searches; games; pockets; whole backward trees without the start; none of these.
     mean_plies, median_plies, longest_plies : float or int
@@ -73,6 +75,7 @@ class GameStage(Result):
         Processor time of both stages for each sample that was searched.
     """
 
+    outside: int
     tried: int
     found: int
     pockets: int
@@ -328,6 +331,7 @@ def _lemma_stage(space: Space, sums: Tally, results: list[dict[str, Any]]) -> Le
 def _game_stage(sums: Tally, games: list[dict[str, Any]]) -> GameStage:
     plies = sorted(ply for result in games for ply in result["plies"])
     return GameStage(
+        outside=sums.outside,
         tried=sums.passed,
         found=sums.reachable,
         pockets=sum(result.get("pockets", 0) for result in games),
