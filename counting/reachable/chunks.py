@@ -210,8 +210,8 @@ class ChunkPlan:
             counted = sum(result["lemmas"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume") from error
-        if chunk.stage == "lemmas" and counted < chunk.count:
-            return None  # the last chunk of an estimate with fewer samples
+        if chunk.stage == "lemmas" and counted != chunk.count:
+            return None  # the last chunk of an estimate with more samples, or with fewer
         if counted != chunk.count or (chunk.stage == "samples" and not self._certified(chunk.name, result)):
             raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume")
         return dict(result)
