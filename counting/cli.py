@@ -8,12 +8,14 @@ import typer
 from rich.text import Text
 
 from counting.complexity import BoundsReport, SpaceCounts, bounds
+from counting.exports import bfile, bounds_csv, placements_by_men
 from counting.paper import PaperEquations
-from tablut.cli.options import VariantOption
+from tablut.cli.options import variant_option
 from tablut.cli.runtime import Reply, command
 from tablut.cli.tables import Table, label, number, prose
-from tablut.results import Result, scientific
-from tablut.variants import load_variant
+from tablut.errors import InputError
+from tablut.results import ExactInt, Result, scientific
+from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -26,24 +28,67 @@ class _Latex(Result):
     latex: dict[str, str]
 
 
+class _Board(Result):
+    variant: str
+    distinct: ExactInt
+
+
+class _Boards(Result):
+    boards: list[_Board]
+
+
 @command
 def bounds_command(
-    variant: VariantOption = "ashton",
+    variant: Annotated[
+        str | None, variant_option("A shipped rule set, or a TOML file. [default: ashton; of --bfile: each that ships]")
+    ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print the equations as LaTeX instead.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print every number as CSV instead.")] = False,
+    as_bfile: Annotated[
+        bool,
+        typer.Option(
+            "--bfile", help="Print a b-file instead: the bound by board, or under --variant the states by men."
+        ),
+    ] = False,
 ) -> Reply:
     """Regenerate every equation of "An Upper Bound on the Complexity of Tablut" as an exact integer.
 
     Beside the published values stand the findings about them, the corrected and
     tightened bounds, and the same up to symmetry. Any variant is counted the same way.
     """
-    rules = load_variant(variant)
+    if latex + as_csv + as_bfile > 1:
+        raise InputError("--latex, --csv and --bfile: choose one of them")
+    if as_bfile and variant is None:
+        return _by_board()
+    rules = load_variant(variant or "ashton")
     if latex:
         equations = {id_: equation.latex() for id_, equation in PaperEquations(rules).equations.items()}
         lines = [f"  {text.replace(' = ', ' &= ', 1)} \\tag{{{id_[2:]}}}" for id_, text in equations.items()]
         listing = "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     report = bounds(rules)
+    if as_csv or as_bfile:
+        text = bounds_csv(report) if as_csv else _by_men(report)
+        return Reply(report, lambda console: console.out(text, end=""))
     return Reply(report, lambda console: _show(console, report))
+
+
+def _by_board() -> Reply:
+    """Return the bound of every rule set that ships, as a sequence in the order of their names."""
+    reports = [bounds(variant) for variant in shipped_variants()]
+    found = _Boards(boards=[_Board(variant=one.variant, distinct=one.corrected.distinct) for one in reports])
+    names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(reports, 1))
+    comments = ["Distinct placements of the corrected bound, by rule set (tablut bounds --bfile).", f"n: {names}"]
+    text = bfile([one.corrected.distinct for one in reports], 1, comments)
+    return Reply(found, lambda console: console.out(text, end=""))
+
+
+def _by_men(report: BoundsReport) -> str:
+    comments = [
+        f"Labelled states of the corrected bound of {report.variant} with n men, the king counted.",
+        "A placement counts once for each way in which the game ended with it, or goes on (tablut bounds --bfile).",
+    ]
+    return bfile(placements_by_men(report), 1, comments)
 
 
 _NAMES = {

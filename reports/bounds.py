@@ -46,8 +46,18 @@ def artefacts() -> list[Artefact]:
             locked=[{"squares": _squares(variant, found), "images": images} for found, images in drawn],
         ),
         json_data("data/bounds.json", {"bounds": [_data(report) for report in every]}),
-        figure("figures/bounds-spaces.svg", _draw_spaces, _spaces_data(paper)),
-        figure("figures/bounds-material.svg", _draw_material, _material_data(paper)),
+        figure(
+            "figures/bounds-spaces.svg",
+            _draw_spaces,
+            _spaces_data(paper),
+            "The sizes of the spaces, exact and as published",
+        ),
+        figure(
+            "figures/bounds-material.svg",
+            _draw_material,
+            _material_data(paper),
+            "Labelled states by attackers and defenders",
+        ),
         *(
             drawing(f"figures/locked-{place}.svg", _draw_set(variant, found))
             for place, (found, _) in enumerate(drawn, start=1)
@@ -86,32 +96,51 @@ def _spaces_data(report: BoundsReport) -> list[list[Any]]:
 
 
 def _draw_spaces(rows: list[list[Any]]) -> Figure:
-    """Draw the sizes of the spaces on a logarithmic scale, exact beside published."""
+    """Draw all sizes on a logarithmic scale, and the totals, which it does not tell apart, on a linear one."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 5.6))
-    axes = figure.subplots()
-    for place, (_, exact, published, agrees) in enumerate(rows):
+    colours = ["#4c78a8" if agrees is None else "#54803c" if agrees else "#c0392b" for *_, agrees in rows]
+    figure = Figure(figsize=(7.6, 8.6))
+    whole, near = figure.subplots(2, 1, height_ratios=[2.6, 1], gridspec_kw={"hspace": 0.28})
+    for place, ((_, exact, published, _), colour) in enumerate(zip(rows, colours, strict=True)):
         size = log10(int(exact))
-        colour = "#4c78a8" if agrees is None else "#54803c" if agrees else "#c0392b"
-        axes.barh(place, size, height=0.62, color=colour, alpha=0.85)
-        end = size
+        whole.plot([0, size], [place, place], color=colour, linewidth=1.2, alpha=0.45)
+        whole.plot(size, place, "o", color=colour, markersize=5.5)
         if published is not None:
-            end = max(size, log10(float(published)))
-            axes.plot(log10(float(published)), place, "|", color="black", markersize=13, markeredgewidth=1.6)
-        axes.text(end + 0.4, place, scientific(int(exact), 3), va="center", fontsize=7.5)
-    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 50)
-    axes.set_xlabel("number of placements, powers of ten")
-    axes.spines[["top", "right"]].set_visible(False)
+            whole.plot(log10(float(published)), place, "|", color="black", markersize=13, markeredgewidth=1.4)
+        whole.text(size + 0.8, place, scientific(int(exact), 4), va="center", fontsize=7.5)
+    whole.set_yticks(range(len(rows)), [row[0] for row in rows])
+    whole.invert_yaxis()
+    whole.set_xlim(0, 50)
+    whole.set_xlabel("number of placements, powers of ten")
+    whole.set_title("All spaces", loc="left", fontsize=9, fontweight="bold")
     marks = [
-        axes.barh(0, 0, color="#54803c", label="exact, agrees with print"),
-        axes.barh(0, 0, color="#c0392b", label="exact, does not agree"),
-        axes.barh(0, 0, color="#4c78a8", label="beyond the paper"),
-        *axes.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.6, label="as published"),
+        *whole.plot([], [], "o", color="#54803c", label="exact, agrees with print"),
+        *whole.plot([], [], "o", color="#c0392b", label="exact, does not agree"),
+        *whole.plot([], [], "o", color="#4c78a8", label="beyond the paper"),
+        *whole.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.4, label="as published"),
     ]
-    axes.legend(handles=marks, loc="center right", bbox_to_anchor=(1, 0.62), frameon=False)
+    whole.legend(handles=marks, loc="center right", bbox_to_anchor=(1, 0.62), frameon=False)
+
+    # On a logarithmic scale the totals are one; here they are apart.
+    least, most = 1.1e27, 1.45e27
+    totals = [(row, colour) for row, colour in zip(rows, colours, strict=True) if least < int(row[1]) < most]
+    for place, ((_, exact, published, _), colour) in enumerate(totals):
+        size = int(exact) / 1e27
+        near.plot(size, place, "o", color=colour, markersize=7)
+        near.text(size, place - 0.36, f"{size:.4f}", ha="center", va="center", fontsize=8)
+        if published is not None:
+            near.plot(float(published) / 1e27, place, "|", color="black", markersize=15, markeredgewidth=1.6)
+            near.text(float(published) / 1e27, place - 0.45, "printed", ha="center", va="center", fontsize=7.5)
+    near.set_yticks(range(len(totals)), [row[0] for row, _ in totals])
+    near.set_ylim(len(totals) - 0.5, -0.8)
+    near.set_xlim(least / 1e27, most / 1e27)
+    near.set_xlabel("number of placements, units of 10\u00b2\u2077")
+    near.set_title("The totals, near to each other", loc="left", fontsize=9, fontweight="bold")
+    near.grid(axis="x", color="#dddddd", linewidth=0.6)
+    near.set_axisbelow(True)
+    for axes in (whole, near):
+        axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import reports.bounds
 import reports.census
+import reports.endings
 import reports.measures
+import reports.orbits
 import reports.players
 import reports.puzzles
 import reports.reachable
@@ -24,11 +26,13 @@ __all__ = ["GENERATORS", "default_folder"]
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
     "census": reports.census.artefacts,
+    "endings": reports.endings.artefacts,
     "measures": reports.measures.artefacts,
     "players": reports.players.artefacts,
     "puzzles": reports.puzzles.artefacts,
     "reachable": reports.reachable.artefacts,
     "solutions": reports.solutions.artefacts,
+    "symmetry": reports.orbits.artefacts,
     "variants": reports.variants.artefacts,
 }
 """One generator a page: the page itself, its data and its figures."""

@@ -62,10 +62,30 @@ def artefacts() -> list[Artefact]:
     complete = [found[name] for name in REDUCED_BOARDS if name in found]
     return [
         page("census.md", "census.md.j2", growing=growing, complete=complete),
-        figure("figures/census-growth.svg", _draw_growth, [_growth(result) for result in growing]),
-        figure("figures/census-bounds.svg", _draw_bounds, [_share(result) for result in complete]),
-        figure("figures/census-plies.svg", _draw_growth, [_growth(result) for result in complete]),
-        figure("figures/census-graph.svg", _draw_graph, [_parts(result) for result in complete if result["graph"]]),
+        figure(
+            "figures/census-growth.svg",
+            _draw_growth,
+            [_growth(result) for result in growing],
+            "New positions of the full games, ply by ply",
+        ),
+        figure(
+            "figures/census-bounds.svg",
+            _draw_bounds,
+            [_share(result) for result in complete],
+            "The share of the bound that is reached",
+        ),
+        figure(
+            "figures/census-plies.svg",
+            _draw_growth,
+            [_growth(result) for result in complete],
+            "New positions of reduced boards, ply by ply",
+        ),
+        figure(
+            "figures/census-graph.svg",
+            _draw_graph,
+            [_parts(result) for result in complete if result["graph"]],
+            "Where play can go",
+        ),
     ]
 
 

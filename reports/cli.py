@@ -1,7 +1,9 @@
-"""``tablut report``: rebuild what is rendered, or check that it is up to date."""
+"""``tablut report``: rebuild what is rendered, pages or the whole site, or check that it is up to date."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +33,18 @@ class _Rendered(Result):
     reports: list[_File]
 
 
+class _Page(Result):
+    path: str
+    changed: bool
+
+
+class _Site(Result):
+    folder: str
+    start: str
+    files: int
+    pages: list[_Page]
+
+
 @command
 def report_command(
     out: Annotated[
@@ -39,9 +53,17 @@ def report_command(
             "--out", metavar="DIR", help="Folder to write to. [default: reports/rendered, or ./tablut-report]"
         ),
     ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option("--site", metavar="DIR", help="Write the report as a site instead: HTML that needs no server."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if anything is stale.")] = False,
 ) -> Reply:
     """Rebuild every table, figure and page of the report from the numbers that the program computes."""
+    if site is not None:
+        if out is not None:
+            raise InputError("--out and --site: choose one of them")
+        return _site_reply(site, check=check)
     folder = out if out is not None else default_folder()
     if check and not folder.is_dir():
         raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
@@ -61,6 +83,47 @@ def report_command(
     return Reply(
         _Rendered(reports=files), lambda console: _show(console, files, check=check), exit_code=EXIT_NO if stale else 0
     )
+
+
+def _site_reply(folder: Path, *, check: bool) -> Reply:
+    from reports.site import site_files
+    from reports.site.folder import check_folder, write_site
+
+    if not check_folder(folder) and check:
+        raise InputError(f"site folder {str(folder)!r}: holds no site; `tablut report --site DIR` makes one")
+    with progress("rendering") as display:
+        # Everything is prepared before the first file is written.
+        files = site_files()
+        task = display.add_task("", total=len(files))
+        stale = []
+        for artefact in files:
+            # What was rendered to be compared is written as it is.
+            made = replace(artefact, render=cache(artefact.render))
+            if made.differs(_existing(folder, made)):
+                stale.append(made)
+            display.advance(task)
+        if not check:
+            write_site(folder, stale)
+    changed = {artefact.path for artefact in stale}
+    pages = [_Page(path=one.path, changed=one.path in changed) for one in files if one.path.endswith(".html")]
+    found = _Site(folder=str(folder), start=str(folder / "index.html"), files=len(files), pages=pages)
+    return Reply(
+        found,
+        lambda console: _show_site(console, found, len(changed), check=check),
+        exit_code=EXIT_NO if check and stale else 0,
+    )
+
+
+def _show_site(console: PeopleConsole, found: _Site, changed: int, *, check: bool) -> None:
+    word = "stale" if check else "written"
+    for one in found.pages:
+        if one.changed:
+            console.print(
+                Text.assemble((f"{word:>10}", "bold red" if check else "bold"), f"  {one.path}"), soft_wrap=True
+            )
+    console.print(f"{found.files} files, {len(found.pages)} of them pages; {changed} {word}")
+    if not check:
+        console.print(f"open {found.start}", soft_wrap=True)
 
 
 def _existing(folder: Path, artefact: Artefact) -> bytes | None:

@@ -1,9 +1,10 @@
-"""The commands that render."""
+"""The commands that render, and the one that serves."""
 
 from tablut.cli.spec import CommandSpec
 
 __all__ = ["COMMANDS"]
 
 COMMANDS = (
+    CommandSpec("serve", "reports.explorer.cli:serve_command", "The explorer in the browser, and a JSON API.", 85),
     CommandSpec("report", "reports.cli:report_command", "Rebuild the tables, figures and pages, or check them.", 90),
 )

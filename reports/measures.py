@@ -165,7 +165,12 @@ def artefacts() -> list[Artefact]:
             cut=[row for row in rows if _is_cut(row)],
             trees=_places([row for row in rows if row["player"] == PLAYERS[-1].text and not _is_cut(row)]),
         ),
-        figure("figures/measures.svg", _draw, [_point(row) for row in rows]),
+        figure(
+            "figures/measures.svg",
+            _draw,
+            [_point(row) for row in rows],
+            "White's score and the length of games, by rule set and player",
+        ),
     ]
 
 

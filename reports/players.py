@@ -301,7 +301,12 @@ def artefacts() -> list[Artefact]:
             final={name: found[f"table-6-{name}"] for name in ("random", "greedy", "mcts")},
             heuristic=_pace(found, games["heuristic"]),
         ),
-        figure("figures/players-tables.svg", _draw_cells, [_bar(cell) for cell in tables]),
+        figure(
+            "figures/players-tables.svg",
+            _draw_cells,
+            [_bar(cell) for cell in tables],
+            "The results of the paper beside ours",
+        ),
     ]
 
 

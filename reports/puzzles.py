@@ -16,7 +16,7 @@ from retrograde.puzzles.collection import collection_names, read_puzzles
 from tablut import svg
 from tablut.position import Move
 from tablut.strip import draw_sheet, draw_strip
-from tablut.variants import load_variant
+from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
@@ -69,7 +69,8 @@ def artefacts() -> list[Artefact]:
             stored=stored,
             depths=_depths(files, solutions),
         ),
-        *(drawing(f"figures/puzzles-{name}.svg", _sheet(puzzles)) for name, puzzles in files.items()),
+        *(drawing(f"figures/puzzles-{name}.svg", _sheet(name, puzzles)) for name, puzzles in files.items()),
+        drawing("figures/legend.svg", svg.legend(shipped_variants())),
         *(drawing(f"figures/puzzle-{puzzle.id}.svg", _strip(puzzle, solutions[puzzle.id])) for puzzle in strips),
     ]
 
@@ -91,17 +92,18 @@ def _depths(files: dict[str, list[Puzzle]], solutions: dict[str, Any]) -> list[d
     return rows
 
 
-def _sheet(puzzles: list[Puzzle]) -> str:
+def _sheet(name: str, puzzles: list[Puzzle]) -> str:
     boards = [
         svg.board(
             load_variant(puzzle.variant),
             puzzle.position,
             caption=f"{puzzle.id}: {puzzle.stipulation}",
+            turn=True,
             pixels=_PIXELS,
         )
         for puzzle in puzzles
     ]
-    return draw_sheet(boards, 4, _PIXELS)
+    return draw_sheet(boards, 4, _PIXELS, f"The puzzles of the file {name}")
 
 
 def _strip(puzzle: Puzzle, solution: dict[str, Any]) -> str:

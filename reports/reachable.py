@@ -139,7 +139,12 @@ def artefacts() -> list[Artefact]:
             examples=EXAMPLES,
             ends=[(result, end, _labelled(result, end)) for result, end in ends],
         ),
-        figure("figures/reachable-shares.svg", _draw_shares, [_share(result) for result in full]),
+        figure(
+            "figures/reachable-shares.svg",
+            _draw_shares,
+            [_share(result) for result in full],
+            "The share of the counted positions that is reachable",
+        ),
         *(drawing(f"figures/reachable-{example.name}.svg", _drawn(example)) for example in EXAMPLES),
     ]
 

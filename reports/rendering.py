@@ -161,7 +161,7 @@ def drawing(path: str, svg: str) -> Artefact:
     return Artefact(path, svg.encode)
 
 
-def figure(path: str, draw: Callable[[Any], Figure], data: Any) -> Artefact:
+def figure(path: str, draw: Callable[[Any], Figure], data: Any, title: str) -> Artefact:
     """Return an SVG figure.
 
     Parameters
@@ -173,15 +173,17 @@ def figure(path: str, draw: Callable[[Any], Figure], data: Any) -> Artefact:
         that a changed drawing is a changed figure.
     data : JSON-serialisable
         Everything that the figure shows.
+    title : str
+        What it shows, for those who cannot see it.
 
     Returns
     -------
     Artefact
         With a fingerprint.
     """
-    content = json.dumps([data, _statements(draw)], sort_keys=True)
+    content = json.dumps([data, _statements(draw), title], sort_keys=True)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()
-    return Artefact(path, lambda: _rendered(draw, data, fingerprint), fingerprint)
+    return Artefact(path, lambda: _rendered(draw, data, title, fingerprint), fingerprint)
 
 
 def _statements(function: Callable[..., Any]) -> str:
@@ -193,12 +195,12 @@ def _statements(function: Callable[..., Any]) -> str:
     return "\n".join(source.splitlines()[first.lineno - 1 :])
 
 
-def _rendered(draw: Callable[[Any], Figure], data: Any, fingerprint: str) -> bytes:
+def _rendered(draw: Callable[[Any], Figure], data: Any, title: str, fingerprint: str) -> bytes:
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.hashsalt": fingerprint, "svg.fonttype": "path", "font.size": 9}):
         buffer = io.BytesIO()
-        metadata = {"Date": None, "Identifier": f"sha256:{fingerprint}"}
+        metadata = {"Date": None, "Title": title, "Identifier": f"sha256:{fingerprint}"}
         draw(data).savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight")
     return buffer.getvalue()
 

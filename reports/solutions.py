@@ -53,10 +53,14 @@ def artefacts() -> list[Artefact]:
     """Return the files of the pages on solved boards."""
     found = results()
     files = [page("solutions.md", "solutions.md.j2", boards=list(found.values()))]
-    files.append(figure("figures/tiers.svg", _draw_tiers, _tiers("ashton", 5)))
+    files.append(
+        figure("figures/tiers.svg", _draw_tiers, _tiers("ashton", 5), "The tiers of ashton with at most five men")
+    )
     for name, result in found.items():
         files.append(page(f"solutions/{name}.md", "solution.md.j2", board=result))
-        files.append(figure(f"figures/solution-{name}.svg", _draw_distances, _distances(result)))
+        files.append(
+            figure(f"figures/solution-{name}.svg", _draw_distances, _distances(result), f"How far the end is: {name}")
+        )
         variant = load_variant(name)
         for which in ("start", "longest"):
             line = result[which]
@@ -120,14 +124,20 @@ def _draw_tiers(data: dict[str, Any]) -> Figure:
     for height, tiers in enumerate(data["generations"]):
         for number, material in enumerate(tiers):
             places[tuple(material)] = (number - (len(tiers) - 1) / 2, height)
-    for upper, lower in data["edges"]:
-        start, end = places[tuple(upper)], places[tuple(lower)]
-        arrow = {"arrowstyle": "-|>", "color": "#b5a887", "lw": 0.8, "shrinkA": 22, "shrinkB": 22}
-        axes.annotate("", xy=end, xytext=start, arrowprops=arrow)
+    boxes = {}
     for material, (x, y) in places.items():
         text = f"{material[0]} v {material[1]}\n{sizes[material]:,}"
         box = {"boxstyle": "round,pad=0.4", "facecolor": "#f4ecd8", "edgecolor": "#7a6a45"}
-        axes.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box)
+        boxes[material] = axes.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
+    for upper, lower in data["edges"]:
+        # An arrow is cut off where the boxes at its ends begin.
+        ends = {"patchA": boxes[tuple(upper)].get_bbox_patch(), "patchB": boxes[tuple(lower)].get_bbox_patch()}
+        start, end = places[tuple(upper)], places[tuple(lower)]
+        # Where several men are captured at once a generation is passed by: the arrow goes round its box.
+        bend = 0.0 if abs(start[1] - end[1]) == 1 else 0.5 if end[0] > start[0] else -0.5
+        arrow = {"arrowstyle": "-|>", "color": "#a3926a", "lw": 0.9, "shrinkA": 0, "shrinkB": 1, **ends}
+        arrow["connectionstyle"] = f"arc3,rad={bend}"
+        axes.annotate("", xy=end, xytext=start, arrowprops=arrow, zorder=4)
     axes.set_xlim(min(x for x, _ in places.values()) - 0.6, max(x for x, _ in places.values()) + 0.6)
     axes.set_ylim(-0.5, len(data["generations"]) - 0.5)
     axes.axis("off")

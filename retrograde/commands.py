@@ -8,5 +8,5 @@ COMMANDS = (
     CommandSpec("solve", "retrograde.cli.solve:solve_command", "Solve a reduced board completely: who wins.", 50),
     CommandSpec("tablebase", "retrograde.cli.tablebase:app", "Build, describe and verify endgame tablebases.", 52),
     CommandSpec("probe", "retrograde.cli.tablebase:probe_command", "Look a position up in a tablebase.", 54),
-    CommandSpec("puzzle", "retrograde.cli.puzzle:app", "Prove wins, losses and draws; make and check puzzles.", 55),
+    CommandSpec("puzzle", "retrograde.cli.puzzle:app", "Solve puzzles; prove wins, losses and draws.", 55),
 )

@@ -14,7 +14,6 @@ set up from text never has a captured king; a board that got there by `push` has
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -23,7 +22,7 @@ from tablut.ending import history_outcome, standing_outcome
 from tablut.errors import IllegalMoveError, InputError
 from tablut.files import excerpt
 from tablut.formats.reading import as_move, read_move
-from tablut.legal_moves import LegalMoves
+from tablut.legal_moves import LegalMoves, legal_code
 from tablut.position import Move, MoveText, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
 from tablut.status import check_playable, reasons
@@ -87,9 +86,9 @@ class Board(BaseBoard):
         super().__init__(variant, position)
         self._plies: list[_Ply] = []
         # How often each placement with its side to move occurred before the present one.
-        self._earlier: Counter[tuple[str, str]] = Counter()
+        self._earlier: dict[tuple[str, str], int] = {}
         self._array: NDArray[np.uint32] | None = None
-        self._moves: dict[Move, int] | None = None
+        self._codes: list[int] | None = None
         self._reached: Outcome | None = None
 
     @property
@@ -117,18 +116,17 @@ class Board(BaseBoard):
             self._array = self._engine.board(self._position.cells, self._position.side)
         return self._array
 
-    def _generated(self) -> dict[Move, int]:
-        """Return the legal moves in the engine's order, each with the engine's code."""
-        if self._moves is None:
+    def _generated(self) -> list[int]:
+        """Return the engine's codes of the legal moves, in its order."""
+        if self._codes is None:
             array = self._playable()
-            codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
-            self._moves = {Move.from_code(code, self.size): code for code in codes}
-        return self._moves
+            self._codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
+        return self._codes
 
     @property
     def legal_moves(self) -> LegalMoves:
         """The legal moves of the side to move; none in a decided position."""
-        return LegalMoves(self._generated)
+        return LegalMoves(self._generated, self.size)
 
     def is_legal(self, move: Move | str) -> bool:
         """Return whether a move, by value or as text, is legal.
@@ -208,21 +206,22 @@ class Board(BaseBoard):
         if not isinstance(move, Move):
             self._push_said(as_move(move, self.size), str(move))
             return
-        code = self._generated().get(move)
+        code = legal_code(move, self._generated(), self.size)
         if code is None:
             reason = "the game is over" if self._decided() else self._why_illegal(move)
             raise IllegalMoveError(f"move {move}: is not legal in '{self._position}' ({self.variant.name}): {reason}")
-        array = self._playable()
-        undo, outcome = self._engine.make(array, code)
-        self._plies.append(_Ply(move, undo, self._position, self._reached))
-        self._earlier[self._position.cells, self._position.side] += 1
-        cells = list(self._position.cells)
+        before = self._position
+        undo, outcome = self._engine.make(self._playable(), code)
+        self._plies.append(_Ply(move, undo, before, self._reached))
+        placed = before.cells, before.side
+        self._earlier[placed] = self._earlier.get(placed, 0) + 1
+        cells = list(before.cells)
         cells[move.target], cells[move.start] = cells[move.start], "."
-        for square in self._engine.captured(undo):
-            cells[square] = "."
-        side: Literal["w", "b"] = "b" if self._position.side == "w" else "w"
-        self._position = Position("".join(cells), side, self._position.fields)
-        self._reached, self._moves = OUTCOMES[outcome], None
+        if undo != code:  # what captures nothing is its own record
+            for square in self._engine.captured(undo):
+                cells[square] = "."
+        self._position = Position("".join(cells), "b" if before.side == "w" else "w", before.fields)
+        self._reached, self._codes = OUTCOMES[outcome], None
 
     def _why_illegal(self, move: Move) -> str:
         piece = self.piece_at(move.start)
@@ -284,7 +283,7 @@ class Board(BaseBoard):
             raise IndexError("no move to take back")
         last = self._plies.pop()
         self._engine.unmake(self._playable(), last.undo)
-        self._position, self._reached, self._moves = last.position, last.outcome, None
+        self._position, self._reached, self._codes = last.position, last.outcome, None
         self._earlier[last.position.cells, last.position.side] -= 1
         return last.move
 
@@ -346,7 +345,8 @@ class Board(BaseBoard):
         if decided is not None:
             return decided
         other: Literal["white", "black"] = "black" if self.turn == "white" else "white"
-        if not self._mobile(self.turn):
+        # The moves are asked for next; a list of them that was made to see whether there is one is kept.
+        if not self._generated():
             return Outcome("no_moves", other)
         return history_outcome(self.variant.rules, self.turn, repeated=self.is_repetition(), ply=self.ply)
 
@@ -361,7 +361,7 @@ class Board(BaseBoard):
 
     def is_repetition(self) -> bool:
         """Return whether the position (placement and side to move) occurred earlier on this board."""
-        return self._earlier[self._position.cells, self._position.side] > 0
+        return self._earlier.get((self._position.cells, self._position.side), 0) > 0
 
     # -- identity ----------------------------------------------------------------------
 
@@ -395,6 +395,7 @@ class Board(BaseBoard):
         board._earlier = self._earlier.copy()
         board._reached = self._reached
         board._array = None if self._array is None else self._array.copy()
+        board._codes = self._codes  # never changed, only replaced
         return board
 
     def _repr_svg_(self) -> str:

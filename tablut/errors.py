@@ -14,6 +14,7 @@ __all__ = [
     "MachineError",
     "OutputError",
     "TablutError",
+    "UnknownError",
     "VariantError",
     "input_failure",
     "output_failure",
@@ -57,6 +58,12 @@ class IllegalMoveError(InputError):
 
 class VariantError(InputError):
     """A rule set that is unknown, or a variant file that does not say what it must."""
+
+
+class UnknownError(TablutError):
+    """A question that is still open when the limits of the search ran out."""
+
+    exit_code = 3
 
 
 class OutputError(TablutError, OSError):

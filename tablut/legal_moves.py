@@ -2,14 +2,57 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
+from tablut.position import Move
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tablut.position import Move
+__all__ = ["LegalMoves", "legal_code"]
 
-__all__ = ["LegalMoves"]
+
+@cache
+def _moves_by_code(size: int) -> Mapping[int, Move]:
+    """Return every move along a line of a board by the engine's code: made once, since making them takes most time."""
+    moves = (
+        Move(start, target, size)
+        for start in range(size * size)
+        for target in range(size * size)
+        if start != target and (start // size == target // size or start % size == target % size)
+    )
+    return {move.code: move for move in moves}
+
+
+def legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
+    """Return the engine's code of a move that is among some, or None.
+
+    Parameters
+    ----------
+    move : object
+        Anything; what is no move of the board is not among them.
+    codes : sequence of int
+        Of legal moves.
+    size : int
+        Side of the board in cells.
+
+    Returns
+    -------
+    int or None
+        One of ``codes``.
+
+    Examples
+    --------
+    >>> legal_code(Move(31, 58, 9), [31 | 58 << 7], 9) == 31 | 58 << 7
+    True
+    """
+    if not isinstance(move, Move):
+        return None
+    # A move is any three numbers; with numbers off the board, two of them may have one code.
+    code = move.code
+    known = _moves_by_code(size).get(code)
+    return code if (known is move or known == move) and code in codes else None
 
 
 class LegalMoves:
@@ -17,8 +60,10 @@ class LegalMoves:
 
     Parameters
     ----------
-    generated : callable
-        Returns the legal moves of the present position, in the engine's order.
+    codes : callable
+        Returns the engine's codes of the legal moves of the present position, in the engine's order.
+    size : int
+        Side of the board in cells.
 
     Examples
     --------
@@ -30,17 +75,17 @@ class LegalMoves:
     False
     """
 
-    def __init__(self, generated: Callable[[], Mapping[Move, int]]) -> None:
-        self._generated = generated
+    def __init__(self, codes: Callable[[], Sequence[int]], size: int) -> None:
+        self._codes, self._size = codes, size
 
     def __iter__(self) -> Iterator[Move]:
-        return iter(self._generated())
+        return map(_moves_by_code(self._size).__getitem__, self._codes())
 
     def __contains__(self, move: object) -> bool:
-        return move in self._generated()
+        return legal_code(move, self._codes(), self._size) is not None
 
     def __len__(self) -> int:
-        return len(self._generated())
+        return len(self._codes())
 
     def count(self) -> int:
         """Return the number of legal moves."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
 
 from tablut import svg
 from tablut.board import Board
-from tablut.formats.reading import as_move
+from tablut.formats.reading import as_move, as_position
+from tablut.notation import square_name
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def draw_strip(
         The moves; each is shown by an arrow on the board before it and by tinted squares
         on the one after it.
     title : str
-        Caption of the first board.
+        Caption of the first board, below who is to move; those of the others name the move and the captured squares.
     columns : int
         Boards a row, at most.
     pixels : int
@@ -79,7 +81,7 @@ def draw_strip(
             move = moves[number - 1]
             mover = "white" if board.turn == "white" else "black"
             board.push(move)
-            captured = "" if not board.captured() else " x" + str(len(board.captured()))
+            captured = "".join(f" x{square_name(square, variant.size)}" for square in board.captured())
             caption = f"{number}. {mover} {move}{captured}"
         arrows = moves[number : number + 1]
         boards.append(
@@ -89,13 +91,15 @@ def draw_strip(
                 last_move=moves[number - 1] if number else None,
                 arrows=arrows,
                 caption=caption,
+                turn=not number,
                 pixels=pixels,
             )
         )
-    return draw_sheet(boards, columns, pixels)
+    about = f"{variant.name}, from {as_position(position, variant)}: {' '.join(map(str, moves)) or 'no move'}"
+    return draw_sheet(boards, columns, pixels, about)
 
 
-def draw_sheet(drawings: Sequence[str], columns: int, pixels: int) -> str:
+def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = "") -> str:
     """Return drawings of one width side by side, in rows.
 
     Parameters
@@ -106,6 +110,8 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int) -> str:
         Drawings a row, at most.
     pixels : int
         Width of each.
+    title : str
+        What they are together, for those who cannot see them.
 
     Returns
     -------
@@ -131,6 +137,8 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int) -> str:
             parts.append(placed)
         top += max(heights[number] for number in row) + _GAP
     header = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top:g}" viewBox="0 0 {width} {top:g}">'
+    if title:
+        header += f"<title>{escape(title)}</title>"
     background = f'<rect width="{width}" height="{top:g}" fill="#ffffff"/>'
     return "\n".join([header, background, *parts, "</svg>\n"])
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tablut.position import Move
     from tablut.variants import VariantLike
 
-__all__ = ["board"]
+__all__ = ["board", "legend"]
 
 _FILLS = {
     "ordinary": "#f2e3c6",
@@ -37,6 +37,16 @@ _FILLS = {
     "line": "#6b5b45",
 }
 _MARGIN = 0.55
+_NAMES = {"b": "attacker", "w": "defender", "K": "king"}
+_MEANINGS = {
+    "attacker": "attacker (black)",
+    "defender": "defender (white)",
+    "king": "king (white)",
+    "castle": "castle, the king's",
+    "camp": "camp, for attackers",
+    "escape": "escape: the king wins here",
+    "corner": "corner, for the king alone",
+}
 
 
 def _kind(letter: str) -> str:
@@ -52,6 +62,7 @@ def board(
     highlights: Iterable[int | str] = (),
     coordinates: bool = True,
     caption: str = "",
+    turn: bool = False,
     pixels: int = 400,
 ) -> str:
     """Return a drawing of a position.
@@ -73,13 +84,15 @@ def board(
         Whether files and ranks are written along the edges.
     caption : str
         A line below the board.
+    turn : bool
+        Whether a line below the board says who is to move, beside a piece of that side.
     pixels : int
         Width of the picture.
 
     Returns
     -------
     str
-        An SVG document.
+        An SVG document, its title the position as text.
 
     Examples
     --------
@@ -99,14 +112,16 @@ def board(
     else:
         game = as_variant(variant)
     size = game.size
-    cells = diagram_cells(game.start) if position is None else as_position(position, game).cells
+    shown = as_position(game.start_position if position is None else position, game)
+    cells = shown.cells
     margin = _MARGIN if coordinates else 0.1
-    below = 0.6 if caption else 0.0
+    below = 0.6 * (bool(caption) + turn)
     width, height = size + 2 * margin, size + 2 * margin + below
     scale = pixels / width
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{pixels}" height="{height * scale:.0f}" '
-        f'viewBox="{-margin:g} {-margin:g} {width:g} {height:g}" font-family="sans-serif">',
+        f'viewBox="{-margin:g} {-margin:g} {width:g} {height:g}" role="img" font-family="sans-serif">',
+        f"<title>{escape(f'{game.name}: {shown}')}</title>",
         f'<rect x="{-margin:g}" y="{-margin:g}" width="{width:g}" height="{height:g}" fill="#ffffff"/>',
     ]
     tinted = {*_ends(last_move, size)} if last_move else set()
@@ -120,8 +135,10 @@ def board(
         parts.append(_arrow(_centre(start, size), _centre(target, size)))
     if coordinates:
         parts += _coordinates(size)
+    if turn:
+        parts += _turn(shown.side, size / 2, size + margin + 0.25)
     if caption:
-        parts.append(_text(size / 2, size + margin + 0.25, caption, 0.36))
+        parts.append(_text(size / 2, size + margin + 0.25 + 0.6 * turn, caption, 0.36))
     parts.append("</svg>\n")
     return "\n".join(parts)
 
@@ -180,7 +197,7 @@ def _frame(square: int, size: int) -> str:
 
 
 def _piece(piece: str, x: float, y: float) -> str:
-    name = {"b": "attacker", "w": "defender", "K": "king"}[piece]
+    name = _NAMES[piece]
     fill, line = ("#2b2622", "#000000") if piece == "b" else ("#fdfbf5", "#3b342b")
     disc = f'<circle class="{name}" cx="{x:g}" cy="{y:g}" r="0.37" fill="{fill}" stroke="{line}" stroke-width="0.05"/>'
     if piece != "K":
@@ -200,6 +217,61 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
         f'<g class="arrow" opacity="0.8"><line x1="{x1:.3f}" y1="{y1:.3f}" x2="{neck[0]:.3f}" y2="{neck[1]:.3f}" '
         f'stroke="{_FILLS["arrow"]}" stroke-width="0.13"/><polygon points="{head}" fill="{_FILLS["arrow"]}"/></g>'
     )
+
+
+def _turn(side: str, x: float, y: float) -> list[str]:
+    """Return a line that says who is to move: a piece of that side, and the words."""
+    words, piece = ("white to move", "w") if side == "w" else ("black to move", "b")
+    disc = _piece(piece, 0, 0).replace(f'class="{_NAMES[piece]}"', f'class="to-move-{piece}"')
+    scaled = f'<g transform="translate({x - 1.6:g} {y:g}) scale(0.5)">{disc}</g>'
+    return [scaled, _text(x + 0.2, y, words, 0.36)]
+
+
+def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
+    """Return a drawing that says what the signs on the boards of some rule sets are.
+
+    Parameters
+    ----------
+    variants : iterable of Variant, str or path-like
+        Rule sets; signs that none of their boards shows are left out.
+    pixels : int
+        Width of the picture.
+
+    Returns
+    -------
+    str
+        An SVG document.
+
+    Examples
+    --------
+    >>> drawing = legend(["ashton"])
+    >>> [word in drawing for word in ("attacker", "king", "castle", "camp", "escape", "corner")]
+    [True, True, True, True, True, False]
+    """
+    games = [as_variant(variant) for variant in variants]
+    pieces = [piece for piece in "bwK" if any(piece in row for game in games for row in game.start)]
+    kinds = {_kind(letter) for game in games for row in game.terrain for letter in row}
+    signs = [(_piece(piece, 0.5, 0.5), _MEANINGS[_NAMES[piece]]) for piece in pieces]
+    signs += [
+        ("".join(_cell(0, letter, 1, tinted=False)), _MEANINGS[kind])
+        for letter, kind in (("T", "castle"), ("A", "camp"), ("*", "escape"), ("X", "corner"))
+        if kind in kinds
+    ]
+    columns, wide = 2, 7.2
+    rows = -(-len(signs) // columns)
+    width, height = columns * wide, 1.25 * rows + 0.25
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{pixels}" height="{height * pixels / width:.0f}" '
+        f'viewBox="0 0 {width:g} {height:g}" role="img" font-family="sans-serif">',
+        "<title>What the signs on a board are</title>",
+        f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
+    ]
+    for number, (sign, meaning) in enumerate(signs):
+        x, y = (number // rows) * wide + 0.25, (number % rows) * 1.25 + 0.25
+        words = _text(1.3, 0.5, meaning, 0.42).replace('text-anchor="middle"', 'text-anchor="start"')
+        parts.append(f'<g transform="translate({x:g} {y:g})">{sign}{words}</g>')
+    parts.append("</svg>\n")
+    return "\n".join(parts)
 
 
 def _coordinates(size: int) -> list[str]:

@@ -132,6 +132,7 @@ def test_importing_the_packages_loads_nothing_heavy() -> None:
 def test_help_loads_nothing_heavy() -> None:
     loaded = loaded_by("from tablut.cli.shell import run\nassert run(['--help']) == 0")
     assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "pydantic", "networkx"}
+    assert not loaded & {"fastapi", "starlette", "uvicorn", "asyncio"}
 
 
 def test_bounds_never_loads_numba() -> None:

@@ -25,7 +25,7 @@ from tablut.variants import Variant, load_variant
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
-STORE = str(ROOT / "retrograde" / "data" / "ashton-3")
+STORE = str(ROOT / "retrograde" / "data" / "ashton-5-4v0")
 CENSUS = DATA / "stores" / "census-v4" / "store.zip"
 REACHED = str(DATA / "reachable" / "few.jsonl")
 SMALL = "ashton-5-4v0"
@@ -50,16 +50,21 @@ EXAMPLES: dict[str, list[str]] = {
     "moves": [],
     "perft": ["-d", "2", "--divide"],
     "play": ["--side", "none", "--player", "random"],
-    "probe": [STORE, "-p", "9/9/9/9/4K4/9/9/9/b8 w"],
+    "probe": [STORE, "-p", "5/5/2K2/5/2b2 w"],
     "puzzle check": ["{proof}"],
+    "puzzle list": ["mcgill", "--max-plies", "5"],
     "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],
+    "puzzle play": ["brandubh-01"],
+    "puzzle show": ["brandubh-01", "--hint"],
     "puzzle solve": ["-p", WON_IN_ONE],
+    "puzzle tree": ["brandubh-01"],
     "rank": [],
     "reachable check": [REACHED],
     "reachable estimate": ["--samples", "3"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
+    "serve": ["--port", "0", "--no-browser", "--seconds", "0.3"],
     "show": [],
     "solve": [],
     "status": [],
@@ -67,7 +72,9 @@ EXAMPLES: dict[str, list[str]] = {
     "symmetry verify": ["--samples", "20", "--most", "100"],
     "tablebase build": ["--men", "2", "--store", "{folder}/store"],
     "tablebase info": [STORE],
+    "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
     "tablebase verify": [STORE, "--quick"],
+    "tablebase walk": [STORE, "-p", "5/5/2K2/5/2b2 w"],
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "unrank": ["17"],
     "variants": [],
@@ -80,16 +87,23 @@ SAYS_ITSELF = {
     "census verify",
     "probe",
     "puzzle check",
+    "puzzle list",
+    "puzzle play",
+    "puzzle show",
+    "puzzle tree",
     "reachable check",
     "replay",
     "report",
+    "serve",
     "tablebase info",
+    "tablebase query",
     "tablebase verify",
+    "tablebase walk",
     "variants",
     "warmup",
 }
 # These answer in what another program reads, or about no game.
-NAMELESS = {"convert", "report", "warmup"}
+NAMELESS = {"convert", "report", "serve", "warmup"}
 SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "tablebase build"}
 ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "status", "symmetry show", "unrank"]
 

@@ -13,7 +13,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 # Parts of a dependency that are distributions of their own.
-PARTS = {"llvmlite": "numba", "pydantic_core": "pydantic", "shellingham": "typer", "click": "typer"}
+PARTS = {
+    "markdown_it": "markdown-it-py",
+    "llvmlite": "numba",
+    "pydantic_core": "pydantic",
+    "shellingham": "typer",
+    "click": "typer",
+    "markupsafe": "jinja2",
+}
 # Modules that an extra is for.
 OPTIONAL = {"hypothesis": {"tablut/testing.py"}, "distributed": {"tablut/scheduling.py"}}
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -20,19 +21,24 @@ from tablut.formats import read_record
 from tablut.formats.replay import replay
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant
-from tests.support.pages import PAGES, ROOT, Block, Command, blocks_of, read
+from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_of, read
 
 # What nothing here runs: page and first line. Each says why in its mark.
 NOT_RUN = {
     ("README.md", "python -m pip install -e . && tablut bounds"),
     ("testing.md", "python -m tests.faults"),
+    ("scale-out.md", 'python -m pip install -e ".[cluster]"'),
+    ("scale-out.md", "dask scheduler --host 10.0.0.1                                # on one machine"),
+    ("verify.md", "tablut census --plies 6 --store ply6 && tablut census verify ply6 --parents"),
+    ("enter-the-competition.md", "tablut referee --timeout 10 --black alphabeta --logs rehearsal &"),
     ("search.md", "git worktree add ../baseline d9a9f19"),
     ("competition.md", "tablut play            # you are white against alphabeta, two seconds a move"),
+    ("explorer.md", "curl 'http://127.0.0.1:8137/api/probe?position=9/9/9/4w4/2K6/9/9/9/4b4+b'"),
     ("competition.md", "tablut referee --timeout 10 --logs logs           # white on port 5800, black on 5801"),
 }
 # Pictures, formulas and layouts: neither commands nor files.
 SHOWN = {
-    ("README.md", "9  · ☆ ☆ ● ● ● ☆ ☆ ·      ● attacker   16, they capture the king"),
+    ("cite.md", "@software{tablut_toolkit,"),
     ("architecture.md", "reports/      renders what the others computed"),
     ("bounds.md", "C(m, d) · C(n + m − d, a)"),
     ("engine-protocol.md", "info depth 9 score cp 233 nodes 153668 nps 1260862 time 121 tbhits 0 pv a4-e4 d5-d4 d1-d3"),
@@ -83,28 +89,31 @@ def try_command(command: Command, where: str, capsys: pytest.CaptureFixture[str]
         assert CHECKER.check_output(wanted, captured.out, FLAGS), f"{where}: {command.text} gives\n{captured.out}"
 
 
-def try_python(block: Block, where: str) -> None:
-    """Run a session and compare what it shows, or run a script; each block stands for itself."""
+def try_python(block: Block, where: str, names: dict[str, Any]) -> None:
+    """Run a session and compare what it shows, or run a script; `names` is what earlier blocks have left."""
     if ">>>" not in block.text:
         exec(compile(block.text, where, "exec"), {"__name__": "page"})
         return
-    test = doctest.DocTestParser().get_doctest(block.text + "\n", {}, where, where, block.line)
+    test = doctest.DocTestParser().get_doctest(block.text + "\n", names, where, where, block.line)
     told: list[str] = []
-    failed = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append).failed
+    failed = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append, clear_globs=False).failed
     assert not failed, "".join(told)
+    names |= test.globs
 
 
 def try_page(page: Path, folder: Path, capsys: pytest.CaptureFixture[str], *, slow: bool) -> int:
     """Run the blocks of a page in order; return how many commands and Python blocks ran."""
     ran = 0
+    session: dict[str, Any] = {}
     for block in blocks_of(read(page)):
         where = f"{page.name}:{block.line}"
         if "file" in block.marks:
             (folder / block.marks["file"]).write_text(block.text + "\n", encoding="utf-8")
         if "not run" in block.marks or ("slow" in block.marks and not slow):
             continue
-        if block.is_python:
-            try_python(block, where)
+        if block.is_python and "file" not in block.marks:
+            # A tutorial is one session; elsewhere each block stands for itself.
+            try_python(block, where, session if page in TUTORIALS else {})
             ran += 1
         for command in block.commands:
             if "not run" not in command.marks and (slow or "slow" not in command.marks):

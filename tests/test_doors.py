@@ -56,7 +56,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "NaiveGame": lambda variant: NaiveGame(variant).start(),
     "Searcher": lambda variant: Searcher(variant, hash_mib=1).variant.digest,
     "make_player": lambda variant: type(make_player("random", variant, PlayerOptions(seed=1))),
-    "find_prober": lambda variant: find_prober(variant),
+    "find_prober": lambda variant: find_prober(variant).probe_dtm(Board(NAME, TEXT)),
     "bounds": lambda variant: bounds(variant).corrected,
     "spaces": lambda variant: sorted(spaces(variant)),
     "PaperEquations": lambda variant: PaperEquations(variant)["eq4"].verified_value(),
@@ -72,7 +72,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "wins_within": lambda variant: wins_within(variant, TEXT, "white", 1),
     "check_strategy": lambda variant: check_strategy(variant, TEXT, "white", 1, {}).failures,
     "draw_strip": lambda variant: draw_strip(variant, TEXT, ["c3-c4"]),
-    "prober_for": prober_for,
+    "prober_for": lambda variant: prober_for(variant).probe_wdl(Board(NAME, TEXT)),
     "shipped_store": shipped_store,
 }
 POSITION_DOORS: dict[str, Callable[[Any], Any]] = {
@@ -186,6 +186,7 @@ DOORS = [
     "tablut.svg",
     "counting",
     "counting.census",
+    "counting.exclusions",
     "counting.reachable",
     "retrograde.proofs",
     "retrograde.puzzles",

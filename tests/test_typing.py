@@ -22,6 +22,7 @@ LAZY = [
     "counting.census",
     "counting.exclusions",
     "counting.reachable",
+    "reports.site",
     "retrograde",
     "retrograde.proofs",
     "retrograde.puzzles",

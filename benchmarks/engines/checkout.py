@@ -56,11 +56,15 @@ class Older:
         self._player = None
 
     def get_ready(self) -> None:
-        """Make a player that knows nothing of earlier games, if there is none, its kernels compiled."""
+        """Make a player that knows nothing of earlier games, if there is none, and load what would be loaded late."""
         if self._player is None:
             options = self._players.PlayerOptions(hash_mib=self._hash)
-            variant = self._board_of(self._variant).variant
-            self._player = self._players.make_player("alphabeta", variant, options)
+            board = self._board_of(self._variant)
+            self._player = self._players.make_player("alphabeta", board.variant, options)
+            # The first move of all takes seconds on a busy machine, for what it imports.
+            board.push_text(str(next(iter(board.legal_moves))))
+            self._player.choose(board, self._limits(nodes=1))
+            self._player = self._players.make_player("alphabeta", board.variant, options)
 
     def forget(self) -> None:
         """Begin a new game."""

@@ -27,10 +27,28 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["MatchScore", "Sample", "gather", "play_game", "play_match"]
+__all__ = ["MatchScore", "Quiet", "Sample", "gather", "play_game", "play_match"]
 
 _LONGEST: Final = 150
 """Plies after which a game counts as drawn."""
+
+
+class Quiet(NamedTuple):
+    """A position whose chosen move captures nothing and proves nothing.
+
+    Attributes
+    ----------
+    board : ndarray of uint32, shape (2N + 4,)
+        Undecided.
+    score : int
+        What the search said of it, white's, in centi-logits.
+    judged : bool
+        Whether the result of the game follows from play: no move after it was random.
+    """
+
+    board: NDArray[np.uint32]
+    score: int
+    judged: bool
 
 
 class Sample(NamedTuple):
@@ -70,8 +88,8 @@ class MatchScore(NamedTuple):
 
 
 def play_game(
-    searchers: Sequence[Searcher], variant: Variant, random: Random, *, nodes: int, opening: int
-) -> tuple[float, list[NDArray[np.uint32]]]:
+    searchers: Sequence[Searcher], variant: Variant, random: Random, *, nodes: int, opening: int, stray: float = 0.0
+) -> tuple[float, list[Quiet]]:
     """Play a game from an opening of random moves.
 
     Parameters
@@ -86,19 +104,21 @@ def play_game(
         Nodes a move.
     opening : int
         Random plies at the start.
+    stray : float
+        How often a later move is random, too, from 0 to 1.
 
     Returns
     -------
     result : float
         1 if white won, 0 if black did, ½ for a draw; a game of 150 plies is one.
-    quiet : list of ndarray
-        The boards after the opening whose chosen move captures nothing and proves nothing.
+    quiet : list of Quiet
+        Those after the opening.
     """
     engine, rules = engine_for(variant), variant.rules
     board, limits = engine.start(), SearchLimits(nodes=nodes)
     past: list[int] = []
     since_capture = 0
-    quiet: list[NDArray[np.uint32]] = []
+    quiet: list[Quiet] = []
     for ply in range(_LONGEST):
         side = int(head(board)[SIDE_AT])
         moves = engine.legal_moves(board).tolist()
@@ -110,8 +130,10 @@ def play_game(
             return (0.5 if rules.repetition == "draw" else 1.0 - side), quiet
         if rules.move_limit is not None and ply >= rules.move_limit:
             return 0.5, quiet
-        if ply < opening:
+        strays = ply < opening or (stray > 0 and random.random() < stray)
+        if strays:
             move, score = random.choice(moves), 0
+            quiet = [found._replace(judged=False) for found in quiet]
         else:
             root = Root(board, moves, past[len(past) - since_capture :], ply)
             thought = searchers[side].think(root, limits)
@@ -124,8 +146,8 @@ def play_game(
         outcome = OUTCOMES[code]
         if outcome is not None:
             return float(outcome.winner == "white"), quiet
-        if ply >= opening and not captures and abs(score) < PROVEN:
-            quiet.append(before)
+        if not strays and not captures and abs(score) < PROVEN:
+            quiet.append(Quiet(before, -score if side else score, judged=True))
     return 0.5, quiet
 
 
@@ -197,8 +219,8 @@ def gather(
     for number in range(games):
         searcher.forget()
         result, quiet = play_game([searcher] * 2, variant, random, nodes=nodes, opening=4 + number % 8)
-        for board in quiet:
+        for found in quiet:
             if random.random() < share:
-                boards.append(board)
+                boards.append(found.board)
                 results.append(result)
     return Sample(np.array(boards), np.array(results))

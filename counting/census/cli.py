@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
+from counting.exports import bfile
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.cli.streams import complain
@@ -104,6 +105,9 @@ def census_command(
         str | None,
         typer.Option("--graph", metavar="FILE", help="Write the state graph of a complete census as Parquet."),
     ] = None,
+    as_bfile: Annotated[
+        bool, typer.Option("--bfile", help="Print the new positions of each ply as a b-file instead.")
+    ] = False,
 ) -> Reply:
     """Count the positions that are reachable from the start, ply by ply, exactly.
 
@@ -147,10 +151,21 @@ def census_command(
         options = {"--plies": plies, "--all": all_plies, "--full": full, "--memory": memory, "--threads": threads}
         _say_how_to_go_on(variant, {**options, "--store": store, "--scheduler": scheduler, "--graph": graph})
     detailed = against_bounds or (report.complete and failure is None)
-    reply = Reply(report, lambda console: _show(console, report, detailed), 0 if report.holds else EXIT_NO)
+    show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
+    if as_bfile:
+        show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
+    reply = Reply(report, show, 0 if report.holds else EXIT_NO)
     if failure is not None:
         raise Interrupted(reply, cause=failure if isinstance(failure, TablutError) else None)
     return reply
+
+
+def _bfile(report: CensusReport) -> str:
+    comments = [
+        f"Positions of {report.variant} first reached at ply n: placements with the side to move, undecided",
+        f"(tablut census --bfile). {'Complete.' if report.complete else 'Further plies are not counted here.'}",
+    ]
+    return bfile([ply.new for ply in report.plies], 0, comments)
 
 
 _DEFAULTS: Final = {"--memory": 4096, "--threads": 1}

@@ -15,9 +15,11 @@ from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, expand_canonical
 from counting.census.files import open_rows, read_rows
 from counting.census.toolbox import toolbox
+from tablut.engine import engine_for
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
 from tablut.files import write_bytes
+from tablut.position import Position
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ __all__ = ["GraphNumbers", "StateGraph", "graph_numbers", "state_graph", "write_
 
 MOST_NODES: Final = 2_000_000
 """Nodes for which networkx still fits into the memory of a small machine."""
+_STEP: Final = 1 << 14
+"""Positions that are unpacked at once."""
 
 
 class StateGraph(NamedTuple):
@@ -48,6 +52,8 @@ class StateGraph(NamedTuple):
         The edges, each once, in the order of their sources, then targets.
     moves : ndarray of int32, shape (m,)
         How many moves of the representative an edge stands for.
+    words : ndarray of uint64, shape (n, W)
+        The representative of each node, packed as `tablut.engine.packing` says.
     """
 
     ply: NDArray[np.int32]
@@ -55,6 +61,28 @@ class StateGraph(NamedTuple):
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     moves: NDArray[np.int32]
+    words: NDArray[np.uint64]
+
+    def positions(self, variant: Variant) -> list[str]:
+        """Return the representative of each node as text.
+
+        Parameters
+        ----------
+        variant : Variant
+            The game.
+
+        Returns
+        -------
+        list of str
+            By node.
+        """
+        engine = engine_for(variant)
+        found: list[str] = []
+        for start in range(0, len(self.words), _STEP):
+            for board in engine.boards(self.words[start : start + _STEP]):
+                cells, side = engine.cells(board)
+                found.append(str(Position(cells, "b" if side == "b" else "w")))
+        return found
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Return the graph with node attributes ``ply`` and ``winner`` and the edge attribute ``moves``."""
@@ -158,16 +186,18 @@ def state_graph(variant: Variant, search: Search) -> StateGraph:
     node[numbers[: len(words)]] = np.arange(len(words))
     targets = node[numbers[len(words) :]]
     pairs, moves = np.unique(np.repeat(parents, counts) * len(words) + targets, return_counts=True)
-    return StateGraph(ply, winner, pairs // len(words), pairs % len(words), moves.astype(np.int32))
+    positions = words.copy()
+    positions[:, -1] &= np.uint64((1 << BLACK_WON) - 1)
+    return StateGraph(ply, winner, pairs // len(words), pairs % len(words), moves.astype(np.int32), positions)
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write the edges as Parquet: ``source``, ``target``, ``moves``, and ply and winner of both ends.
+    """Write the edges as Parquet: ``source``, ``target``, ``moves``; ply, winner and position of both ends.
 
     Parameters
     ----------
     graph : StateGraph
-        The edges, and ply and winner of the nodes.
+        The edges, and ply, winner and position of the nodes.
     variant : Variant
         The game, named in the file's metadata.
     path : Path
@@ -181,11 +211,15 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
     # Imported here: pyarrow takes longer to load than most censuses take to count.
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
-    columns: dict[str, NDArray[Any]] = {"source": graph.source, "target": graph.target, "moves": graph.moves}
+    columns: dict[str, Any] = {"source": graph.source, "target": graph.target, "moves": graph.moves}
     for end in ("source", "target"):
         columns[f"{end}_ply"] = graph.ply[columns[end]]
         columns[f"{end}_winner"] = graph.winner[columns[end]]
-    about = {"tablut.format": "state-graph 1", "tablut.variant": variant.name, "tablut.start": variant.start_position}
+    # Each text is kept once, however many edges its node has.
+    texts = arrow.array(graph.positions(variant))
+    for end in ("source", "target"):
+        columns[f"{end}_position"] = arrow.DictionaryArray.from_arrays(columns[end].astype(np.int32), texts)
+    about = {"tablut.format": "state-graph 2", "tablut.variant": variant.name, "tablut.start": variant.start_position}
     table = arrow.table(columns).replace_schema_metadata(about)
     sink = arrow.BufferOutputStream()
     parquet.write_table(table, sink, compression="zstd")
@@ -215,7 +249,8 @@ def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:
     Examples
     --------
     >>> one = np.array([0, 1, 1]), np.array([1, 0, 2]), np.array([1, 1, 1], dtype=np.int32)
-    >>> graph = StateGraph(np.array([0, 1, 2], dtype=np.int32), np.array([0, 0, 1], dtype=np.uint8), *one)
+    >>> words = np.zeros((3, 1), dtype=np.uint64)
+    >>> graph = StateGraph(np.array([0, 1, 2], dtype=np.int32), np.array([0, 0, 1], dtype=np.uint8), *one, words)
     >>> from pathlib import Path
     >>> numbers = graph_numbers(graph, Path("none"))
     >>> numbers.components, numbers.largest_component, numbers.returning, numbers.condensation_depth

@@ -1,4 +1,4 @@
-"""``tablut puzzle``: its commands, and ``check``; the others are in `puzzle_solve` and `puzzle_make`."""
+"""``tablut puzzle``: its commands, and ``check``; the others are in the modules beside this one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from retrograde.cli.puzzle_list import list_command, show_command
 from retrograde.cli.puzzle_make import make_command
+from retrograde.cli.puzzle_play import play_command
 from retrograde.cli.puzzle_solve import solve_command
+from retrograde.cli.puzzle_tree import tree_command
 from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import read_text, variant_option, warn_if_impossible
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible
@@ -21,9 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Prove wins, losses and draws; make puzzles.")
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins, make puzzles.")
+app.command("list")(list_command)
+app.command("show")(show_command)
+app.command("play")(play_command)
 app.command("solve")(solve_command)
 app.command("make")(make_command)
+app.command("tree")(tree_command)
 
 
 class _Checked(Result):

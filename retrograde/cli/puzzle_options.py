@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-__all__ = ["MemoryOption", "NodesOption", "PositionsOption", "SecondsOption", "StoreOption"]
+from tablut.errors import InputError
+from tablut.files import excerpt
+
+if TYPE_CHECKING:
+    from retrograde.puzzles.puzzle_file import Puzzle
+
+__all__ = [
+    "FileOption",
+    "MemoryOption",
+    "NodesOption",
+    "PositionsOption",
+    "SecondsOption",
+    "StoreOption",
+    "puzzle_ids_from",
+    "read_one",
+]
+
+FileOption = Annotated[
+    str, typer.Option("--file", "-f", metavar="FILE", help="The puzzle file that has it, or one that ships.")
+]
 
 NodesOption = Annotated[
     int, typer.Option("--nodes", min=1, max=10**15, help="Moves to be made on the board, for each position.")
@@ -30,3 +50,53 @@ PositionsOption = Annotated[
 StoreOption = Annotated[
     Path | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase. [default: what ships, if anything]")
 ]
+
+
+def puzzle_ids_from(incomplete: str) -> list[str]:
+    """Return the ids of the puzzles that ship and begin so, for the shell's completion.
+
+    Parameters
+    ----------
+    incomplete : str
+        What was typed.
+
+    Returns
+    -------
+    list of str
+        In the order of the files.
+    """
+    from retrograde.puzzles.collection import shipped_ids
+
+    return [id_ for id_ in shipped_ids() if id_.startswith(incomplete)]
+
+
+def read_one(name: str, file: str, variant: str | None) -> Puzzle:
+    """Return one puzzle of a file.
+
+    Parameters
+    ----------
+    name : str
+        Its id, in any case.
+    file : str
+        A path, or the name of a file that ships.
+    variant : str or None
+        The rule set, if the file names none.
+
+    Returns
+    -------
+    Puzzle
+        The puzzle.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or no such puzzle in it.
+    """
+    from retrograde.puzzles.collection import read_puzzles
+
+    puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
+    if name in puzzles or name.lower() in puzzles:
+        return puzzles.get(name) or puzzles[name.lower()]
+    close = get_close_matches(name[:40].lower(), puzzles, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "`tablut puzzle list` lists them; --file names another file"
+    raise InputError(f"puzzle {excerpt(name)}: is not in {excerpt(file)}; {hint}")

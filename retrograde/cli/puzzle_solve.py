@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     from retrograde.proofs.solution import ProofLimits, Solution
     from tablut.cli.people import PeopleConsole
 
-__all__ = ["solve_command"]
+__all__ = ["SolvedResult", "solve_command"]
 
 
-class _Solved(SolutionResult):
+class SolvedResult(SolutionResult):
+    """A solved position, and what was made of its solution."""
+
     plies_left: int | None
-    interrupted: bool
-    proof: str | None
-    proof_positions: int | None
-    svg: str | None
+    interrupted: bool = False
+    proof: str | None = None
+    proof_positions: int | None = None
+    svg: str | None = None
 
 
 def _sources_from(incomplete: str) -> list[str]:
@@ -138,7 +140,7 @@ def _solve_position(
         from tablut.strip import draw_strip
 
         write_text(drawn, draw_strip(variant, asked, solution.line, title=_verdict(solution)))
-    result = _Solved(
+    result = SolvedResult(
         **solution_result(solution).model_dump(),
         plies_left=variant.rules.move_limit if wish.plies_left is None else wish.plies_left,
         interrupted=interrupted,
@@ -183,7 +185,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
     return lines
 
 
-def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: _Solved) -> None:
+def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
     from rich.text import Text
 
     from tablut.cli.draw import draw_board, legend

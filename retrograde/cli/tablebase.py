@@ -11,6 +11,8 @@ from rich.text import Text
 
 from retrograde.cli.build import build_command
 from retrograde.cli.summary import info_of, show_info
+from retrograde.cli.table_query import query_command
+from retrograde.cli.table_walk import walk_command
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
@@ -26,11 +28,14 @@ if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.verification.verifying import Verification
     from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
 
-__all__ = ["app", "probe_command"]
+__all__ = ["ProbeResult", "RatedMoveResult", "app", "probe_command", "probe_result"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
 app.command("build")(build_command)
+app.command("query")(query_command)
+app.command("walk")(walk_command)
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
 
@@ -58,19 +63,23 @@ class _Verified(Result):
     failed: list[_Failure]
 
 
-class _RatedMove(Result):
+class RatedMoveResult(Result):
+    """A move with what it is worth to the side that makes it."""
+
     move: str
     wdl: str
     dtm: int | None
 
 
-class _Probed(Result):
+class ProbeResult(Result):
+    """A position with its value, and all moves from it, the best first."""
+
     variant: str
     position: str
     store: str
     wdl: str
     dtm: int | None
-    moves: list[_RatedMove]
+    moves: list[RatedMoveResult]
 
 
 # -- info ----------------------------------------------------------------------------------
@@ -215,24 +224,52 @@ def probe_command(
     """
     tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
+    try:
+        probed = probe_result(tablebase, board, str(tablebase.store.root))
+    except MissingTableError as error:
+        raise _missing(error, board, tablebase, store, variant) from None
+    return Reply(probed, lambda console: _show_probed(console, board, probed))
+
+
+def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
+    """Return what a tablebase says of a board, as a command answers it.
+
+    Parameters
+    ----------
+    tablebase : Tablebase
+        Of the board's game.
+    board : Board
+        Not changed; its history counts for repetition and a move limit.
+    store : str
+        What the answer calls the tablebase.
+
+    Returns
+    -------
+    ProbeResult
+        The value, and all moves with theirs.
+
+    Raises
+    ------
+    InputError
+        If the game is over.
+    MissingTableError
+        If the material is not covered.
+    """
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         how = outcome.termination.replace("_", " ")
-        raise InputError(f"position '{board.position}': is decided ({how}: {outcome.winner} has won); nothing to probe")
-    try:
-        verdict = tablebase.probe(board)
-        moves = tablebase.best_moves(board)
-    except MissingTableError as error:
-        raise _missing(error, board, tablebase, store, variant) from None
-    probed = _Probed(
+        by = f"{outcome.winner} has won" if outcome.winner else "a draw"
+        raise InputError(f"position '{board.position}': is decided ({how}: {by}); nothing to probe")
+    verdict = tablebase.probe(board)
+    moves = tablebase.best_moves(board)
+    return ProbeResult(
         variant=tablebase.variant.name,
         position=str(board.position),
-        store=str(tablebase.store.root),
+        store=store,
         wdl=verdict.wdl,
         dtm=verdict.dtm,
-        moves=[_RatedMove(move=str(rated.move), wdl=rated.wdl, dtm=rated.dtm) for rated in moves],
+        moves=[RatedMoveResult(move=str(rated.move), wdl=rated.wdl, dtm=rated.dtm) for rated in moves],
     )
-    return Reply(probed, lambda console: _show_probed(console, board, probed))
 
 
 def _missing(
@@ -259,13 +296,23 @@ def _tablebase(store: Path | None, name: str | None) -> Tablebase:
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            f"variant {game.name!r}: no tablebase of it ships; build one and name it: "
-            f"{shlex.join(['tablut', 'tablebase', 'build', '-v', name or game.name, '--men', '4'])}"
+            f"variant {game.name!r}: no tablebase of it ships; make one and name it: {_making(game, name or game.name)}"
         )
     return tablebase
 
 
-def _show_probed(console: PeopleConsole, board: Board, probed: _Probed) -> None:
+def _making(game: Variant, name: str) -> str:
+    """Return the command that makes a tablebase: the whole game if this machine can solve it, else its endings."""
+    from retrograde.solver.solution import memory_needed
+    from tablut.machine import physical_memory
+
+    memory = physical_memory()
+    if memory is not None and memory_needed(game) <= memory:
+        return shlex.join(["tablut", "solve", "-v", name, "--store", f"solution-{game.name}"])
+    return shlex.join(["tablut", "tablebase", "build", "-v", name, "--men", "4", "--store", f"tablebase-{game.name}"])
+
+
+def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
     console.print(f"{probed.variant}  {probed.position}", soft_wrap=True)
     console.print(Text.assemble(f"{board.turn} to move: ", (_words(probed.wdl, probed.dtm), "bold")))

@@ -110,6 +110,11 @@ class Solver:
         self._engine: Engine = engine_for(variant)
         self._question: _Question | None = None
 
+    def stop(self) -> None:
+        """End what another thread is solving; it answers with what is proved."""
+        if self._question is not None:
+            self._question.budget.stop()
+
     def so_far(self, reason: str = "interrupted") -> Solution | None:
         """Return what is proved of the position that another thread is solving; None if it has not begun.
 

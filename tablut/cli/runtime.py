@@ -46,8 +46,10 @@ __all__ = [
     "Interrupted",
     "Reply",
     "command",
+    "commit",
     "interruptible",
     "json_wanted",
+    "origin",
     "progress",
     "provenance",
     "text_of",
@@ -268,12 +270,38 @@ def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None,
         ``seed``, ``seconds``, ``compile_seconds`` (the part of them that went into
         compiling or loading kernels) and ``peak_rss_bytes``.
     """
+    return origin(shlex.join(["tablut", *ctx.obj]), parameters, seed, seconds, commit=commit())
+
+
+def origin(
+    command_line: str, parameters: dict[str, Any], seed: int | None, seconds: float, *, commit: str | None
+) -> dict[str, Any]:
+    """Return where a result comes from, whoever asked for it; `provenance` is this for a command.
+
+    Parameters
+    ----------
+    command_line : str
+        What was asked, as it was typed.
+    parameters : dict
+        What it means, defaults included.
+    seed : int or None
+        The seed of everything random in it.
+    seconds : float
+        Wall time that it took.
+    commit : str or None
+        As `commit` returns it.
+
+    Returns
+    -------
+    dict
+        As `provenance`.
+    """
     from tablut import __version__
 
     return {
         "version": __version__,
-        "commit": _commit(),
-        "command": shlex.join(["tablut", *ctx.obj]),
+        "commit": commit,
+        "command": command_line,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": seed,
         "seconds": round(seconds, 3),
@@ -288,7 +316,8 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
+    """Return the commit of the checkout that runs, ``+`` appended if it has changes; None outside of one."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.engine import Engine, LeafStatistics
 
-__all__ = ["perft_command"]
+__all__ = ["PerftCount", "PerftResult", "perft_command"]
 
 _CLAIM = re.compile(r"([1-9][0-9]?)=([0-9]{1,18})")
 
 
-class _Perft(Result):
+class PerftResult(Result):
+    """Numbers of move sequences, by plies."""
+
     variant: str
     position: str
     perft: list[int]
@@ -96,7 +98,7 @@ def perft_command(
     start = read_position(position, rules)
     engine = engine_for(rules)
     board = engine.start() if start is None else engine.board(start.cells, start.side)
-    found = _Counted(rules, str(start) if start is not None else rules.start_position, threads)
+    found = PerftCount(rules, str(start) if start is not None else rules.start_position, threads)
     try:
         with progress("perft") as display:
             task = display.add_task("", total=depth)
@@ -120,8 +122,22 @@ def perft_command(
 
 
 @dataclass
-class _Counted:
-    """What has been counted so far."""
+class PerftCount:
+    """What has been counted so far.
+
+    Attributes
+    ----------
+    variant, position, threads : Variant, str, int
+        What is counted, and by how many threads.
+    counts : list of int
+        Sequences of exactly 1, 2, … plies.
+    seconds : float
+        Wall time of the last of them.
+    statistics : LeafStatistics or None
+        Of the last moves, where they were made.
+    divided : dict of int to int, or None
+        Sequences by the code of their first move.
+    """
 
     variant: Variant
     position: str
@@ -132,7 +148,13 @@ class _Counted:
     divided: dict[int, int] | None = None
 
     def reply(self) -> Reply:
-        result = _Perft(
+        """Return what `perft_command` answers."""
+        result = self.result()
+        return Reply(result, lambda console: _show(console, result))
+
+    def result(self) -> PerftResult:
+        """Return what has been counted, as commands answer it."""
+        return PerftResult(
             variant=self.variant.name,
             position=self.position,
             perft=self.counts,
@@ -142,7 +164,6 @@ class _Counted:
             applied=None if self.statistics is None else _applied(self.statistics),
             divide=None if self.divided is None else _named(self.divided, self.variant.size),
         )
-        return Reply(result, lambda console: _show(console, result))
 
 
 def _applied(statistics: LeafStatistics) -> dict[str, Any]:
@@ -160,7 +181,7 @@ def _named(divided: dict[int, int], size: int) -> dict[str, int]:
     return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}
 
 
-def _show(console: PeopleConsole, result: _Perft) -> None:
+def _show(console: PeopleConsole, result: PerftResult) -> None:
     console.print(f"{result.variant}  {result.position}", soft_wrap=True)
     if result.divide:
         for move, nodes in result.divide.items():

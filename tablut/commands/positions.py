@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MoveResult",
+    "MovesResult",
     "OutcomeResult",
     "apply_command",
     "ending",
     "moves_command",
+    "moves_result",
     "outcome_result",
     "show_command",
     "status_command",
@@ -58,7 +60,9 @@ class _Shown(Result):
     svg: str | None
 
 
-class _Moves(Result):
+class MovesResult(Result):
+    """The legal moves of a position."""
+
     variant: str
     position: str
     turn: str
@@ -66,7 +70,7 @@ class _Moves(Result):
     outcome: OutcomeResult | None
 
 
-class _Applied(_Moves):
+class _Applied(MovesResult):
     status: list[str]
 
 
@@ -189,22 +193,42 @@ def ending(outcome: OutcomeResult | None) -> str:
 @command
 def moves_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
     """List the legal moves with what they capture and how they end the game."""
-    board = _board(variant, position)
+    result = moves_result(_board(variant, position))
+    return Reply(result, lambda console: _show_moves(console, result))
+
+
+def moves_result(board: Board) -> MovesResult:
+    """Return the legal moves of a board as a command answers them.
+
+    Parameters
+    ----------
+    board : Board
+        Its history counts: a move that repeats may end the game. Not changed.
+
+    Returns
+    -------
+    MovesResult
+        The moves in the engine's order, with captures and outcomes.
+
+    Examples
+    --------
+    >>> [told.move for told in moves_result(Board("ashton-5-4v0")).moves]
+    ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4']
+    """
     told = []
-    for move in board.legal_moves:
+    for move in list(board.legal_moves):
         told.append(_push(board, str(move)))
         board.pop()
-    result = _Moves(
+    return MovesResult(
         variant=board.variant.name,
         position=str(board.position),
         turn=board.turn,
         moves=told,
         outcome=outcome_result(board.outcome()),
     )
-    return Reply(result, lambda console: _show_moves(console, result))
 
 
-def _show_moves(console: PeopleConsole, result: _Moves) -> None:
+def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
     console.print(
         f"{result.variant}  {result.position}\n{ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True
     )

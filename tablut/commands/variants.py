@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
-__all__ = ["variants_command"]
+__all__ = ["DescribedVariant", "ListedVariant", "described_variant", "listed_variant", "variants_command"]
 
 
-class _Listed(Result):
+class ListedVariant(Result):
+    """A rule set in the list of those that ship."""
+
     name: str
     title: str
     size: int
@@ -31,10 +33,12 @@ class _Listed(Result):
 
 
 class _Listing(Result):
-    variants: list[_Listed]
+    variants: list[ListedVariant]
 
 
-class _Described(Result):
+class DescribedVariant(Result):
+    """A rule set with all its fields."""
+
     variant: str
     title: str
     source: str
@@ -61,15 +65,27 @@ def variants_command(
 ) -> Reply:
     """List the rule sets that ship, or draw one with all its rule fields."""
     if name is None:
-        listing = _Listing(variants=[_listed(variant) for variant in shipped_variants()])
+        listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
         return Reply(listing, lambda console: _show_listing(console, listing))
     variant = load_variant(name)
-    described = _described(variant)
+    described = described_variant(variant)
     return Reply(described, lambda console: _show_variant(console, variant, described))
 
 
-def _listed(variant: Variant) -> _Listed:
-    return _Listed(
+def listed_variant(variant: Variant) -> ListedVariant:
+    """Return a rule set as the list of those that ship has it.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    ListedVariant
+        Name, title, size, material and source.
+    """
+    return ListedVariant(
         name=variant.name,
         title=variant.title,
         size=variant.size,
@@ -79,9 +95,21 @@ def _listed(variant: Variant) -> _Listed:
     )
 
 
-def _described(variant: Variant) -> _Described:
+def described_variant(variant: Variant) -> DescribedVariant:
+    """Return a rule set with all its fields, as a command answers it.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    DescribedVariant
+        Fields, their meanings, diagrams and regions.
+    """
     fields = rule_fields(variant.rules)
-    return _Described(
+    return DescribedVariant(
         variant=variant.name,
         start=variant.start_position,
         start_rows=list(variant.start),
@@ -90,7 +118,7 @@ def _described(variant: Variant) -> _Described:
         meanings={field.name: field.meaning for field in fields},
         regions=variant.regions.named(),
         symmetries=[symmetry.name for symmetry in variant.symmetries],
-        **_listed(variant).model_dump(exclude={"name"}),
+        **listed_variant(variant).model_dump(exclude={"name"}),
     )
 
 
@@ -110,7 +138,7 @@ def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
     console.print(f"\n{hint}", style="dim")
 
 
-def _show_variant(console: PeopleConsole, variant: Variant, described: _Described) -> None:
+def _show_variant(console: PeopleConsole, variant: Variant, described: DescribedVariant) -> None:
     console.print(Text.assemble((variant.name, "bold"), "  ", variant.title, "\n", (variant.source, "dim"), "\n"))
     empty = ("." * variant.size,) * variant.size
     boards = {"terrain": draw_board(variant, empty), "start": draw_board(variant, variant.start)}

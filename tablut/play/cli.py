@@ -22,6 +22,7 @@ from tablut.play.options import (
     SettingsOption,
     TablebaseOption,
     TableMemoryOption,
+    ThreadsOption,
 )
 from tablut.play.players import PlayerOptions, make_player, parse_settings
 from tablut.play.search.limits import SearchLimits
@@ -30,13 +31,16 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
+    from tablut.play.players import Choice
 
-__all__ = ["bestmove_command"]
+__all__ = ["BestMoveResult", "bestmove_command", "bestmove_result"]
 
 _DEFAULT_MOVETIME = 2.0
 
 
-class _BestMove(Result):
+class BestMoveResult(Result):
+    """A move by a player, with what it has to say for it."""
+
     variant: str
     position: str
     player: str
@@ -66,6 +70,7 @@ def bestmove_command(
     hash_mib: HashOption = 64,
     tablebase: TablebaseOption = None,
     table_mib: TableMemoryOption = 512,
+    threads: ThreadsOption = 1,
     seed: SeedOption = 0,
     option: SettingsOption = None,
 ) -> Reply:
@@ -83,11 +88,32 @@ def bestmove_command(
     if not any(limit is not None for limit in limits):
         limits = SearchLimits(_DEFAULT_MOVETIME)
     limits.checked()
-    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()))
+    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()), threads)
     chooser = make_player(player, rules, options)
     choice = interruptible(lambda: chooser.choose(board, limits))
-    result = _BestMove(
-        variant=rules.name,
+    result = bestmove_result(board, player, choice)
+    return Reply(result, lambda console: _show(console, board, result), seed=seed)
+
+
+def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
+    """Return a player's choice as a command answers it.
+
+    Parameters
+    ----------
+    board : Board
+        What the player was asked about.
+    player : str
+        Its name.
+    choice : Choice
+        What it answered.
+
+    Returns
+    -------
+    BestMoveResult
+        The same as text and numbers.
+    """
+    return BestMoveResult(
+        variant=board.variant.name,
         position=str(board.position),
         player=player,
         move=str(choice.move),
@@ -99,10 +125,9 @@ def bestmove_command(
         tbhits=choice.tbhits,
         playouts=choice.playouts,
     )
-    return Reply(result, lambda console: _show(console, board, result), seed=seed)
 
 
-def _show(console: PeopleConsole, board: Board, result: _BestMove) -> None:
+def _show(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
     console.print(f"move   {result.move}", style="bold")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tablut.cli.completion import player_names_from
+from tablut.cli.options import threads_option
 
 __all__ = [
     "DepthOption",
@@ -19,6 +20,7 @@ __all__ = [
     "SettingsOption",
     "TableMemoryOption",
     "TablebaseOption",
+    "ThreadsOption",
 ]
 
 PlayerOption = Annotated[
@@ -45,8 +47,10 @@ TablebaseOption = Annotated[
     str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
 ]
 TableMemoryOption = Annotated[
-    int, typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables that search probes.")
+    int,
+    typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables in search; 32 of what ships."),
 ]
+ThreadsOption = Annotated[int, threads_option("That search a move at once, by alphabeta; one alone is repeatable.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")]
 SettingsOption = Annotated[
     list[str] | None,

@@ -30,6 +30,7 @@ from tablut.play.options import (
     SettingsOption,
     TablebaseOption,
     TableMemoryOption,
+    ThreadsOption,
 )
 from tablut.play.players import PlayerOptions, make_player, parse_settings
 from tablut.play.ready import ready_player
@@ -119,6 +120,7 @@ def play_command(
     hash_mib: HashOption = 64,
     tablebase: TablebaseOption = None,
     table_mib: TableMemoryOption = 512,
+    threads: ThreadsOption = 1,
     seed: SeedOption = 0,
     option: SettingsOption = None,
 ) -> Reply:
@@ -129,7 +131,7 @@ def play_command(
     """
     check_memory("--hash", hash_mib)
     rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
-    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()))
+    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()), threads)
     limits = SearchLimits(movetime, nodes, depth, playouts)
     if limits != SearchLimits():
         limits = limits.checked()
@@ -183,7 +185,7 @@ def _in_terminal(
         name=player,
         limits=limits,
         advice=limits if limits._replace(playouts=None) != SearchLimits() else SearchLimits(movetime=_MOVETIME),
-        adviser=lambda: make_player("alphabeta", rules, options._replace(settings=())),
+        adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),
         prober=lambda: find_prober(rules, None if options.tablebase is None else Path(options.tablebase)),
     )
     game = TerminalGame(board, settings, live, LineReader(live).ask)
@@ -270,6 +272,8 @@ class _Script(Result):
 def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
     make_player(player, rules, options)  # a name or an option that is wrong is said now, not on the day
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
+    if options.threads != 1:
+        more += ["--threads", str(options.threads)]
     for setting, value in options.settings:
         more += ["--option", f"{setting}={value}"]
     if options.tablebase is not None:

@@ -16,6 +16,7 @@ from tablut.variants.model import Variant
 from tablut.variants.schema import NAME_LENGTH, parse_variant
 
 __all__ = [
+    "FILE_BYTES",
     "VariantLike",
     "as_variant",
     "is_own_name",

@@ -8,6 +8,7 @@ import pytest
 
 from counting.census import census
 from counting.census.naive import naive_census
+from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 from tablut.variants import Variant, load_variant
@@ -49,6 +50,26 @@ def test_the_graph_and_its_numbers(tmp_path: Path, name: str) -> None:
         assert [ply.new for ply in report.plies] == [
             ply["new"] for ply in naive_census(variant) if ply["new"] or ply["decided"]
         ]
+
+
+def test_positions_are_joined_by_the_moves_of_their_edges(tmp_path: Path) -> None:
+    census("ashton-5-4v0", graph=tmp_path / "graph.parquet")
+    read = parquet.read_table(tmp_path / "graph.parquet").to_pydict()
+    rows = list(zip(*(read[name] for name in ("source", "source_position", "target_position", "moves")), strict=True))
+    assert next(position for node, position, _, _ in rows if node == 0) == load_variant("ashton-5-4v0").start_position
+    by_source: dict[str, dict[str, int]] = {}
+    for _, source, target, moves in rows:
+        by_source.setdefault(source, {})[target] = moves
+    for source in list(by_source)[::400]:
+        expected: dict[str, int] = {}
+        board = Board("ashton-5-4v0", source)
+        for move in list(board.legal_moves):
+            board.push(move)
+            images = {str(board.position.transformed(one)) for one in board.variant.symmetries}
+            (target,) = images & by_source[source].keys()
+            expected[target] = expected.get(target, 0) + 1
+            board.pop()
+        assert by_source[source] == expected
 
 
 def test_graphs_that_cannot_be(

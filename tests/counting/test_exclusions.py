@@ -333,10 +333,10 @@ def test_shipped_counts_fit_their_game(name: str) -> None:
         assert 0 <= left.classes <= sum(count * classes(space) for space, count in signed)
         assert sum(left.fixed.values()) == left.classes * len(variant.symmetries)
         assert left.fixed["identity"] == left.placements == sum(map(sum, left.material))
+        whole = [(space.material(), factor) for space, factor in signed]
         for attackers, row in enumerate(left.material):
             for defenders, count in enumerate(row):
-                whole = sum(factor * space.material().rows[attackers][defenders] for space, factor in signed)
-                assert 0 <= count <= whole
+                assert 0 <= count <= sum(factor * material.rows[attackers][defenders] for material, factor in whole)
     report = bounds(variant)
     assert report.locked is not None
     assert report.locked.sets == sum(size.sets for size in shipped.sets)

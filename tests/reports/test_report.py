@@ -79,7 +79,9 @@ def test_pages_link_to_files_that_are_there() -> None:
     pages = list(RENDERED.glob("*.md"))
     assert len(pages) > 4
     for page in pages:
-        links = [link for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")) if "://" not in link]
+        links = [
+            link for link in re.findall(r"\]\(([^) ]+)[^)]*\)", page.read_text(encoding="utf-8")) if "://" not in link
+        ]
         assert links
         for link in links:
             assert (RENDERED / link).stat().st_size > 0, f"{page.name}: {link}"
@@ -115,7 +117,7 @@ def test_a_figure_is_known_by_its_statements_and_data() -> None:
     """A docstring or a name may change without staling a figure; a statement or the data may not."""
 
     def fingerprint(draw, data) -> str:
-        return rendering.figure("a.svg", draw, data).fingerprint
+        return rendering.figure("a.svg", draw, data, "A figure").fingerprint
 
     assert fingerprint(_one, [1]) == fingerprint(_same_in_other_words, [1]) == fingerprint(_without, [1])
     assert len({fingerprint(_one, [1]), fingerprint(_one, [2]), fingerprint(_other, [1])}) == 3

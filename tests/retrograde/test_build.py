@@ -129,11 +129,37 @@ def test_the_command_says_what_it_built(tmp_path: Path, capsys: pytest.CaptureFi
     assert "another game" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["ashton", "mcgill"])
-def test_what_ships_is_what_a_build_gives(name: str, tmp_path: Path) -> None:
-    shipped = Path(str(resources.files("retrograde"))) / "data" / f"{name}-3"
-    build_tablebase(tmp_path / "store", load_variant(name), 3)
-    assert contents(tmp_path / "store") == contents(shipped)
+SHIPPED = sorted(path.parent for path in Path(str(resources.files("retrograde"))).glob("data/*/zarr.json"))
+
+
+def _tiers(store: Path) -> dict[str, dict[str, bytes]]:
+    return {tier.name: contents(tier) for tier in store.iterdir() if (tier / "zarr.json").is_file()}
+
+
+@pytest.mark.parametrize("shipped", SHIPPED, ids=lambda path: path.name)
+def test_what_ships_is_what_a_build_gives(shipped: Path, tmp_path: Path) -> None:
+    build_tablebase(tmp_path / "store", open_store(shipped).variant, 3)
+    built, there = _tiers(tmp_path / "store"), _tiers(shipped)
+    assert built == {name: there[name] for name in built}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shipped", SHIPPED, ids=lambda path: path.name)
+def test_every_value_that_ships_is_verified(shipped: Path) -> None:
+    report = verify(shipped, threads=2, sample=20, seed=1)
+    store = open_store(shipped)
+    assert report.positions_checked == sum(2 * store.tier(*material).record.classes for material in store.tiers())
+    assert not report.failures
+    assert not report.published["unknown"]
+
+
+def test_what_ships_is_complete_and_published() -> None:
+    games = {open_store(shipped).variant.name for shipped in SHIPPED}
+    assert games >= {"ashton", "berkeley", "bologna", "brandubh", "leiden", "mcgill"}
+    for shipped in SHIPPED:
+        report = verify(shipped, quick=True)
+        assert not report.failures
+        assert sorted(report.published["same"]) == [f"{a}v{d}" for a, d in sorted(open_store(shipped).tiers())]
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_probe_without_a_move(capsys, small_store: Path) -> None:
         (["STORE", "-p", BARE, "-v", "brandubh-5-4v0"], "another game than 'brandubh-5-4v0'"),
         (["STORE", "-p", "nonsense w"], "nonsense"),
         (["nowhere", "-p", BARE], "no such folder"),
-        (["-v", "brandubh-5-4v0", "-p", BARE], "no tablebase of it ships"),
+        (["-v", "ashton-5-4v4", "-p", BARE], "make one and name it: tablut solve -v ashton-5-4v4"),
     ],
 )
 def test_probe_refuses_in_one_line(capsys, deep_store: Path, arguments: list[str], message: str) -> None:

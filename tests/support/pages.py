@@ -1,6 +1,7 @@
 """Markdown pages as tests see them: their blocks, commands, links and sections, found in the text itself.
 
-A block is fenced, indented, or a table whose first column holds commands. HTML comments directly above it say how it is
+A block is fenced, indented, or a table whose first column holds commands. A fence of the form ```` ```{toctree} ```` is
+for the build of the documentation, and no block to be tried. HTML comments directly above it say how it is
 to be tried; none is needed for what runs as it stands:
 
 - ``<!-- slow: WHY -->``: only the slow tests run it;
@@ -22,7 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# What the build of the documentation makes is no page of the repository.
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.relative_to(ROOT).parts[1] != "generated"),
+]
+TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
 
 _MARK = re.compile(r"<!-- *(slow|not run|instead|file|shown|exit code|commands)(?:: *(.*?))? *-->")
 _COMMAND = re.compile(r"(?:tablut|python|pytest|pip) ")
@@ -103,11 +109,12 @@ def blocks_of(text: str) -> list[Block]:
     at = 0
     while at < len(lines):
         line, start = lines[at], at
-        if match := re.match(r"```(\w*)", line):
+        if match := re.match(r"```(\{?\w*)", line):
             at += 1
             while not lines[at].startswith("```"):
                 at += 1
-            found.append(Block(start + 2, match[1], "\n".join(lines[start + 1 : at]), marks))
+            if not match[1].startswith("{"):
+                found.append(Block(start + 2, match[1], "\n".join(lines[start + 1 : at]), marks))
         elif line.startswith("    ") and line.strip() and (at == 0 or not lines[at - 1].strip()):
             while at < len(lines) and (lines[at].startswith("    ") or not lines[at].strip()):
                 at += 1

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tablut.board import Board
@@ -105,6 +105,14 @@ def test_illegal_moves_are_refused_with_the_position(text: str, reason: str) -> 
     assert str(board.position) in str(caught.value)
     assert reason in str(caught.value)
     assert board.ply == 0
+
+
+@given(st.integers(-200, 300), st.integers(-200, 300), st.sampled_from([5, 7, 9, 11]))
+@example(72 + 128, 0, 9)
+def test_a_move_is_legal_by_its_value_alone(start: int, target: int, size: int) -> None:
+    """A move is any three numbers; the engine's code of some that are off the board is that of a legal one."""
+    board, move = Board("ashton"), Move(start, target, size)
+    assert (move in board.legal_moves) == board.is_legal(move) == (move in set(board.legal_moves))
 
 
 def test_claimed_captures_are_checked() -> None:

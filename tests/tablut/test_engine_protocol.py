@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from tablut.errors import InputError
 from tablut.play.players import player_names
 from tablut.play.protocol import Engine, EngineOptions
 from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS
+from tablut.position import Move
 from tablut.variants import variant_names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,6 +196,47 @@ def test_every_go_has_its_best_move(line: str) -> None:
     said, best = Talk()(line)
     assert GONE[line] in said
     assert best == "bestmove none"
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None)
+def test_a_game_that_goes_on_is_not_played_again(random: Random) -> None:
+    """Longer, shorter, other, illegal games in any order: the board is a new engine's; only new moves are made."""
+    talk, made = Talk(variant="brandubh"), 0
+    push_text = Board.push_text
+
+    def counted(board: Board, text: str) -> Move:
+        nonlocal made
+        made += 1
+        return push_text(board, text)
+
+    start, moves = "startpos", list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Board, "push_text", counted)
+        for _ in range(12):
+            before, kind, made = list(moves), random.choice(["on", "on", "on", "back", "other", "illegal"]), 0
+            if kind == "other":
+                start = random.choice(["startpos", "3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b", "7/7/2bb3/b2Kw1w/6w/7/1b1b3 w"])
+                moves = []
+            elif kind == "back":
+                moves = moves[: random.randrange(len(moves) + 1)]
+            board = Board("brandubh", None if start == "startpos" else start)
+            for move in moves:
+                push_text(board, move)
+            for _ in range(random.randrange(3) if kind == "on" else 0):
+                if board.outcome() is None:
+                    moves.append(str(random.choice(list(board.legal_moves))))
+                    push_text(board, moves[-1])
+            said = talk(" ".join(["position", start, "moves", *moves, *(["a1-a1"] if kind == "illegal" else [])]))
+            assert len(said) == (kind == "illegal")
+            if kind == "illegal":
+                assert talk.engine._board.ply == len(moves)
+            assert made <= len(moves) + (kind == "illegal")
+            if kind == "on":
+                assert made == len(moves) - len(before)
+            mine = talk.engine._board
+            assert (mine, mine.move_stack, mine.outcome()) == (board, board.move_stack, board.outcome())
+            mine.assert_ok()
 
 
 def test_a_game_that_is_over_has_no_best_move() -> None:

@@ -125,8 +125,8 @@ def test_hints_judgements_and_table_values(play) -> None:
     assert "for white: wins in 1 ply" in out
     _, out, _ = play("table|quit", "-p", "9/9/9/4w4/2K6/9/9/9/4b4 b", "--side", "both")
     assert "black to move: loss in 2 plies" in out
-    _, out, _ = play("table|quit", "-v", "leiden", "-p", "9/9/9/4w4/2K6/9/9/9/4b4 b", "--side", "both")
-    assert "no tablebase of leiden ships" in out
+    _, out, _ = play("table|quit", "-v", "ashton-5-4v4", "-p", "5/5/1K3/5/b3b w", "--side", "both")
+    assert "no tablebase of ashton-5-4v4 ships" in out
 
 
 def test_hints_beside_a_player_with_limits_and_settings_of_its_own(play) -> None:

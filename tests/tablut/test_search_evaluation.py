@@ -12,6 +12,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.search.evaluation import evaluate_boards
 from tablut.play.search.naive import NaiveSearch
+from tablut.play.search.patterns import Patterns, corner_cells, load_patterns
 from tablut.play.search.terms import evaluation_tables
 from tablut.play.search.weights import HAND_WEIGHTS, TERMS, load_weights, weights_family
 from tablut.rules import NaiveGame
@@ -30,13 +31,30 @@ def some_weights(random):
     return {term: random.uniform(-40, 40) for term in TERMS}
 
 
-def assert_twins_agree(variant, positions, random):
-    weights = some_weights(random)
-    twin, engine = NaiveSearch(variant, weights), engine_for(variant)
+def some_patterns(variant, random):
+    """Patterns without any symmetry, two tables for the lines."""
+    rng, size = np.random.default_rng(random.getrandbits(32)), variant.size
+    return Patterns(
+        "".join(random.choices(".", k=size * size)),
+        rng.integers(-99, 100, (2, 3**size)).astype(np.int16),
+        rng.integers(0, 2, (size * size, 2 * size)).astype(np.uint8),
+        rng.integers(-99, 100, (4, 3**9)).astype(np.int16),
+    )
+
+
+def scores_of(variant, positions, tables):
+    engine = engine_for(variant)
     boards = np.array([engine.board(cells_of(variant, position), position.side) for position in positions])
     scores = np.zeros(len(boards), dtype=np.int64)
-    evaluate_boards(engine.tables, evaluation_tables(variant, weights), boards, scores)
-    for position, score in zip(positions, scores.tolist(), strict=True):
+    evaluate_boards(engine.tables, tables, boards, scores)
+    return scores.tolist()
+
+
+def assert_twins_agree(variant, positions, random):
+    weights, patterns = some_weights(random), random.choice((None, some_patterns(variant, random)))
+    twin = NaiveSearch(variant, weights, patterns)
+    scores = scores_of(variant, positions, evaluation_tables(variant, weights, patterns))
+    for position, score in zip(positions, scores, strict=True):
         assert twin.evaluation(position) == score, twin.game.write(position)
 
 
@@ -70,6 +88,48 @@ def test_symmetric_positions_have_one_evaluation(variant, seed):
     scores = np.zeros(len(images), dtype=np.int64)
     evaluate_boards(engine.tables, evaluation_tables(variant, weights), np.array(images), scores)
     assert len(set(scores.tolist())) == 1, NaiveGame(variant).write(position)
+
+
+@pytest.mark.parametrize("name", ["ashton", "bologna"])
+def test_the_evaluation_that_ships_is_terms_and_patterns(name):
+    variant, random = load_variant(name), Random(5)
+    twin = NaiveSearch(variant, load_weights(variant), load_patterns(variant))
+    positions = [placement(variant, random) for _ in range(25)] + random_play(variant, random, 40)[::4]
+    assert scores_of(variant, positions, evaluation_tables(variant)) == [twin.evaluation(p) for p in positions]
+
+
+def test_the_patterns_that_ship_know_no_side_of_the_board():
+    variant = load_variant("ashton")
+    patterns, size, cells = load_patterns(variant), variant.size, range(variant.size**2)
+    lines = [[rank * size + file for file in range(size)] for rank in range(size)]
+    lines += [[rank * size + file for rank in range(size)] for file in range(size)]
+
+    def _at_image(content, own, image):
+        """The contents after the cells of ``own`` have become those of ``image``, in their order."""
+        moved = np.zeros_like(content)
+        for place, cell in enumerate(own):
+            moved += content // 3**place % 3 * 3 ** image.index(cell)
+        return moved
+
+    for element in variant.symmetries:
+        image_of = element.table
+        for line, own in enumerate(lines):
+            image = [image_of[cell] for cell in own]
+            other = next(number for number, line_ in enumerate(lines) if set(line_) == set(image))
+            moved = _at_image(np.arange(3**size), image, lines[other])
+            for king in cells:
+                here = patterns.line_scores[patterns.line_table[king, line]]
+                there = patterns.line_scores[patterns.line_table[image_of[king], other]]
+                # Contents with the king's own place empty, or an attacker on it, never occur.
+                possible = np.ones(3**size, dtype=bool)
+                if king in own:
+                    possible = np.arange(3**size) // 3 ** own.index(king) % 3 == 2
+                assert (here == there[moved])[possible].all(), (king, line)
+        for number, own in enumerate(corner_cells(size)):
+            image = [image_of[cell] for cell in own]
+            other = next(n for n, cells_ in enumerate(corner_cells(size)) if set(cells_) == set(image))
+            moved = _at_image(np.arange(3**9), image, corner_cells(size)[other])
+            assert (patterns.corner_scores[number] == patterns.corner_scores[other][moved]).all()
 
 
 def test_every_term_counts_something():

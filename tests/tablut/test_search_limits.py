@@ -64,7 +64,10 @@ def test_time_is_never_overstepped_under_load(ashton):
 
 def test_the_margin_leaves_time_to_think():
     for movetime in (0.001, 0.01, 0.1, 1, 60):
-        assert 0 < time_margin(movetime, measured=True) <= time_margin(movetime) <= movetime / 2
+        margins = [time_margin(movetime, measured=wait) for wait in (0, 0.001, 0.01, 1)]
+        assert margins[0] > 0
+        assert margins == sorted(margins)
+        assert margins[-1] <= time_margin(movetime) <= movetime / 2
 
 
 def test_waits_are_expected_again_but_leave_time_to_think(ashton):
@@ -289,14 +292,14 @@ def test_the_move_limit_spoils_a_tablebase_win():
 
 
 def test_bestmove_prints_what_the_interface_says():
-    command = [sys.executable, "-m", "tablut", "bestmove", "-v", "ashton-5-4v0", "--nodes", "5000", "--json"]
+    command = [sys.executable, "-m", "tablut", "bestmove", "-v", "ashton-7-4v1", "--nodes", "5000", "--json"]
     answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert (answer["move"], answer["score"], answer["mate"]) == ("c3-b3", MATE - 3, 3)
-    assert answer["pv"][0] == "c3-b3"
+    assert (answer["move"], answer["score"], answer["mate"]) == ("d4-b4", MATE - 3, 3)
+    assert answer["pv"][0] == "d4-b4"
     assert len(answer["pv"]) == 3
     assert answer["depth"] >= 3
     assert answer["tbhits"] == 0
     assert 0 < answer["nodes"] <= 5000
-    assert answer["variant"] == "ashton-5-4v0"
-    assert Position.parse(answer["position"], 5) == Board("ashton-5-4v0").position
+    assert answer["variant"] == "ashton-7-4v1"
+    assert Position.parse(answer["position"], 7) == Board("ashton-7-4v1").position
     assert answer["provenance"]["command"].startswith("tablut bestmove")

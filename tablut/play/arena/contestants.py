@@ -24,7 +24,7 @@ PREFIX: Final = "program:"
 """Before the command of a program that plays."""
 
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
-_OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase"}
+_OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
 _SETTING = "option."
 """Before the name of a setting that only the player knows: ``mcts@playouts=1000,option.depth=12``."""
 
@@ -81,7 +81,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     ----------
     text : str
         ``NAME`` or ``program:COMMAND``, each also with settings,
-        ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase,
+        ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase, threads,
         and ``option.NAME`` for a setting of the player's own. Settings follow the last ``@``, so a command
         that contains one ends with another.
     limits : SearchLimits

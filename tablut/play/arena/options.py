@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 PLAYER_HELP = (
-    "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 "
-    "(movetime, nodes, depth, hash, table-memory, tablebase). Or program:COMMAND for a program that speaks the "
+    "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 (movetime, "
+    "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program that speaks the "
     "lines of tablut engine."
 )
 

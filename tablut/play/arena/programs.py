@@ -101,7 +101,14 @@ class ProgramPlayer:
                 f"program {excerpt(self._command)}: cannot be told the rules of {variant.name}, which do not ship; "
                 f"say what it calls them: option.variant=NAME"
             )
-        shared = {"hash": options.hash_mib, "seed": options.seed, "table_memory": options.table_mib}
+        if options.threads != 1 and "threads" not in known:
+            raise InputError(f"program {excerpt(self._command)}: has no option threads")
+        shared = {
+            "hash": options.hash_mib,
+            "seed": options.seed,
+            "table_memory": options.table_mib,
+            "threads": options.threads,
+        }
         if options.tablebase is not None:
             shared["tables"] = options.tablebase  # type: ignore[assignment]
         lines = {"variant": name} | {key: str(value) for key, value in shared.items() if key in known} | said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablut.play.players.options import read_settings
+from tablut.play.players.options import SHIPPED_TABLE_MIB, read_settings
 from tablut.play.players.protocol import Choice
 from tablut.play.search.scores import mate_in
 from tablut.play.search.searcher import Searcher
@@ -32,12 +32,12 @@ class AlphaBetaPlayer:
     variant : Variant
         The rule set.
     options : PlayerOptions
-        Memory and tablebase; nothing in it is random.
+        Memory, tablebase and threads; nothing in it is random, but several threads never do quite the same again.
 
     Raises
     ------
     InputError
-        If the tablebase cannot be probed, or the memory is too small.
+        If the tablebase cannot be probed, the memory is too small, or the number of threads out of range.
 
     Examples
     --------
@@ -53,7 +53,11 @@ class AlphaBetaPlayer:
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
-        self._searcher = Searcher(variant, hash_mib=options.hash_mib, prober=prober, table_mib=options.table_mib)
+        # What ships is unpacked at every start, so only what takes no time. A named store gets all it may have.
+        most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
+        self._searcher = Searcher(
+            variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads
+        )
 
     def stop(self) -> None:
         """End a search that runs in another thread; it answers with what it has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.errors import InputError
 from tablut.files import excerpt
@@ -10,7 +10,10 @@ from tablut.files import excerpt
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PlayerOptions", "Setting", "parse_settings", "read_settings"]
+__all__ = ["SHIPPED_TABLE_MIB", "PlayerOptions", "Setting", "parse_settings", "read_settings"]
+
+SHIPPED_TABLE_MIB: Final = 32
+"""Memory for what search loads of the tables that ship: every tier of up to four men, in 35 ms."""
 
 
 class PlayerOptions(NamedTuple):
@@ -25,9 +28,12 @@ class PlayerOptions(NamedTuple):
     tablebase : str or None
         A store to probe; by default what ships with the installed packages.
     table_mib : int
-        Memory for tables that search probes; what does not fit is probed at the root alone.
+        Memory for tables that search probes; what does not fit is probed at the root alone. Of what ships
+        `SHIPPED_TABLE_MIB` at most, which is every tier of up to four men.
     settings : tuple of (str, str)
         What only this player knows: names and values. A player refuses a name that it does not know.
+    threads : int
+        That search at once, by a player that can use them.
     """
 
     seed: int = 0
@@ -35,6 +41,15 @@ class PlayerOptions(NamedTuple):
     tablebase: str | None = None
     table_mib: int = 512
     settings: tuple[tuple[str, str], ...] = ()
+    threads: int = 1
+
+    @property
+    def text(self) -> str:
+        """All of it in one line; threads only where there are several, since matches were kept before there were."""
+        said = self._asdict()
+        if self.threads == 1:
+            del said["threads"]
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
 
 class Setting(NamedTuple):

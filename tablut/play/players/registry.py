@@ -34,16 +34,19 @@ class PlayerSpec(NamedTuple):
         ``module:callable`` that takes a `Variant` and `PlayerOptions`.
     help : str
         What it is, in one line.
+    threaded : bool
+        Whether it can search in several threads.
     """
 
     target: str
     help: str
+    threaded: bool = False
 
 
 _HERE: Final = "tablut.play.players"
 
 PLAYERS: Final[dict[str, PlayerSpec]] = {
-    "alphabeta": PlayerSpec(f"{_HERE}.alphabeta:AlphaBetaPlayer", "the compiled alpha-beta search"),
+    "alphabeta": PlayerSpec(f"{_HERE}.alphabeta:AlphaBetaPlayer", "the compiled alpha-beta search", threaded=True),
     "random": PlayerSpec(f"{_HERE}.uniform:RandomPlayer", "any legal move, each as likely as the others"),
     "greedy": PlayerSpec(f"{_HERE}.greedy:GreedyPlayer", "captures, else runs for the corner, else any move"),
     "heuristic": PlayerSpec(f"{_HERE}.heuristic:HeuristicPlayer", "the best moves of a scoring scheme, any of them"),
@@ -118,9 +121,11 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, SearchLimits(nodes=1)).move)
     'd2-f2'
     """
-    variant = as_variant(variant)
+    variant, options = as_variant(variant), options or PlayerOptions()
     factory = cast("Callable[[Variant, PlayerOptions], Player]", _factory(name))
-    return factory(variant, options or PlayerOptions())
+    if options.threads != 1 and name in PLAYERS and not PLAYERS[name].threaded:
+        raise InputError(f"threads {options.threads}: player {name} thinks in one; leave it out")
+    return factory(variant, options)
 
 
 def _factory(name: str) -> Any:

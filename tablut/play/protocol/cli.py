@@ -18,6 +18,7 @@ from tablut.play.options import (
     SettingsOption,
     TablebaseOption,
     TableMemoryOption,
+    ThreadsOption,
 )
 from tablut.play.players import player_names
 from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS, Engine, EngineOptions
@@ -48,6 +49,7 @@ def engine_command(
     hash_mib: HashOption = 64,
     tablebase: TablebaseOption = None,
     table_mib: TableMemoryOption = 512,
+    threads: ThreadsOption = 1,
     seed: SeedOption = 0,
     option: SettingsOption = None,
     line: Annotated[
@@ -60,7 +62,9 @@ def engine_command(
     The engine stays up between moves: rules, tables and memory are loaded once. With
     --json nothing is read: it tells the commands, options and players that there are.
     """
-    options = EngineOptions(variant, player, hash_mib, tablebase or "", table_mib, seed, " ".join(option or ()))
+    options = EngineOptions(
+        variant, player, hash_mib, tablebase or "", table_mib, threads, seed, " ".join(option or ())
+    )
     engine = Engine(lambda text: write_output(text + "\n"), options)
     result = _Engine(
         variant=engine.variant,

@@ -21,7 +21,7 @@ from tablut.machine import check_memory
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.protocol.session import Search, Wanted
 from tablut.play.ready import ready_player
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import MOST_THREADS, SearchLimits
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class EngineOptions(NamedTuple):
         A tablebase; empty for what ships.
     table_memory : int
         MiB for tables that search probes.
+    threads : int
+        That search at once, by a player that can use them.
     seed : int
         Of a player that plays at random.
     settings : str
@@ -75,6 +77,7 @@ class EngineOptions(NamedTuple):
     hash: int = 64
     tables: str = ""
     table_memory: int = 512
+    threads: int = 1
     seed: int = 0
     settings: str = ""
 
@@ -85,9 +88,20 @@ OPTIONS: Final = {
     "hash": "type spin min 1 max 1048576",
     "tables": "type string",
     "table_memory": "type spin min 0 max 1048576",
+    "threads": f"type spin min 1 max {MOST_THREADS}",
     "seed": "type spin min 0 max 999999999999",
     "settings": "type string",
 }
+
+
+class _Begun(NamedTuple):
+    """The game on the board, as it was told: where it began, and all its moves."""
+
+    start: str
+    moves: tuple[str, ...]
+
+
+_START: Final = _Begun("startpos", ())
 
 
 class Engine:
@@ -126,7 +140,7 @@ class Engine:
         self._lock = threading.Lock()
         self._options = options
         self._variant = load_variant(options.variant)
-        self._board = Board(self._variant)
+        self._board, self._begun = Board(self._variant), _START
         self._player: Player | None = None
         self._search: Search | None = None
         self._check(options)
@@ -178,7 +192,7 @@ class Engine:
                 case "setoption":
                     self._set(rest)
                 case "ucinewgame":
-                    self._board, self._player = Board(self._variant), None
+                    self._board, self._begun, self._player = Board(self._variant), _START, None
                 case "position":
                     self._set_up(rest)
                 case _:
@@ -254,7 +268,7 @@ class Engine:
         self._check(options)
         if name == "variant":
             self._variant = load_variant(options.variant)
-            self._board = Board(self._variant)
+            self._board, self._begun = Board(self._variant), _START
         self._options, self._player = options, None
 
     def _check(self, options: EngineOptions) -> None:
@@ -279,6 +293,7 @@ class Engine:
                     options.tables or None,
                     options.table_memory,
                     parse_settings(options.settings.split()),
+                    options.threads,
                 ),
             )
         return self._player
@@ -290,12 +305,18 @@ class Engine:
         text = text.strip()
         if not text:
             raise InputError("position: expected: position startpos|TEXT [moves MOVE ...]")
-        start = None if text == "startpos" else read_position(text, self._variant.size)
-        board = Board(self._variant, start)
-        board.outcome()  # what cannot be played on is refused here
-        for move in moves.split():
+        words = tuple(moves.split())
+        begun = self._begun
+        if begun.start == text and words[: len(begun.moves)] == begun.moves:
+            # The game goes on: its moves are known, and only the new ones are played.
+            board, new = self._board.copy(), words[len(begun.moves) :]
+        else:
+            start = None if text == "startpos" else read_position(text, self._variant.size)
+            board, new = Board(self._variant, start), words
+            board.outcome()  # what cannot be played on is refused here
+        for move in new:
             board.push_text(move)
-        self._board = board
+        self._board, self._begun = board, _Begun(text, words)
 
     def _show(self) -> None:
         board = self._board

@@ -30,6 +30,7 @@ from tablut.play.search.state import (
     NEXT_LOOK,
     NODE_LIMIT,
     NODES,
+    RECURRENCE,
     REPETITION_RULE,
     SECONDS,
     SELECTIVE,
@@ -148,7 +149,9 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
     s.line_length[ply] = 0
     rule = I64(s.counters[REPETITION_RULE])
     if rule != 0 and recurs(s, key, ply):
-        return True, I64(0) if rule == 1 else I64(REPETITION - ply), False, I64(0), I64(0)
+        draw = I64(s.counters[RECURRENCE])
+        value = (draw if (ply & 1) == 0 else -draw) if rule == 1 else I64(REPETITION - ply)
+        return True, value, False, I64(0), I64(0)
     if ply >= s.counters[LIMIT_PLY]:
         lost = not can_move(t, board, side)
         return True, I64(ply - MATE) if lost else I64(0), False, I64(0), I64(0)

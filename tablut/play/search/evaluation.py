@@ -14,6 +14,7 @@ from tablut.engine.jit import I64, inlined, kernel, pointer, popcount, trailing_
 from tablut.engine.kernels import line_content
 from tablut.engine.layout import coordinates, king_of, occupied
 from tablut.engine.records import flat
+from tablut.play.search.patterns import CORNER
 from tablut.play.search.weights import SCALE_BITS
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "evaluate_boards", "king_terms"]
 
+_CORNER_ROW = (1 << CORNER) - 1
+_CORNER_CONTENTS = 3 ** (CORNER * CORNER)
 _PATHS = 4
 """More ways for the king to threaten an escape than this do not count."""
 
@@ -102,6 +105,23 @@ def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int
 
 
 @inlined
+def _corner_patterns(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+    """Return the scores of what stands in the corners, white's, scaled; see `tablut.play.search.patterns`."""
+    score = I64(0)
+    for corner in range(4):
+        first, step = (I64(0), I64(1)) if corner < 2 else (I64(t.size - 1), I64(-1))
+        shift = (corner & 1) * (t.size - CORNER)
+        attackers, whites = I64(0), I64(0)
+        for row in range(CORNER):
+            content = I64(board[first + step * row]) >> shift
+            attackers |= (content & _CORNER_ROW) << (CORNER * row)
+            whites |= ((content >> 16) & _CORNER_ROW) << (CORNER * row)
+        content = I64(e.corner_ternary[attackers]) + 2 * I64(e.corner_ternary[whites])
+        score += I64(e.corner_score[corner * _CORNER_CONTENTS + content])
+    return score
+
+
+@inlined
 def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
     """Return the evaluation of an undecided position, white's, in centi-logits.
 
@@ -122,8 +142,11 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
     lines = 2 * t.size
     score = e.weights[0] * I64(board[lines + 2]) + e.weights[1] * I64(board[lines + 3])
     score += king_terms(t, e, board)
+    of_king = king_of(t, board) * lines
     for line in range(lines):
-        score += I64(e.line_score[I64(e.line_score_at[line]) + line_content(t, I64(board[line]))])
+        score += I64(e.line_score[I64(e.line_score_at[of_king + line]) + line_content(t, I64(board[line]))])
+    if e.corners != 0:
+        score += _corner_patterns(t, e, board)
     # Tempo belongs to whoever is to move.
     score += e.weights[10] * (1 - 2 * I64(board[lines + 1]))
     return score >> SCALE_BITS

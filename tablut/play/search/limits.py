@@ -10,7 +10,7 @@ from tablut.play.search.scores import MAX_PLY, mate_in
 if TYPE_CHECKING:
     from tablut.position import Move
 
-__all__ = ["LimitKind", "SearchLimits", "SearchResult"]
+__all__ = ["MOST_THREADS", "LimitKind", "SearchLimits", "SearchResult", "check_threads"]
 
 LimitKind = Literal["movetime", "nodes", "depth", "playouts"]
 
@@ -20,6 +20,40 @@ _SAID: Final[dict[str, str]] = {
     "depth": "a depth",
     "playouts": "a number of playouts",
 }
+
+
+MOST_THREADS: Final = 256
+"""Of one search."""
+
+
+def check_threads(threads: int) -> int:
+    """Return a number of threads for one search, having checked it.
+
+    Parameters
+    ----------
+    threads : int
+        As somebody said it.
+
+    Returns
+    -------
+    int
+        The same.
+
+    Raises
+    ------
+    InputError
+        If it is not 1 to `MOST_THREADS`.
+
+    Examples
+    --------
+    >>> check_threads(0)
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: threads 0: expected 1 to 256
+    """
+    if not 1 <= threads <= MOST_THREADS:
+        raise InputError(f"threads {threads}: expected 1 to {MOST_THREADS}")
+    return threads
 
 
 class SearchLimits(NamedTuple):

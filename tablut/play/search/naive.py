@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tablut.play.search.patterns import corner_cells
 from tablut.play.search.scores import EVALUATION_LIMIT, MATE, REPETITION
 from tablut.play.search.weights import RINGS, SCALE, TERMS, scaled_weights
 from tablut.rules.naive import NaiveGame, NaivePosition
@@ -16,6 +17,7 @@ from tablut.rules.naive import NaiveGame, NaivePosition
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tablut.play.search.patterns import Patterns
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
 
@@ -34,6 +36,8 @@ class NaiveSearch:
         The rule set.
     weights : mapping of str to float
         One for each term.
+    patterns : Patterns, optional
+        What lines and corners add to the terms.
 
     Examples
     --------
@@ -44,8 +48,9 @@ class NaiveSearch:
     29997
     """
 
-    def __init__(self, variant: Variant, weights: Mapping[str, float]) -> None:
+    def __init__(self, variant: Variant, weights: Mapping[str, float], patterns: Patterns | None = None) -> None:
         self.variant = variant
+        self.patterns = patterns
         self.game = NaiveGame(variant)
         self.weights = scaled_weights(weights)
         self.escapes = {cell for cell, letter in self.game.terrain.items() if letter in "*X"}
@@ -117,7 +122,21 @@ class NaiveSearch:
             # What two lines count weighs half on each of them.
             twice = 2 if "_in_camp" in term or "_near_escape" in term or "s_ring_" in term else 1
             total += self.weights[term] * counts[term] * twice
+        if self.patterns is not None:
+            total += self._learnt(position, self.patterns)
         return total // SCALE
+
+    def _learnt(self, position: NaivePosition, patterns: Patterns) -> int:
+        """Return what the patterns of a position's lines and corners add up to, scaled."""
+        size, (file, rank) = self.game.size, position.king()
+        digits = [{"": 0, "b": 1}.get(position.piece((cell % size, cell // size)), 2) for cell in range(size**2)]
+        total = 0
+        for line, table in enumerate(patterns.line_table[rank * size + file].tolist()):
+            cells = [line * size + place if line < size else place * size + line - size for place in range(size)]
+            total += int(patterns.line_scores[table, sum(digits[cell] * 3**place for place, cell in enumerate(cells))])
+        for scores, cells in zip(patterns.corner_scores, corner_cells(size), strict=True):
+            total += int(scores[sum(digits[cell] * 3**place for place, cell in enumerate(cells))])
+        return total
 
     def _step(self, cell: Cell, direction: Cell) -> Cell:
         return cell[0] + direction[0], cell[1] + direction[1]

@@ -3,7 +3,8 @@
 The kernel runs without the interpreter's lock, reads the clock itself every thousand
 nodes, and looks at a stop flag at every node. It ends a margin before the time is up, so
 that what follows, taking the lock and reading the result, ends in time too. Where there
-is no clock that it can read, a thread raises the flag.
+is no clock that it can read, a thread raises the flag. Further threads may search beside the first
+one (`tablut.play.search.crew`); it alone keeps the time, and its answer counts.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from tablut.errors import InputError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
 from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns
+from tablut.play.search.crew import Crew
 from tablut.play.search.entering import WAITS
 from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.limits import SearchLimits, SearchResult
+from tablut.play.search.limits import SearchLimits, SearchResult, check_threads
 from tablut.play.search.root_probe import probe_moves
 from tablut.play.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN
 from tablut.play.search.terms import evaluation_tables, evaluation_tables_for
 from tablut.play.search.transposition import empty_table
-from tablut.play.search.tree import search_root
-from tablut.play.search.tree_probe import load_tables
+from tablut.play.search.tree_probe import beside, load_tables
+from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
 from tablut.variants import as_variant
 
@@ -48,31 +50,32 @@ PLAIN: Final = 0
 """Alpha-beta alone, to a fixed depth: its value is that of minimax."""
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
-_INFINITE: Final = MATE + 1
-_UNLIMITED: Final = 1 << 62
 _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
-_WINDOW: Final = 40
-"""Half the width of the first aspiration window, in centi-logits."""
+_PATIENCE: Final = 100
+"""Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw."""
 _GENERATIONS: Final = 255
+_FEARED: Final = 6_000_000
+"""Nanoseconds of waiting that the first search expects, of which nothing is known yet."""
 _REMEMBERED: Final = 7
 """Eighths of the longest wait of a search that the next one expects from its beginning."""
 
 
-def time_margin(movetime: float, *, measured: bool = False) -> float:
+def time_margin(movetime: float, *, measured: float | None = None) -> float:
     """Return how many seconds before its time is up a search is told to stop.
 
     Sixty milliseconds and a twentieth of the time, at most a quarter of a second, and
     never more than half of the time: handing over takes well below a millisecond on an
     idle machine, and some periods of the scheduler and of the interpreter's lock, of a
     few milliseconds each, on a crowded one. Who measures how long the machine makes it
-    wait, and keeps that ready besides, needs about two thirds of this, see ``benchmarks/overrun.py``.
+    wait, and keeps that ready besides, needs about two thirds of this, and less where
+    nothing has made it wait lately, see ``benchmarks/overrun.py``.
 
     Parameters
     ----------
     movetime : float
         Seconds for the whole search.
-    measured : bool
-        Whether the search measures its waits.
+    measured : float, optional
+        The longest wait of late, in seconds, where waits are measured.
 
     Returns
     -------
@@ -83,30 +86,13 @@ def time_margin(movetime: float, *, measured: bool = False) -> float:
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
     (0.16, 0.005)
+    >>> [round(time_margin(0.2, measured=wait), 3) for wait in (0, 0.003, 0.02)]
+    [0.014, 0.026, 0.045]
     """
-    margin = min(0.04 + movetime / 40, 0.15) if measured else min(0.06 + movetime / 20, 0.25)
+    margin = min(0.06 + movetime / 20, 0.25)
+    if measured is not None:
+        margin = min(0.04 + movetime / 40, 0.15, 0.012 + movetime / 100 + 4 * measured)
     return min(margin, movetime / 2)
-
-
-class Root(NamedTuple):
-    """A position to search from, in the engine's terms; N is the size of the board.
-
-    Attributes
-    ----------
-    array : ndarray of uint32, shape (2N + 4,)
-        Undecided.
-    moves : list of int
-        The moves to choose from, ``from | to << 7``; at least one.
-    past : list of int
-        Zobrist keys of the positions of the game before that may recur, the first one first.
-    plies : int
-        How many plies the game has lasted.
-    """
-
-    array: NDArray[np.uint32]
-    moves: list[int]
-    past: list[int]
-    plies: int
 
 
 class Thought(NamedTuple):
@@ -139,11 +125,13 @@ class Searcher:
         `tablut.prober.TierProber`, after every capture in the tree.
     table_mib : int
         Memory, at most, for what the tree needs; it is loaded here, before any clock starts.
+    threads : int
+        That search at once, 1 to 256. Only one alone is repeatable under a limit of nodes.
 
     Raises
     ------
     InputError
-        If the tablebase is of another game, or the memory too small.
+        If the tablebase is of another game, the memory too small, or the number of threads out of range.
 
     Examples
     --------
@@ -163,19 +151,29 @@ class Searcher:
         flags: int = ALL,
         prober: Prober | None = None,
         table_mib: int = 512,
+        threads: int = 1,
     ) -> None:
         self.variant = variant = as_variant(variant)
         if prober is not None and not prober.variant.same_game(variant):
             raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
         self._engine = engine_for(variant)
         evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
-        self._state = at.new_state(variant.size, empty_table(hash_mib), evaluation)
+        table, tables = empty_table(hash_mib), load_tables(prober, table_mib << 20)
+        self._first = Worker(self._engine, variant.size, table, evaluation, tables)
+        self._crew = Crew(
+            lambda: Worker(self._engine, variant.size, table, evaluation, beside(tables)), check_threads(threads) - 1
+        )
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
-        self._wait = 0
-        self._prober, self._tables = prober, load_tables(prober, table_mib << 20)
+        self._wait = _FEARED
+        self._prober = prober
         self._warm_up()
+
+    @property
+    def _state(self) -> at.SearchState:
+        """The memory of the first thread."""
+        return self._first.state
 
     def _warm_up(self) -> None:
         """Load or compile the kernels, so that no search pays for it."""
@@ -190,6 +188,7 @@ class Searcher:
 
     def forget(self) -> None:
         """Empty the transposition table and the history of moves."""
+        self._crew.forget()
         self._state.table[:] = 0
         self._state.history[:] = 0
         self._generation = 0
@@ -269,10 +268,10 @@ class Searcher:
         int
             A score; see `tablut.play.search.scores`.
         """
+        self._crew.wait()
         self._prepare(self.root(board))
-        self._state.counters[at.NODE_LIMIT] = _UNLIMITED
         self._state.stop[0] = 0
-        return self._iterate(depth, -_INFINITE, _INFINITE)
+        return self._first.iterate(depth)
 
     def _line_to_the_end(self, board: Board, thought: Thought) -> list[Move]:
         """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
@@ -307,7 +306,8 @@ class Searcher:
             yield
             return
         known = bool(clock_address())
-        left = max(started + movetime - time_margin(movetime, measured=known) - time.perf_counter(), 0.0)
+        margin = time_margin(movetime, measured=self._wait / 1e9 if known else None)
+        left = max(started + movetime - margin - time.perf_counter(), 0.0)
         if known:
             self._ends = monotonic_ns() + int(left * 1e9)
             yield
@@ -339,14 +339,23 @@ class Searcher:
             With a move of the root.
         """
         started = time.perf_counter() if started is None else started
-        self._prepare(root)
-        counters = self._state.counters
-        counters[at.NODE_LIMIT] = limits.nodes or _UNLIMITED
+        own, each = self._crew.share_of(limits.nodes)
+        self._crew.wait()
+        conditions = self._prepare(root, UNLIMITED if own is None else own)
+        try:
+            self._crew.start(root, conditions, each)
+            return self._deepen(root, limits, started)
+        finally:
+            self._crew.dismiss()
+
+    def _deepen(self, root: Root, limits: SearchLimits, started: float) -> Thought:
+        """Search by iterations of the first thread, as `think` says."""
+        first, counters = self._first, self._state.counters
         best, score, depth = 0, 0, 0
         line: list[int] = []
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
-            value = self._aspire(wanted, score if depth else None)
-            interrupted = counters[at.STOPPED] != 0
+            value = first.aspire(wanted, score if depth else None)
+            interrupted = first.stopped
             if self._ends is not None and counters[at.LAST_LOOK] != 0:
                 # The wait for the interpreter's lock is one of the waits that the next search has to expect.
                 waited = monotonic_ns() - int(counters[at.LAST_LOOK]) if interrupted else 0
@@ -354,7 +363,7 @@ class Searcher:
             if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
                 # Of an interrupted iteration, too: its best move so far replaced the last one on merit,
                 # unless it only loses; then the moves not yet searched may not.
-                best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), self._line()
+                best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), first.line()
             if interrupted:
                 break
             depth, score = wanted, value
@@ -372,28 +381,10 @@ class Searcher:
         return self._thought(best, score, depth, line)
 
     def _thought(self, move: int, score: int, depth: int, line: list[int]) -> Thought:
-        counters = self._state.counters
+        counters, crew = self._state.counters, self._crew
         selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
-        return Thought(move, score, depth, selective, int(counters[at.NODES]), line, int(counters[at.TABLE_HITS]))
-
-    def _aspire(self, depth: int, expected: int | None) -> int:
-        """Search to a depth within a window around the expected value, widened until the value lies in it."""
-        width = _WINDOW
-        if expected is None or depth < 4 or abs(expected) >= PROVEN:
-            return self._iterate(depth, -_INFINITE, _INFINITE)
-        alpha, beta = expected - width, expected + width
-        while True:
-            value = self._iterate(depth, max(alpha, -_INFINITE), min(beta, _INFINITE))
-            if self._state.counters[at.STOPPED] != 0 or alpha < value < beta:
-                return value
-            width *= 4
-            if value <= alpha:
-                alpha = value - width if abs(value) < PROVEN else -_INFINITE
-            else:
-                beta = value + width if abs(value) < PROVEN else _INFINITE
-
-    def _iterate(self, depth: int, alpha: int, beta: int) -> int:
-        return int(search_root(self._engine.tables, self._state, depth, alpha, beta))
+        nodes, hits = (int(counters[which]) + crew.count(which) for which in (at.NODES, at.TABLE_HITS))
+        return Thought(move, score, depth, selective, nodes, line, hits)
 
     # -- the state ---------------------------------------------------------------------
 
@@ -412,8 +403,8 @@ class Searcher:
         Root
             For `think`.
         """
-        # Without a rule on repetition, nothing before the root matters.
-        past = [] if self.variant.rules.repetition == "none" else reversible_keys(board)
+        # Where repetition means nothing to the search, nothing before the root matters.
+        past = [] if self._repetition()[0] == 0 else reversible_keys(board)
         return Root(
             array=self._engine.board(board.position.cells, board.position.side),
             moves=[move.code for move in (board.legal_moves if moves is None else moves)],
@@ -421,44 +412,35 @@ class Searcher:
             plies=board.ply,
         )
 
-    def _prepare(self, root: Root) -> None:
+    def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
+        """Set up a search of the first thread, the time it has included; return what holds for the others as well."""
         state, rules = self._state, self.variant.rules
-        if len(state.keys) < len(root.past) + MAX_PLY + 1:
-            self._state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
-        state.board[:] = root.array
-        keys = [*root.past, self._engine.key(root.array)]
-        state.keys[: len(keys)] = np.array(keys, dtype=np.uint64)
-        state.reversible[0] = len(root.past)
-        state.seen[:] = 0
-        for key in keys:
-            state.seen[key & (at.SEEN - 1)] += 1
-        state.root_moves[: len(root.moves)] = root.moves
-        state.killers[:] = 0
-        state.history[:] //= 8
         # Generations are told apart by eight bits: each search empties one of 255 parts of the table, so that nothing
         # is left of a generation when its number comes again. To empty it all at once would take time from a move.
         self._generation = self._generation % _GENERATIONS + 1
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
-        counters = state.counters
-        counters[:] = 0
-        counters[at.LIMIT_PLY] = _UNLIMITED if rules.move_limit is None else rules.move_limit - root.plies
-        counters[at.REPETITION_RULE] = _RULES[rules.repetition]
-        counters[at.FLAGS] = self._flags
-        counters[at.GENERATION] = self._generation
-        counters[at.BASE] = len(root.past)
-        counters[at.TABLE_MASK] = len(state.table) - 8
-        counters[at.ROOT_MOVES] = len(root.moves)
-        counters[at.NEXT_LOOK] = _UNLIMITED if self._ends is None else 0
-        counters[at.DEADLINE] = self._ends or 0
+        plies_left = UNLIMITED if rules.move_limit is None else rules.move_limit - root.plies
+        conditions = Conditions(self._flags, self._generation, *self._repetition(), plies_left)
+        self._first.prepare(root, conditions, nodes)
         if self._ends is not None:
+            counters = self._state.counters
+            counters[at.NEXT_LOOK] = 0
+            counters[at.DEADLINE] = self._ends
             # At least a quarter of the time is for thinking, whatever is feared.
             counters[at.LONGEST_GAP] = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
-        counters[at.CLOCK_ADDRESS] = clock_address()
-        counters[at.CLOCK_NUMBER] = CLOCK
-        if self._tables is not None:
-            counters[at.TABLES] = self._tables.items.ctypes.data
-            counters[at.TABLE_SOLDIERS] = self._tables.most_soldiers
+            counters[at.CLOCK_ADDRESS] = clock_address()
+            counters[at.CLOCK_NUMBER] = CLOCK
+        return conditions
+
+    def _repetition(self) -> tuple[int, int]:
+        """Return what a recurrence counts as in the search, and what it is worth where that is a draw.
+
+        Where the rules say nothing, games could go on for ever: a side that stands better, or not much worse,
+        looks for something else. No proof is lost by that, since the shortest win never recurs.
+        """
+        rule = _RULES[self.variant.rules.repetition]
+        return (_RULES["draw"], -_PATIENCE) if rule == 0 and self._flags & at.SELECTIVE else (rule, 0)
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, nothing searched."""
@@ -466,12 +448,6 @@ class Searcher:
         evaluate_boards(self._engine.tables, self._state.evaluation, array[None], scores)
         score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
         return -score if array[2 * self.variant.size + 1] else score
-
-    def _line(self) -> list[int]:
-        return self._state.line[: self._state.line_length[0]].tolist()
-
-    def _move(self, code: int) -> Move:
-        return Move.from_code(code, self.variant.size)
 
 
 def reversible_keys(board: Board) -> list[int]:

@@ -1,12 +1,13 @@
 """What a search carries along: the board, the path that led to it, and what it has learnt about moves.
 
-One `SearchState` serves one search at a time. Its arrays are allocated in Python, which also
-reads the results from them; kernels see them as pointers.
+One `SearchState` serves one thread at a time; only the transposition table in it may be
+shared. Its arrays are allocated in Python, which also reads the results from them; kernels
+see them as pointers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ __all__ = [
     "NODES",
     "NODE_LIMIT",
     "QUIESCENCE",
+    "RECURRENCE",
     "REPETITION_RULE",
     "ROOT_DEPTH",
     "ROOT_MOVE",
@@ -89,7 +91,9 @@ TABLE_SOLDIERS: Final = 23
 """The most soldiers of a position that a table may know; 0 without tables."""
 TABLE_HITS: Final = 24
 """Positions that a table has valued."""
-COUNTERS: Final = 25
+RECURRENCE: Final = 25
+"""What a position that recurs is worth to the side that moves at the root, where repetition is as good as a draw."""
+COUNTERS: Final = 26
 
 # Bits of the flags.
 TRANSPOSITIONS: Final = 1
@@ -101,6 +105,9 @@ SEEN: Final = 1 << 12
 """Entries of the filter of positions on the path."""
 HISTORY: Final = 1 << 14
 """Entries of the history of one side, by move."""
+
+_LINE: Final = 128
+"""Bytes of a pair of cache lines, which processors fetch together."""
 
 
 class SearchState(NamedTuple):
@@ -183,24 +190,31 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
     # Grows with both, as in most engines, with customary constants.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return SearchState(
-        board=new_board(size),
-        root_moves=np.zeros(4 * cells, dtype=np.int32),
-        moves=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
-        ranks=np.zeros(MAX_PLY * 4 * cells, dtype=np.int32),
-        threats=np.zeros(MAX_PLY * 4 * size, dtype=np.uint32),
-        killers=np.zeros(2 * MAX_PLY, dtype=np.int32),
-        history=np.zeros(2 * HISTORY, dtype=np.int32),
-        keys=np.zeros(MAX_PLY + 1, dtype=np.uint64),
-        reversible=np.zeros(MAX_PLY + 1, dtype=np.int64),
-        seen=np.zeros(SEEN, dtype=np.uint16),
-        line=np.zeros(MAX_PLY * MAX_PLY, dtype=np.int32),
-        line_length=np.zeros(MAX_PLY + 1, dtype=np.int64),
+        board=_own_lines(len(new_board(size)), np.uint32),
+        root_moves=_own_lines(4 * cells, np.int32),
+        moves=_own_lines(MAX_PLY * 4 * cells, np.int32),
+        ranks=_own_lines(MAX_PLY * 4 * cells, np.int32),
+        threats=_own_lines(MAX_PLY * 4 * size, np.uint32),
+        killers=_own_lines(2 * MAX_PLY, np.int32),
+        history=_own_lines(2 * HISTORY, np.int32),
+        keys=_own_lines(MAX_PLY + 1, np.uint64),
+        reversible=_own_lines(MAX_PLY + 1, np.int64),
+        seen=_own_lines(SEEN, np.uint16),
+        line=_own_lines(MAX_PLY * MAX_PLY, np.int32),
+        line_length=_own_lines(MAX_PLY + 1, np.int64),
         reductions=reductions.astype(np.int64).ravel(),
         table=table,
-        counters=np.zeros(COUNTERS, dtype=np.int64),
-        stop=np.zeros(1, dtype=np.int64),
+        counters=_own_lines(COUNTERS, np.int64),
+        stop=_own_lines(1, np.int64),
         evaluation=evaluation,
     )
+
+
+def _own_lines(items: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return zeros that share no cache line with other memory, which another thread may write to all the time."""
+    memory = np.zeros(items * np.dtype(dtype).itemsize + 2 * _LINE, dtype=np.uint8)
+    begin = -memory.ctypes.data % _LINE
+    return memory[begin : begin + items * np.dtype(dtype).itemsize].view(dtype)
 
 
 @inlined

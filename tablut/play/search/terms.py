@@ -16,6 +16,7 @@ import numpy as np
 from tablut.engine.lines import board_lines, slide_masks
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
+from tablut.play.search.patterns import load_patterns
 from tablut.play.search.weights import CELL_TERMS, LINE_TERMS, POSITION_TERMS, RINGS, load_weights, scaled_weights
 from tablut.variants.regions import CAMP_LETTERS
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tablut.play.search.patterns import Patterns
     from tablut.variants import Variant
 
 __all__ = ["EvaluationTables", "cell_attributes", "evaluation_tables", "evaluation_tables_for", "line_features"]
@@ -39,8 +41,8 @@ class EvaluationTables(NamedTuple):
     line_score : ndarray of int16, flat
         Blocks of ``3**N`` scores of a line, by its content in base 3; white's, in
         1/SCALE centi-logits.
-    line_score_at : ndarray of uint32, shape (2N,)
-        Where the block of a line begins.
+    line_score_at : ndarray of uint32, shape (C * 2N,)
+        Where the block of a line begins, by the king's cell and the line.
     way_open : ndarray of uint16, flat
         Blocks of ``2**N`` masks: by a line's occupancy, the places from which a king
         could slide to an escape along it.
@@ -50,6 +52,12 @@ class EvaluationTables(NamedTuple):
         Distance of a cell from the edge, 0 to N // 2.
     weights : ndarray of int64, shape (11,)
         Of `tablut.play.search.weights.POSITION_TERMS`, scaled.
+    corners : int
+        Whether corners have patterns, 1 or 0.
+    corner_ternary : ndarray of uint16, shape (512,)
+        By mask, the content in base 3 of nine cells with an attacker on each of them.
+    corner_score : ndarray of int16, flat
+        Blocks of ``3**9`` scores of a corner, by its content.
     """
 
     line_score: NDArray[np.int16]
@@ -58,6 +66,9 @@ class EvaluationTables(NamedTuple):
     way_open_at: NDArray[np.uint32]
     ring: NDArray[np.uint8]
     weights: NDArray[np.int64]
+    corners: int
+    corner_ternary: NDArray[np.uint16]
+    corner_score: NDArray[np.int16]
 
 
 def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
@@ -205,7 +216,9 @@ def _way_open(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> NDAr
     return found
 
 
-def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = None) -> EvaluationTables:
+def evaluation_tables(
+    variant: Variant, weights: Mapping[str, float] | None = None, patterns: Patterns | None = None
+) -> EvaluationTables:
     """Return the evaluation of a variant.
 
     Parameters
@@ -213,7 +226,10 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
     variant : Variant
         The rule set.
     weights : mapping of str to float, optional
-        One for each of `tablut.play.search.weights.TERMS`; the tuned ones by default.
+        One for each of `tablut.play.search.weights.TERMS`; the tuned ones, and the patterns that
+        belong to them, by default.
+    patterns : Patterns, optional
+        Of this board, to be added to the weights given.
 
     Returns
     -------
@@ -229,14 +245,16 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
     --------
     >>> from tablut.variants import load_variant
     >>> tables = evaluation_tables(load_variant("ashton"))
-    >>> len(tables.line_score) // 3**9  # distinct lines
-    5
+    >>> tables.line_score_at.shape  # a line's score depends on the king's cell
+    (1458,)
     """
     size = variant.size
-    scaled = scaled_weights(load_weights(variant) if weights is None else weights)
+    if weights is None:
+        weights, patterns = load_weights(variant), load_patterns(variant)
+    scaled = scaled_weights(weights)
     features, block_of = line_features(variant)
     factors = np.array([scaled[term] for term in LINE_TERMS + CELL_TERMS], dtype=np.int64)
-    scores = features.astype(np.int64) @ factors
+    scores, blocks = _with_patterns(features.astype(np.int64) @ factors, block_of, patterns, size * size)
     if np.abs(scores).max() > np.iinfo(np.int16).max:
         raise InputError("weights: too large; the score of a line does not fit into 16 bits")
     ways = [
@@ -245,12 +263,31 @@ def evaluation_tables(variant: Variant, weights: Mapping[str, float] | None = No
     ]
     return EvaluationTables(
         line_score=scores.astype(np.int16).ravel(),
-        line_score_at=(block_of * 3**size).astype(np.uint32),
+        line_score_at=(blocks * 3**size).astype(np.uint32).ravel(),
         way_open=np.concatenate(ways),
         way_open_at=(np.arange(2 * size) << size).astype(np.uint32),
         ring=np.array([_ring(cell, size) for cell in range(size * size)], dtype=np.uint8),
         weights=np.array([scaled[term] for term in POSITION_TERMS], dtype=np.int64),
+        corners=int(patterns is not None),
+        corner_ternary=((np.arange(512)[:, None] >> np.arange(9) & 1) @ 3 ** np.arange(9)).astype(np.uint16),
+        corner_score=np.zeros(1, dtype=np.int16) if patterns is None else patterns.corner_scores.ravel(),
     )
+
+
+def _with_patterns(
+    scores: NDArray[np.int64], block_of: NDArray[np.int64], patterns: Patterns | None, cells: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the scores of lines, one block for each line and pattern that meet, and the block by king's cell and line.
+
+    The scores given are those of the terms, by block; ``block_of`` is the block of a line.
+    """
+    blocks = np.broadcast_to(block_of, (cells, len(block_of)))
+    if patterns is None:
+        return scores, blocks
+    pairs = blocks * len(patterns.line_scores) + patterns.line_table
+    met, found = np.unique(pairs, return_inverse=True)
+    terms, tables = np.divmod(met, len(patterns.line_scores))
+    return scores[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
 @lru_cache(maxsize=16)

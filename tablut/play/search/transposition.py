@@ -1,8 +1,13 @@
 """The transposition table: what was found out about a position, by its Zobrist key.
 
-Buckets of four entries of two words, the whole key and the data. A bucket is one cache
-line, the table a power of two of them. The whole key of 64 bits is compared, yet a key
-is a hash, so that a stored move is checked before it is made.
+Buckets of four entries of two words: the key, exclusively or-ed with the data, and the data.
+A bucket is one cache line, the table a power of two of them. The whole key of 64 bits is
+compared, yet a key is a hash, so that a stored move is checked before it is made.
+
+Several threads read and write a table without locks. Each word is read and written whole,
+but not both words of an entry together: where one thread's data meet another one's key, they
+give neither key again, so such an entry is not found (R. Hyatt, T. Mann, A lock-less
+transposition-table implementation for parallel search, ICGA Journal 25 (2002) 36-39).
 
 The data, from the lowest bit: move (14), score + 2**15 (16), depth (8), bound (2),
 generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies
@@ -15,8 +20,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, inlined
+from tablut.engine.jit import I64, U64, advance, inlined
 from tablut.errors import InputError
+from tablut.play.search.shared_words import read_word, write_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,10 +120,11 @@ def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
     uint64
         See the functions below.
     """
-    at = _bucket_of(key, mask)
+    bucket = advance(table, _bucket_of(key, mask))
     for way in range(_WAYS):
-        if table[at + 2 * way] == key:
-            return U64(table[at + 2 * way + 1])
+        data = read_word(advance(bucket, I64(2 * way + 1)))
+        if read_word(advance(bucket, I64(2 * way))) ^ data == key:
+            return data
     return U64(0)
 
 
@@ -238,13 +245,13 @@ def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) ->
     entry : Entry
         What is stored.
     """
-    at = _bucket_of(key, mask)
+    bucket = advance(table, _bucket_of(key, mask))
     move = entry.move
-    place, worst = at, I64(1 << 40)
+    place, worst = I64(0), I64(1 << 40)
     for way in range(_WAYS):
-        here = at + 2 * way
-        data = U64(table[here + 1])
-        if table[here] == key:
+        here = I64(2 * way)
+        data = read_word(advance(bucket, here + 1))
+        if read_word(advance(bucket, here)) ^ data == key:
             place = here
             if move == 0:
                 move = move_of(data)
@@ -255,5 +262,6 @@ def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) ->
         if worth < worst:
             place, worst = here, worth
     packed = move | ((entry.score + _OFFSET) << 14) | (entry.depth << 30) | (entry.bound << 38)
-    table[place] = key
-    table[place + 1] = U64(packed | (entry.generation << 40)) | (U64(entry.evaluation + _OFFSET) << U64(48))
+    data = U64(packed | (entry.generation << 40)) | (U64(entry.evaluation + _OFFSET) << U64(48))
+    write_word(advance(bucket, place), key ^ data)
+    write_word(advance(bucket, place + 1), data)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.prober import Prober
 
-__all__ = ["Directory", "directory_of", "load_tables", "stored_value", "table_value"]
+__all__ = ["Directory", "beside", "directory_of", "load_tables", "stored_value", "table_value"]
 
 _NO_VALUE = -32768
 """As `tablut.prober.MISSING`."""
@@ -61,12 +61,15 @@ class Directory(NamedTuple):
         Numbers, and addresses of arrays.
     most_soldiers : int
         No tier has more.
+    values : TierValues
+        Of the tiers; threads may share them.
     kept : tuple
-        What lies at the addresses, here so that it lives as long.
+        What else lies at the addresses, here so that it lives as long.
     """
 
     items: NDArray[np.int64]
     most_soldiers: int
+    values: TierValues
     kept: tuple[object, ...]
 
 
@@ -106,7 +109,23 @@ def directory_of(values: TierValues) -> Directory:
     black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
     probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
     most_soldiers = int((index.tier.attackers + index.tier.defenders).max())
-    return Directory(directory(probed), most_soldiers, (values, probed))
+    return Directory(directory(probed), most_soldiers, values, (probed,))
+
+
+def beside(directory: Directory | None) -> Directory | None:
+    """Return another directory of the same values, with working memory of its own.
+
+    Parameters
+    ----------
+    directory : Directory or None
+        Which another thread may be using.
+
+    Returns
+    -------
+    Directory or None
+        None for None.
+    """
+    return None if directory is None else directory_of(directory.values)
 
 
 @inlined

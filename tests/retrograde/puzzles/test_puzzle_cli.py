@@ -116,6 +116,11 @@ def test_a_file_of_puzzles(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     shown = capsys.readouterr().out
     assert "claimed: black wins, first move c3-c4" in shown
     assert "1 hold, 1 refuted, 0 unknown" in shown
+    # Under rules of one's own no table ships that knows the answers.
+    shipped = (resources.files("tablut.variants") / "data" / "ashton-5-4v0.toml").read_text()
+    own = tmp_path / "own.toml"
+    own.write_text(shipped.replace('repetition = "draw"', 'repetition = "none"'))
+    options = ["-v", str(own), *SMALL]
     code, answer = asked(capsys, "solve", str(file), *options, "--nodes", "8", "--positions", "0")
     assert code == 3
     assert answer["unknown"] == 2
@@ -429,5 +434,5 @@ def test_memory_that_the_system_does_not_give(
         raise MemoryError
 
     monkeypatch.setattr("retrograde.proofs.search.workspace.new_table", no_table)
-    assert run(["puzzle", "solve", "-v", "ashton-5-4v0"]) == 74
+    assert run(["puzzle", "solve", "-v", "ashton-5-4v4"]) == 74
     assert "a table of 128 MiB: the machine does not give as much memory" in capsys.readouterr().err

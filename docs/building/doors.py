@@ -1,0 +1,120 @@
+"""The API reference: one page for each door of the packages, made from its ``__all__``.
+
+A door is a package whose ``__init__`` has ``__all__``, or one of the modules in `MODULES`. A name is described once, at
+the outermost door that has it; inner doors refer to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("tablut", "counting", "retrograde", "symmetry")
+MODULES = (
+    "tablut.errors",
+    "tablut.formats.reading",
+    "tablut.prober",
+    "tablut.prover",
+    "tablut.strip",
+    "tablut.svg",
+    "tablut.testing",
+)
+"""Modules beside the doors that people call from Python."""
+SHELL = {"tablut.cli", "tablut.commands"}
+"""Doors of the command line: what they hold is told by ``tablut help``."""
+
+
+class Door(NamedTuple):
+    """A door: its name, the first line of its docstring, the names that it lists."""
+
+    name: str
+    title: str
+    names: tuple[str, ...]
+
+
+def _listed(path: Path) -> tuple[str, ...]:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return tuple(ast.literal_eval(node.value))
+    return ()
+
+
+def doors() -> list[Door]:
+    """Return all doors, packages in their order, outer ones first."""
+    found = []
+    for package in PACKAGES:
+        inits = sorted((ROOT / package).rglob("__init__.py"), key=lambda path: (len(path.parts), path))
+        names = [".".join(path.parent.relative_to(ROOT).parts) for path in inits]
+        names += [module for module in MODULES if module.split(".")[0] == package]
+        for name in names:
+            path = ROOT.joinpath(*name.split("."))
+            listed = _listed(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
+            if listed and name not in SHELL:
+                title = (import_module(name).__doc__ or name).strip().splitlines()[0].rstrip(".")
+                found.append(Door(name, title, listed))
+    return found
+
+
+def _entry(door: str, name: str) -> list[str]:
+    thing = getattr(import_module(door), name)
+    if inspect.isclass(thing):
+        return [f".. autoclass:: {name}", "   :members:", "   :exclude-members: model_config", ""]
+    if inspect.isroutine(thing):
+        return [f".. autofunction:: {name}", ""]
+    if inspect.ismodule(thing):
+        return [f".. automodule:: {thing.__name__}", "   :members:", "", f".. currentmodule:: {door}", ""]
+    value = repr(thing)
+    lines = [f".. py:data:: {name}"]
+    if len(value) < 60 and "<" not in value:
+        lines.append(f"   :value: {value}")
+    return [*lines, "", *(f"   {line}" for line in _told(door, name).splitlines()), ""]
+
+
+def _told(door: str, name: str) -> str:
+    """Return the docstring below the assignment of a constant, in the door's module or package."""
+    place = ROOT.joinpath(*door.split("."))
+    for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        for node, below in zip(body, [*body[1:], None], strict=True):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if (
+                any(isinstance(target, ast.Name) and target.id == name for target in targets)
+                and isinstance(below, ast.Expr)
+                and isinstance(below.value, ast.Constant)
+            ):
+                return inspect.cleandoc(str(below.value.value))
+    return ""
+
+
+def _page(door: Door, owner: dict[int, str]) -> str:
+    """Return a door's page, and note in `owner` what it describes."""
+    lines = [f"``{door.name}``", "=" * (len(door.name) + 4), "", f".. automodule:: {door.name}", ""]
+    lines += [f".. currentmodule:: {door.name}", ""]
+    elsewhere = []
+    for name in sorted(door.names, key=str.lower):
+        thing = getattr(import_module(door.name), name)
+        # Constants and aliases of types may be equal objects without being the same thing.
+        told = owner.setdefault(id(thing), f"{door.name}.{name}") if inspect.isclass(thing) or callable(thing) else None
+        if told in (None, f"{door.name}.{name}"):
+            lines += _entry(door.name, name)
+        else:
+            elsewhere.append(f"- :py:obj:`{name} <{told}>`")
+    if elsewhere:
+        lines += ["Also here, described elsewhere:", "", *elsewhere, ""]
+    return "\n".join(lines)
+
+
+def pages() -> dict[str, str]:
+    """Return the pages in reStructuredText, each by the name of its file.
+
+    Returns
+    -------
+    dict of str to str
+        A page for each door.
+    """
+    owner: dict[int, str] = {}
+    return {f"{door.name}.rst": _page(door, owner) for door in doors()}

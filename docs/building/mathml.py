@@ -1,0 +1,40 @@
+"""Formulas as MathML, which browsers draw by themselves: no script, nothing to load from elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+
+def _inline(writer: HTML5Translator, node: nodes.math) -> None:
+    writer.body.append(convert(node.astext()))
+    raise SkipNode
+
+
+def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
+    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the writer of formulas.
+
+    Parameters
+    ----------
+    app : Sphinx
+        The build.
+
+    Returns
+    -------
+    dict of str to bool
+        What Sphinx wants to know.
+    """
+    app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

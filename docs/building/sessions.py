@@ -1,0 +1,287 @@
+"""Tutorials as sessions: their pictures and their notebooks, both made from the page.
+
+The Python blocks of a tutorial are one session; the tests try it like the blocks of any page. A picture stands below a
+mark that says what it shows::
+
+    <!-- picture: EXPRESSION -->
+    ![what is to be seen](../figures/tutorial-NAME-1.svg)
+
+EXPRESSION is a board, or a drawing as text, of the session as it stands there. The notebook has the expression itself
+in place of the picture. ``python -m docs.building.sessions`` draws the pictures and runs the notebooks again.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from docs.building.doors import ROOT
+from tests.support.pages import blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbformat import NotebookNode
+
+    from tests.support.pages import Block
+
+DOCS = ROOT / "docs"
+TUTORIALS = tuple(sorted((DOCS / "tutorials").glob("*.md")))
+NOTEBOOKS = DOCS / "notebooks"
+SECONDS = 120
+"""A cell that takes longer is an error."""
+_MUST_SUCCEED = "\nassert _exit_code == 0"
+"""Behind a command while a notebook is run: by itself a command that fails is no error of a notebook."""
+_PICTURE = re.compile(r"<!-- picture: (.*?) -->\n!\[[^\]]*\]\(\.\./figures/([\w-]+\.svg)\)\n")
+
+
+class Picture(NamedTuple):
+    """A picture of a tutorial: what it shows, and its file."""
+
+    expression: str
+    file: str
+
+
+class Cell(NamedTuple):
+    """A cell of a notebook: its kind and text, the file of its picture, whether it shows an error."""
+
+    kind: Literal["markdown", "code"]
+    source: str
+    picture: str = ""
+    fails: bool = False
+
+
+def parts(text: str) -> Iterator[str | Block | Picture]:
+    """Yield the prose, the blocks and the pictures of a page in order.
+
+    Parameters
+    ----------
+    text : str
+        A page whose blocks are all fenced.
+
+    Yields
+    ------
+    str, Block or Picture
+        Prose without comments.
+    """
+    lines = text.splitlines(keepends=True)
+    at = 0
+    for block in [*blocks_of(text), None]:
+        prose = "".join(lines[at : block.line - 2 if block else len(lines)])
+        between = _PICTURE.split(prose)
+        for i in range(0, len(between), 3):
+            said = re.sub(r"<!--.*?-->\n?", "", between[i], flags=re.DOTALL).strip()
+            if said:
+                yield said
+            if i + 2 < len(between):
+                yield Picture(between[i + 1], between[i + 2])
+        if block:
+            yield block
+            at = block.line + len(block.text.splitlines())
+
+
+def _examples(block: Block) -> list[doctest.Example]:
+    return doctest.DocTestParser().get_examples(block.text + "\n")
+
+
+def cells(text: str) -> Iterator[Cell]:
+    """Yield the cells of a tutorial's notebook.
+
+    Parameters
+    ----------
+    text : str
+        The page.
+
+    Yields
+    ------
+    Cell
+        Text, a file to be written, commands, or Python up to the next answer that is shown.
+    """
+    for part in parts(text):
+        if isinstance(part, str):
+            yield Cell("markdown", re.sub(r"\n\n\*.*a notebook\]\(.*?\n(?=\n|$)", "\n", part, count=1, flags=re.DOTALL))
+        elif isinstance(part, Picture):
+            drawn = re.match(r"[\w.]+\(", part.expression) and not part.expression.startswith("Board(")
+            shown = f"from IPython.display import SVG\n\nSVG({part.expression})" if drawn else part.expression
+            yield Cell("code", shown, picture=part.file)
+        elif "file" in part.marks:
+            yield Cell("code", f"%%writefile {part.marks['file']}\n{part.text}")
+        elif part.is_python:
+            source = ""
+            for example in _examples(part):
+                source += example.source
+                if example.want:
+                    yield Cell("code", source.rstrip(), fails=example.exc_msg is not None)
+                    source = ""
+            if source:
+                yield Cell("code", source.rstrip())
+        elif "not run" in part.marks:
+            yield Cell("markdown", f"```sh\n{part.text}\n```")
+        else:
+            for command in part.commands:
+                yield Cell("code", f"!{command.text}")
+
+
+def notebook(page: Path) -> NotebookNode:
+    """Return the notebook of a tutorial, not yet run.
+
+    Parameters
+    ----------
+    page : Path
+        The tutorial.
+
+    Returns
+    -------
+    NotebookNode
+        The notebook.
+    """
+    from nbformat import v4
+
+    made = []
+    for number, cell in enumerate(cells(page.read_text(encoding="utf-8"))):
+        new = v4.new_code_cell if cell.kind == "code" else v4.new_markdown_cell
+        notes = {"tags": ["raises-exception"]} if cell.fails else {"picture": cell.picture} if cell.picture else {}
+        made.append(new(cell.source, id=f"{page.stem}-{number}", metadata=notes))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
+
+
+def run(notebook: NotebookNode) -> NotebookNode:
+    """Run a notebook in an empty folder.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        The notebook; its cells get their outputs.
+
+    Returns
+    -------
+    NotebookNode
+        The same.
+
+    Raises
+    ------
+    CellExecutionError
+        If a cell fails.
+    """
+    from nbclient import NotebookClient
+
+    commands = [cell for cell in notebook.cells if cell.source.startswith("!")]
+    before = os.environ["PATH"]
+    os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + before  # where `!tablut` is
+    try:
+        for cell in commands:
+            cell.source += _MUST_SUCCEED
+        with tempfile.TemporaryDirectory() as folder:
+            resources = {"metadata": {"path": folder}}
+            NotebookClient(notebook, timeout=SECONDS, record_timing=False, resources=resources).execute()
+    finally:
+        os.environ["PATH"] = before
+        for cell in commands:
+            cell.source = cell.source.removesuffix(_MUST_SUCCEED)
+    return notebook
+
+
+def pictures(done: NotebookNode) -> dict[str, str]:
+    """Return the pictures of a notebook that was run.
+
+    Parameters
+    ----------
+    done : NotebookNode
+        The notebook.
+
+    Returns
+    -------
+    dict of str to str
+        SVG by file name.
+    """
+    return {
+        cell.metadata["picture"]: cell.outputs[0].data["image/svg+xml"].rstrip() + "\n"
+        for cell in done.cells
+        if "picture" in cell.metadata
+    }
+
+
+def stale(page: Path) -> list[str]:
+    """Run a tutorial's notebook and say what in the repository is not as the page has it.
+
+    Parameters
+    ----------
+    page : Path
+        The tutorial.
+
+    Returns
+    -------
+    list of str
+        The names of files; none if all are current.
+
+    Raises
+    ------
+    CellExecutionError
+        If a cell fails.
+    """
+    import nbformat
+
+    kept = NOTEBOOKS / f"{page.stem}.ipynb"
+    made = notebook(page)
+    wanted = [(cell.cell_type, cell.source, cell.metadata) for cell in made.cells]
+    found = nbformat.read(kept, as_version=4).cells if kept.exists() else []
+    names = [] if [(cell.cell_type, cell.source, cell.metadata) for cell in found] == wanted else [kept.name]
+    for name, text in pictures(run(made)).items():
+        figure = DOCS / "figures" / name
+        if not figure.exists() or figure.read_text(encoding="utf-8") != text:
+            names.append(name)
+    return names
+
+
+def write(page: Path) -> None:
+    """Run a tutorial's notebook again, and keep it and its pictures.
+
+    Parameters
+    ----------
+    page : Path
+        The tutorial.
+    """
+    import nbformat
+
+    done = run(notebook(page))
+    for name, text in pictures(done).items():
+        (DOCS / "figures" / name).write_text(text, encoding="utf-8")
+    done.metadata.pop("language_info", None)
+    nbformat.write(done, NOTEBOOKS / f"{page.stem}.ipynb")
+
+
+def main(arguments: list[str]) -> int:
+    """Write all notebooks, or with ``--check`` only compare; return 1 if one is stale.
+
+    Parameters
+    ----------
+    arguments : list of str
+        ``--check``, and the names of tutorials; all if none is named.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    names = [argument for argument in arguments if argument != "--check"]
+    bad = []
+    for page in TUTORIALS:
+        if names and page.stem not in names:
+            continue
+        if "--check" in arguments:
+            bad += stale(page)
+        else:
+            write(page)
+    if bad:
+        print(f"not current: {', '.join(bad)}; run: python -m docs.building.sessions")  # noqa: T201
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,252 @@
+"""Where work that takes long waits for its turn: few at once, few waiting, one a visitor; the rest is refused politely.
+
+Each piece of work runs in a thread of its own and holds its place until the thread has ended, also if its visitor
+left: then it is told to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections import Counter, deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from reports.explorer.failures import BusyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from reports.explorer.settings import Settings
+
+__all__ = ["VISITOR", "Desk", "Place", "visitor_of"]
+
+Answer = TypeVar("Answer")
+
+VISITOR: Final = "visitor"
+"""The cookie by which a browser is known again; a program that keeps none is known by its address."""
+
+_LOOK: Final = 0.25
+"""Seconds between two looks whether a visitor is still there."""
+
+
+def visitor_of(request: Request) -> str:
+    """Return the name by which a visitor is known.
+
+    Parameters
+    ----------
+    request : Request
+        What was asked.
+
+    Returns
+    -------
+    str
+        The cookie that a page has set, else the address.
+    """
+    return request.cookies.get(VISITOR, "")[:64] or (request.client.host if request.client else "somebody")
+
+
+class Place:
+    """A place at the desk; work is done there, and it is left when that has ended.
+
+    Parameters
+    ----------
+    desk : Desk
+        Whose place it is.
+    visitor : str
+        Who has it.
+    """
+
+    def __init__(self, desk: Desk, visitor: str) -> None:
+        self._desk = desk
+        self._visitor = visitor
+        self._task: asyncio.Task[Any] | None = None
+
+    def start(self, work: Callable[[], Answer]) -> asyncio.Task[Answer]:
+        """Start work in a thread; the place is free again when the thread has ended.
+
+        Parameters
+        ----------
+        work : callable
+            Takes nothing.
+
+        Returns
+        -------
+        asyncio.Task
+            Of its answer; cancelling whoever awaits it does not end the thread.
+        """
+        task = asyncio.create_task(_in_thread(work))
+        self._task = task
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        if not task.cancelled():
+            task.exception()  # looked at, so that nobody complains where the visitor has left
+        self._desk.leave(self._visitor)
+
+    def give_up(self) -> None:
+        """Leave the place if no work was started there."""
+        if self._task is None:
+            self._desk.leave(self._visitor)
+
+
+def _stand_back() -> None:
+    """Let this thread have the processor after those that answer; where threads have priorities of their own."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+
+async def _in_thread(work: Callable[[], Answer]) -> Answer:
+    """Return what work answers, done in a thread that nobody waits for when the process ends."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Answer] = loop.create_future()
+
+    def settle(answer: Answer | None, error: BaseException | None) -> None:
+        """Hand over what came of it, in the thread of the loop."""
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(answer)  # type: ignore[arg-type]
+
+    def run() -> None:
+        """Do the work."""
+        answer: Answer | None = None
+        failure: BaseException | None = None
+        _stand_back()
+        try:
+            answer = work()
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, answer, failure)
+
+    threading.Thread(target=run, daemon=True, name="explorer").start()
+    # Whoever awaits may go; the thread does not end for that, and neither does the task.
+    return await asyncio.shield(future)
+
+
+class Desk:
+    """The places for work that takes long.
+
+    Parameters
+    ----------
+    settings : Settings
+        How many at once, how many wait, how long.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._free = settings.searches
+        self._most_waiting = settings.waiting
+        self._patience = settings.patience
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._held: Counter[str] = Counter()
+
+    async def enter(self, visitor: str) -> Place:
+        """Return a place, after waiting for it if need be.
+
+        Parameters
+        ----------
+        visitor : str
+            Who asks; a visitor has one place, and may wait for one more.
+
+        Returns
+        -------
+        Place
+            To be used at once, or given up.
+
+        Raises
+        ------
+        BusyError
+            If the visitor has a search and waits for another, or all places and those to wait are taken.
+        """
+        if self._held[visitor] >= 2:
+            raise BusyError("one search at a time, please: yours is still running and another one waits", 429)
+        self._held[visitor] += 1
+        try:
+            await self._wait()
+        except BaseException:
+            self._forget(visitor)
+            raise
+        return Place(self, visitor)
+
+    async def _wait(self) -> None:
+        if self._free > 0:
+            self._free -= 1
+            return
+        if len(self._waiting) >= self._most_waiting:
+            raise BusyError("the server is searching for others, and enough are waiting; try again in a moment", 503)
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            async with asyncio.timeout(self._patience):
+                await turn
+        except BaseException as error:
+            if turn.done() and not turn.cancelled():
+                self._pass_on()  # the turn came at the same moment
+            with suppress(ValueError):
+                self._waiting.remove(turn)
+            if isinstance(error, TimeoutError):
+                raise BusyError("the server is searching for others; try again in a moment", 503) from None
+            raise
+
+    def leave(self, visitor: str) -> None:
+        """Free the place of a visitor for whoever waits longest.
+
+        Parameters
+        ----------
+        visitor : str
+            Who had it.
+        """
+        self._forget(visitor)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    def _forget(self, visitor: str) -> None:
+        self._held[visitor] -= 1
+        if self._held[visitor] <= 0:
+            del self._held[visitor]
+
+    async def work(
+        self, request: Request, work: Callable[[], Answer], stop: Callable[[], None] | None = None
+    ) -> Answer:
+        """Return what work answers, done in a thread at a place of the desk.
+
+        Parameters
+        ----------
+        request : Request
+            Whose work it is; if the visitor leaves, the work is told to stop.
+        work : callable
+            Takes nothing; what it raises passes through.
+        stop : callable, optional
+            Tells the work to end soon.
+
+        Returns
+        -------
+        object
+            Its answer.
+        """
+        task = (await self.enter(visitor_of(request))).start(work)
+        try:
+            while not task.done():
+                await asyncio.wait({task}, timeout=_LOOK)
+                if not task.done() and stop is not None and await request.is_disconnected():
+                    stop()
+            return task.result()
+        finally:
+            if not task.done() and stop is not None:
+                stop()

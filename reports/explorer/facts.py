@@ -1,0 +1,251 @@
+"""All that the board page shows of a position: moves and their values, why it is impossible, its place among all."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from reports.explorer.layers import layers_of
+from symmetry import stabiliser
+from tablut.commands.positions import MoveResult, OutcomeResult, moves_result
+from tablut.errors import InputError, TablutError
+from tablut.formats import bologna, opentafl
+from tablut.indexing import PlacementIndex
+from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
+from tablut.notation import square_name
+from tablut.results import ExactInt, Result
+from tablut.status import MEANINGS
+
+if TYPE_CHECKING:
+    from reports.explorer.tables import Tables
+    from tablut.board import Board
+    from tablut.variants import Variant
+
+__all__ = ["LegalMove", "PositionFacts", "position_facts"]
+
+_ORDER: Final = {"win": 0, "unresolved": 1, "draw": 1, None: 2, "loss": 3}
+
+
+class LegalMove(MoveResult):
+    """A legal move with what it is worth to the side that makes it, where that is known."""
+
+    wdl: str | None
+    dtm: int | None
+
+
+class MoveMade(Result):
+    """A move of the game so far."""
+
+    move: str
+    captures: list[str]
+
+
+class Table(Result):
+    """What a tablebase says of the position."""
+
+    name: str
+    wdl: str
+    dtm: int | None
+
+
+class Standing(Result):
+    """The place of the position among all: its class under symmetry, its number, when a game reaches it."""
+
+    canonical: str
+    orbit: int
+    symmetries: int
+    rank: ExactInt | None
+    size: ExactInt | None
+    tier: str
+    tier_rank: ExactInt | None
+    tier_size: ExactInt | None
+    first_ply: int | None
+    listed_plies: int
+    listed_all: bool
+
+
+class PositionFacts(Result):
+    """All that is known of a position at a glance.
+
+    Attributes
+    ----------
+    variant, position, turn, ply : str, str, str, int
+        The game, the position as text, whose turn it is, moves made.
+    cells : str
+        The pieces from a1 on, ``.`` where there is none.
+    made : list of MoveMade
+        The moves so far.
+    positions : list of str
+        The position before each of them.
+    moves : list of LegalMove
+        The best first where their values are known.
+    outcome : OutcomeResult or None
+        How the game ended.
+    status, meanings : list of str
+        Why the position is impossible: names and sentences.
+    problem : str or None
+        Why it cannot be played on.
+    table : Table or None
+        Its value.
+    standing : Standing or None
+        None where it cannot be played on.
+    texts : dict of str to str
+        The position in our text, as a grid, in OpenTafl's and the Bologna server's.
+    """
+
+    variant: str
+    position: str
+    turn: str
+    ply: int
+    cells: str
+    made: list[MoveMade]
+    positions: list[str]
+    moves: list[LegalMove]
+    outcome: OutcomeResult | None
+    status: list[str]
+    meanings: list[str]
+    problem: str | None
+    table: Table | None
+    standing: Standing | None
+    texts: dict[str, str]
+
+
+def position_facts(board: Board, tables: Tables) -> PositionFacts:
+    """Return all that is known of a position at a glance.
+
+    Parameters
+    ----------
+    board : Board
+        With the moves that led to it; not changed.
+    tables : Tables
+        The tablebases.
+
+    Returns
+    -------
+    PositionFacts
+        Moves, values, class, number and texts.
+    """
+    status = board.status()
+    problem: str | None = None
+    moves: list[LegalMove] = []
+    outcome: OutcomeResult | None = None
+    table = None
+    try:
+        answered = moves_result(board)
+        outcome = answered.outcome
+        moves = sorted((_valued(move, board, tables) for move in answered.moves), key=_merit)
+        if outcome is None:
+            table = _table(board, tables)
+    except InputError as error:
+        problem = str(error)
+    made, positions = _made(board)
+    return PositionFacts(
+        variant=board.variant.name,
+        position=str(board.position),
+        turn=board.turn,
+        ply=board.ply,
+        cells=board.position.cells,
+        made=made,
+        positions=positions,
+        moves=moves,
+        outcome=outcome,
+        status=status.names,
+        meanings=[meaning for flag, meaning in MEANINGS.items() if flag in status],
+        problem=problem,
+        table=table,
+        standing=None if problem else _standing(board),
+        texts={
+            "tablut": str(board.position),
+            "grid": board.position.grid(),
+            "opentafl": opentafl.write_position(board.position),
+            "bologna": bologna.write_state(board.position),
+        },
+    )
+
+
+def _made(board: Board) -> tuple[list[MoveMade], list[str]]:
+    """Return the moves that were made, and the position before each."""
+    walk = board.copy()
+    moves: list[MoveMade] = []
+    positions: list[str] = []
+    while walk.ply:
+        captures = [square_name(square, walk.size) for square in walk.captured()]
+        moves.append(MoveMade(move=str(walk.pop()), captures=captures))
+        positions.append(str(walk.position))
+    return moves[::-1], positions[::-1]
+
+
+def _valued(told: MoveResult, board: Board, tables: Tables) -> LegalMove:
+    """Return a move with its value: by the rules where it ends the game, else by a table, else none."""
+    wdl: str | None = None
+    dtm: int | None = None
+    if told.outcome is not None:
+        winner = told.outcome.winner
+        wdl, dtm = ("draw", None) if winner is None else ("win" if winner == board.turn else "loss", 1)
+    elif _may_be_known(told, board, tables):
+        board.push(told.move)
+        table = tables.covering(board)
+        if table is not None:
+            verdict = table.tablebase.probe(board)
+            wdl, dtm = verdict_of(a_ply_earlier(value_of(verdict)), unforced=unforced(board.variant))
+        board.pop()
+    return LegalMove(**told.model_dump(exclude={"outcome"}), outcome=told.outcome, wdl=wdl, dtm=dtm)
+
+
+def _may_be_known(told: MoveResult, board: Board, tables: Tables) -> bool:
+    """Return whether a table may have what a move leads to, judged by the men that are left."""
+    attackers, defenders = board.position.material
+    taken = len(told.captures)
+    left = (attackers - taken, defenders) if board.turn == "white" else (attackers, defenders - taken)
+    return any(table.tablebase.covers(*left) for table in tables.of(board.variant))
+
+
+def _merit(move: LegalMove) -> tuple[int, int, str]:
+    plies = move.dtm or 0
+    return _ORDER[move.wdl], -plies if move.wdl == "loss" else plies, move.move
+
+
+def _table(board: Board, tables: Tables) -> Table | None:
+    table = tables.covering(board)
+    if table is None:
+        return None
+    try:
+        verdict = table.tablebase.probe(board)
+    except TablutError:
+        # An impossible position is in no index; the page says why it is impossible.
+        return None
+    return Table(name=table.name, wdl=verdict.wdl, dtm=verdict.dtm)
+
+
+@lru_cache(maxsize=16)
+def _index(variant: Variant) -> PlacementIndex:
+    return PlacementIndex(variant)
+
+
+def _standing(board: Board) -> Standing:
+    variant = board.variant
+    position = board.position
+    keeps = len(stabiliser(variant.symmetries, position.cells))
+    attackers, defenders = position.material
+    layers = layers_of(variant)
+    rank = size = tier_rank = tier_size = None
+    try:
+        index = _index(variant)
+        tier, within = index.rank_in_tier(position)
+        rank, size, tier_rank, tier_size = tier.offset + within, index.size, within, tier.size
+    except InputError:
+        # Decided or impossible placements have no number among the undecided ones.
+        rank = None
+    return Standing(
+        canonical=str(board.canonical().position),
+        orbit=len(variant.symmetries) // keeps,
+        symmetries=len(variant.symmetries),
+        rank=rank,
+        size=size,
+        tier=f"{attackers}v{defenders}",
+        tier_rank=tier_rank,
+        tier_size=tier_size,
+        first_ply=None if board.outcome() is not None else layers.ply_of(board),
+        listed_plies=layers.through,
+        listed_all=layers.complete,
+    )

@@ -1,0 +1,139 @@
+"""What goes wrong, as one JSON object with one clear line: `{"error": "...", "status": 422}`."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from tablut.errors import MachineError, TablutError
+from tablut.files import excerpt
+from tablut.prober import MissingTableError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+
+__all__ = ["BusyError", "NotFoundError", "add_handlers", "failure", "status_of"]
+
+_LOG = logging.getLogger("tablut.explorer")
+_SAID: Final = {
+    400: "the request is no JSON object, or not what this address takes",
+    404: "there is nothing at this address; /api lists what there is",
+    405: "this address does not take that method",
+}
+
+
+class BusyError(TablutError):
+    """The server has enough to do; the same request will be answered later.
+
+    Parameters
+    ----------
+    message : str
+        One line.
+    status : int
+        429 if the visitor asks for too much, 503 if all of them together do.
+    retry_after : int
+        Seconds after which to try again.
+    """
+
+    def __init__(self, message: str, status: int = 503, retry_after: int = 2) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class NotFoundError(TablutError):
+    """Nothing has the name that was asked for."""
+
+
+def status_of(error: TablutError) -> int:
+    """Return the HTTP status of an error of the toolkit.
+
+    Parameters
+    ----------
+    error : TablutError
+        What was refused.
+
+    Returns
+    -------
+    int
+        404 for what is not there, 429 or 503 where the server is busy or the machine failed, else 422.
+
+    Examples
+    --------
+    >>> from tablut.errors import InputError
+    >>> status_of(InputError("position 'x': is none")), status_of(MachineError("no memory"))
+    (422, 503)
+    """
+    if isinstance(error, BusyError):
+        return error.status
+    if isinstance(error, (MissingTableError, NotFoundError)):
+        return 404
+    return 503 if isinstance(error, MachineError) else 422
+
+
+def failure(message: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return a response that says in one line what is wrong.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    status : int
+        Of the response.
+    headers : dict of str to str, optional
+        More headers.
+
+    Returns
+    -------
+    JSONResponse
+        The object with ``error`` and ``status``.
+    """
+    line = " ".join(message.split())
+    return JSONResponse({"error": line, "status": status}, status, headers)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Have an application answer every failure in this form.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application.
+    """
+    app.add_exception_handler(TablutError, _refused)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _defect)
+
+
+def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TablutError)
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, BusyError) else None
+    return failure(str(error), status_of(error), headers)
+
+
+def _not_valid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first: dict[str, Any] = error.errors()[0]
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    if first["type"] == "json_invalid" or (first["type"] == "missing" and not place):
+        return failure(_SAID[400], 400)
+    more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
+    message = first["msg"][:1].lower() + first["msg"][1:]
+    named = f"field {excerpt('.'.join(place))}: " if place else ""
+    return failure(f"{named}{message}{more}", 422 if place else 400)
+
+
+def _http(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return failure(_SAID.get(error.status_code, str(error.detail)), error.status_code, dict(error.headers or {}))
+
+
+def _defect(request: Request, error: Exception) -> JSONResponse:
+    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return failure("a defect of the explorer; its terminal shows the trace", 500)

@@ -1,0 +1,181 @@
+"""The pages of the explorer: HTML from templates, which the modules in ``static`` bring to life."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from counting import bounds
+from reports.explorer.desk import VISITOR
+from reports.explorer.endings import list_tables
+from reports.explorer.puzzles import list_puzzles
+from tablut import __version__, svg
+from tablut.play.players import PLAYERS, player_names
+from tablut.variants import shipped_variants
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from reports.explorer.settings import Settings
+    from reports.explorer.tables import Tables
+
+__all__ = ["STATIC", "headline", "pages_router"]
+
+_HERE: Final = Path(__file__).resolve().parent
+STATIC: Final = _HERE / "static"
+PAGES: Final = (
+    ("board", "/board", "Board"),
+    ("play", "/play", "Play"),
+    ("puzzles", "/puzzles", "Puzzles"),
+    ("endings", "/endings", "Endings"),
+    ("games", "/games", "Games"),
+    ("api", "/docs", "API"),
+)
+"""Name, address and title of what the menu shows."""
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals.update(pages=PAGES, version=__version__)
+    return found
+
+
+@cache
+def headline() -> dict[str, str]:
+    """Return the headline numbers, grouped by threes: all placements, and their classes that may be reached."""
+    report = bounds("ashton")
+    return {
+        "distinct": f"{report.corrected.distinct:,}".replace(",", " "),
+        "tightened": f"{report.classes_tightened.distinct:,}".replace(",", " "),
+    }
+
+
+def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
+    """Return the addresses of the pages.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application, whose document the API's page shows.
+    settings : Settings
+        The limits, which that page tells.
+    tables : Tables
+        The tablebases.
+
+    Returns
+    -------
+    APIRouter
+        ``/`` and the addresses of the menu.
+    """
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    def _page(request: Request, name: str, **content: Any) -> HTMLResponse:
+        """Return a page; a visitor without a cookie gets one."""
+        text = _environment().get_template(f"{name}.html.j2").render(page=name, **content)
+        response = HTMLResponse(text, headers={"Cache-Control": "no-cache"})
+        if VISITOR not in request.cookies:
+            response.set_cookie(VISITOR, secrets.token_urlsafe(12), httponly=True, samesite="strict")
+        return response
+
+    @router.get("/")
+    def _home(request: Request) -> HTMLResponse:
+        listed = list_tables(tables)
+        return _page(
+            request,
+            "home",
+            headline=headline(),
+            drawing=Markup(svg.board("ashton", coordinates=False, pixels=420)),
+            puzzles=len(list_puzzles()),
+            tables=len(listed),
+            variants=len(shipped_variants()),
+        )
+
+    @router.get("/board")
+    def _board(request: Request) -> HTMLResponse:
+        return _page(request, "board", variants=shipped_variants())
+
+    @router.get("/play")
+    def _play(request: Request) -> HTMLResponse:
+        players = {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
+        return _page(request, "play", variants=shipped_variants(), players=players)
+
+    @router.get("/puzzles")
+    def _puzzles(request: Request) -> HTMLResponse:
+        listed = list(list_puzzles().values())
+        return _page(
+            request,
+            "puzzles",
+            variants=sorted({puzzle.variant for puzzle in listed}),
+            lengths=sorted({puzzle.plies for puzzle in listed}),
+            themes=sorted({puzzle.theme for puzzle in listed}),
+        )
+
+    @router.get("/endings")
+    def _endings(request: Request) -> HTMLResponse:
+        return _page(request, "endings", tables=list_tables(tables))
+
+    @router.get("/games")
+    def _games(request: Request) -> HTMLResponse:
+        return _page(request, "games", variants=shipped_variants())
+
+    @router.get("/docs")
+    def _docs(request: Request) -> HTMLResponse:
+        return _page(request, "api", operations=_operations(app), settings=settings)
+
+    return router
+
+
+def _operations(app: FastAPI) -> list[dict[str, Any]]:
+    """Return what the API's document says of each address, ready to be shown; one entry for both methods."""
+    document = app.openapi()
+    found: dict[str, dict[str, Any]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            entry = found.setdefault(
+                path, {"path": path, "methods": [], "summary": operation["summary"], "fields": [], "tag": ""}
+            )
+            entry["tag"] = operation.get("tags", [""])[0]
+            entry["methods"].append(method.upper())
+            if method == "post" and "requestBody" in operation:
+                entry["fields"] = _fields(operation["requestBody"], document)
+            elif not entry["fields"]:
+                entry["fields"] = [
+                    _field(one["name"], one["schema"] | {"description": one.get("description", "")}, one["required"])
+                    for one in operation.get("parameters", ())
+                ]
+    order = ["commands", "boards", "puzzles", "endings", "games", "streams"]
+    return sorted(found.values(), key=lambda entry: order.index(entry["tag"]))
+
+
+def _fields(body: dict[str, Any], document: dict[str, Any]) -> list[dict[str, str]]:
+    schema = body["content"]["application/json"]["schema"]
+    named = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    needed = named.get("required", ())
+    return [_field(name, one, name in needed) for name, one in named["properties"].items()]
+
+
+def _field(name: str, schema: dict[str, Any], needed: bool) -> dict[str, str]:
+    kinds = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    kind = kinds[0] if kinds else {}
+    said = " | ".join(map(str, kind["enum"])) if "enum" in kind else kind.get("type", "")
+    default = "" if schema.get("default") in (None, "", []) else str(schema["default"])
+    return {
+        "name": name,
+        "type": said,
+        "default": "needed" if needed else default,
+        "meaning": schema.get("description", ""),
+    }

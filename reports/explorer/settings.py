@@ -1,0 +1,80 @@
+"""What the person who starts the explorer decides: where it listens, and how much a visitor may ask for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["LOOPBACK", "Settings"]
+
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+"""Addresses that only this machine reaches."""
+
+
+def _half_of_the_cores() -> int:
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the explorer listens, and its limits.
+
+    Attributes
+    ----------
+    host : str
+        The address to listen at.
+    stores : tuple of Path
+        Tablebases to show beside those that ship.
+    searches : int
+        Searches, proofs and counts at once.
+    waiting : int
+        Further ones that wait for their turn; what comes then is refused.
+    patience : float
+        Seconds that one waits before it is refused.
+    movetime : float
+        Most seconds of a search.
+    proof_seconds : float
+        Most seconds of a proof.
+    analysis_seconds : float
+        Most seconds of the analysis of a game.
+    nodes : int
+        Most moves made by a search or a proof.
+    sequences : int
+        Most move sequences that a perft counts.
+    hash_mib, proof_mib : int
+        Memory of a search, and of a proof.
+    body_bytes : int
+        Most bytes of a request; a game record has ``record_bytes``.
+    record_bytes : int
+        Most bytes of a request with a game record.
+    in_flight : int
+        Requests at once.
+    request_seconds : float
+        Most seconds that a visitor may take to send a request.
+    """
+
+    host: str = "127.0.0.1"
+    stores: tuple[Path, ...] = ()
+    searches: int = field(default_factory=_half_of_the_cores)
+    waiting: int = 4
+    patience: float = 10.0
+    movetime: float = 20.0
+    proof_seconds: float = 10.0
+    analysis_seconds: float = 120.0
+    nodes: int = 50_000_000
+    sequences: int = 2_000_000_000
+    hash_mib: int = 32
+    proof_mib: int = 64
+    body_bytes: int = 192 << 10
+    record_bytes: int = 3 << 20
+    in_flight: int = 64
+    request_seconds: float = 15.0
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine reaches the explorer."""
+        return self.host in LOOPBACK

@@ -1,0 +1,72 @@
+// Small helpers around the document: elements, messages, the clipboard.
+
+export const byId = (id) => document.getElementById(id);
+
+// An element with properties (`class`, `text`, `on…`, attributes) and children; text is never markup.
+export function el(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "class") node.className = value;
+    else if (name === "text") node.textContent = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export const svgNS = "http://www.w3.org/2000/svg";
+
+export function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(svgNS, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// Says something to everybody: on the page, and to a screen reader.
+export function say(line, kind = "") {
+  const box = byId("message");
+  box.textContent = line;
+  box.className = `message ${kind}`;
+  box.hidden = !line;
+}
+
+export function complain(error) {
+  if (error.name === "AbortError") return;
+  say(error.message, "wrong");
+}
+
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what} copied.`);
+  } catch {
+    say("The browser does not allow copying; select the text and copy it yourself.", "wrong");
+  }
+}
+
+export const plies = (number) => (number === 1 ? "1 ply" : `${number} plies`);
+
+const WORDS = { win: "wins", loss: "loses", draw: "draws", unresolved: "is open" };
+
+export function verdict(wdl, dtm) {
+  const names = { win: "Win", loss: "Loss", draw: "Draw", unresolved: "Unresolved" };
+  return dtm === null || dtm === undefined ? names[wdl] : `${names[wdl]} in ${plies(dtm)}`;
+}
+
+// A coloured mark with a letter, so that it can be told without its colour.
+export function chip(wdl, dtm) {
+  if (!wdl) return el("span", { class: "chip unknown", title: "not known", text: "?" });
+  const letter = { win: "W", loss: "L", draw: "D", unresolved: "U" }[wdl];
+  const words = `${WORDS[wdl]}${dtm === null || dtm === undefined ? "" : ` in ${plies(dtm)}`}`;
+  const label = dtm === null || dtm === undefined ? letter : `${letter} ${dtm}`;
+  return el("span", { class: `chip ${wdl}`, title: words }, el("span", { "aria-hidden": "true", text: label }), el("span", { class: "sr", text: words }));
+}
+
+// Points that white may expect, 0 to 1, of a score for the side to move in centi-logits.
+export function whiteChance(score, turn) {
+  const chance = 1 / (1 + Math.exp(-Math.max(-3000, Math.min(3000, score)) / 100));
+  return turn === "white" ? chance : 1 - chance;
+}

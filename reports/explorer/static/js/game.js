@@ -1,0 +1,94 @@
+// A game in the browser: rule set, position, moves made and taken back. The address of the page holds all of it.
+// Rules of one's own stand behind the `#`, which no browser sends; they travel with each request and are kept nowhere else.
+
+import { get, post } from "./api.js";
+
+const encode = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const decode = (text) => new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0)));
+
+export class Game {
+  constructor({ variant = "ashton", rules = null, position = null, moves = [] } = {}) {
+    Object.assign(this, { variant, rules, position, moves, redo: [] });
+  }
+
+  static fromAddress(fallback = "ashton") {
+    const asked = new URLSearchParams(location.search);
+    const hidden = new URLSearchParams(location.hash.slice(1));
+    let rules = null;
+    try {
+      rules = hidden.has("rules") ? decode(hidden.get("rules")) : null;
+    } catch {
+      rules = null;
+    }
+    return new Game({
+      variant: asked.get("variant") || fallback,
+      rules,
+      position: asked.get("position"),
+      moves: (asked.get("moves") || "").split(",").filter(Boolean),
+    });
+  }
+
+  address(path = location.pathname) {
+    const said = new URLSearchParams();
+    if (!this.rules) said.set("variant", this.variant);
+    if (this.position) said.set("position", this.position);
+    if (this.moves.length) said.set("moves", this.moves.join(","));
+    return `${path}?${said}${this.rules ? `#rules=${encode(this.rules)}` : ""}`;
+  }
+
+  // What every request about this game says.
+  asked(more = {}) {
+    const said = this.rules ? { rules: this.rules } : { variant: this.variant };
+    if (this.position) said.position = this.position;
+    return { ...said, moves: this.moves, ...more };
+  }
+
+  // Fetches the rules once, and all that is known of the position; throws what the server refuses.
+  async load(signal) {
+    const key = this.rules ?? this.variant;
+    if (this.key !== key) {
+      this.described = await post("/api/rules", this.rules ? { rules: this.rules } : { variant: this.variant });
+      this.key = key;
+    }
+    this.facts = await post("/api/position", this.asked(), { signal });
+    // Moves that were typed, or stood in the address, may have been written in another way.
+    this.moves = this.facts.made.map((made) => made.move);
+    return this.facts;
+  }
+
+  push(move) {
+    if (this.redo[0] === move) this.redo.shift();
+    else this.redo = [];
+    this.moves = [...this.moves, move];
+  }
+
+  undo() {
+    if (!this.moves.length) return false;
+    this.redo.unshift(this.moves.at(-1));
+    this.moves = this.moves.slice(0, -1);
+    return true;
+  }
+
+  forward() {
+    if (!this.redo.length) return false;
+    this.moves = [...this.moves, this.redo.shift()];
+    return true;
+  }
+
+  // To the position after so many moves; what comes after them can be stepped through again.
+  goTo(ply) {
+    const all = [...this.moves, ...this.redo];
+    this.moves = all.slice(0, ply);
+    this.redo = all.slice(ply);
+  }
+
+  startFrom(position) {
+    Object.assign(this, { position, moves: [], redo: [] });
+  }
+
+  take(variant, rules = null) {
+    Object.assign(this, { variant, rules, position: null, moves: [], redo: [] });
+  }
+}
+
+export const listVariants = () => get("/api/variants");

@@ -1,0 +1,26 @@
+// A small still board for lists.
+
+import { BoardView } from "./board.js";
+import { el } from "./dom.js";
+
+const grounds = new Map();
+
+// The terrain of a rule set that ships; fetched once.
+export async function terrainOf(variant, fetchRules) {
+  if (!grounds.has(variant)) grounds.set(variant, fetchRules({ variant }).then((described) => described.terrain));
+  return grounds.get(variant);
+}
+
+export function cellsOf(position) {
+  const rows = position.split(" ")[0].split("/").map((row) => row.replace(/\d+/g, (count) => ".".repeat(Number(count))));
+  return rows.reverse().join("");
+}
+
+export function miniBoard(terrain, position) {
+  const holder = el("span", { class: "mini board", "aria-hidden": "true" });
+  const view = new BoardView(holder, { coordinates: false });
+  view.setTerrain(terrain);
+  view.show({ cells: cellsOf(position), locked: true });
+  view.squares.remove();
+  return holder;
+}

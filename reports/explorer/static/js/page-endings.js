@@ -1,0 +1,81 @@
+// Endings: positions of a tablebase by value and material; each opens on the board, where its moves have values.
+
+import { get, post } from "./api.js";
+import { byId, chip, complain, el } from "./dom.js";
+import { Game } from "./game.js";
+import { miniBoard, terrainOf } from "./mini.js";
+
+const KINDS = {
+  "longest-win": { wdl: "win", order: "longest" },
+  "longest-loss": { wdl: "loss", order: "longest" },
+  draw: { order: "index" },
+  full: { zugzwang: "full", order: "longest" },
+  half: { zugzwang: "half", order: "longest" },
+  all: { order: "longest" },
+};
+let table = null;
+let asking = null;
+
+async function choose(button) {
+  table = button.dataset;
+  for (const other of document.querySelectorAll("#tables button")) other.setAttribute("aria-pressed", other === button);
+  const about = document.querySelector(`#materials [data-table="${CSS.escape(table.table)}"]`);
+  byId("table-name").textContent = table.table;
+  byId("material").replaceChildren(el("option", { value: "", text: "any" }), ...about.textContent.trim().split(/\s+/).map((material) => el("option", { value: material, text: `${material.replace("v", " attackers, ")} defenders` })));
+  byId("walk").replaceChildren(
+    ...(about.dataset.whole ? [el("a", { class: "button main", href: new Game({ variant: table.variant }).address("/board"), text: "Walk from the start" })] : []),
+  );
+  byId("query").hidden = false;
+  await ask();
+}
+
+async function ask() {
+  asking?.abort();
+  asking = new AbortController();
+  const said = new URLSearchParams(KINDS[byId("kind").value]);
+  if (byId("kind").value === "draw") said.set("wdl", table.variant === "berkeley" ? "unresolved" : "draw");
+  if (byId("to-move").value) said.set("side", byId("to-move").value);
+  if (byId("material").value) said.set("material", byId("material").value);
+  const address = new URLSearchParams({ table: table.table, kind: byId("kind").value, side: byId("to-move").value, material: byId("material").value });
+  history.replaceState(null, "", `/endings?${address}`);
+  byId("found").textContent = "Looking …";
+  try {
+    const found = await get(`/api/endings/${encodeURIComponent(table.table)}?${said}`, asking.signal);
+    await show(found);
+  } catch (error) {
+    byId("found").textContent = "";
+    complain(error);
+  }
+}
+
+async function show(found) {
+  const terrain = await terrainOf(found.variant, (asked) => post("/api/rules", asked));
+  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions up to symmetry${found.found > found.positions.length ? `; the first ${found.positions.length}` : ""}.` : "There is none.";
+  byId("positions").replaceChildren(
+    ...found.positions.map((one) => {
+      const turn = one.position.split(" ")[1] === "w" ? "White" : "Black";
+      return el("li", {}, el("a", { href: new Game({ variant: found.variant, position: one.position }).address("/board") },
+        miniBoard(terrain, one.position),
+        chip(one.wdl, one.dtm),
+        el("span", { class: "quiet", text: `${turn} to move` }),
+      ));
+    }),
+  );
+}
+
+for (const button of document.querySelectorAll("#tables button")) button.addEventListener("click", () => choose(button));
+for (const id of ["kind", "to-move", "material"]) byId(id).addEventListener("change", ask);
+
+const asked = new URLSearchParams(location.search);
+const buttons = [...document.querySelectorAll("#tables button")];
+const first = buttons.find((button) => button.dataset.table === asked.get("table")) || buttons[0];
+if (first) {
+  if (asked.get("kind") in KINDS) byId("kind").value = asked.get("kind");
+  if (asked.get("side")) byId("to-move").value = asked.get("side");
+  const material = asked.get("material");
+  await choose(first);
+  if (material && [...byId("material").options].some((option) => option.value === material)) {
+    byId("material").value = material;
+    await ask();
+  }
+}

@@ -1,0 +1,163 @@
+// Game records: loaded, stepped through, analysed.
+
+import { post, stream } from "./api.js";
+import { BoardView } from "./board.js";
+import { byId, complain, el, plies, say, svg, whiteChance } from "./dom.js";
+import { Game } from "./game.js";
+import { showMade, showTurn } from "./panel.js";
+
+const view = new BoardView(byId("board"), { onMove: () => {} });
+let game = null;
+let record = null;
+let asked = null;
+let analysis = null;
+let running = null;
+
+async function base64(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(text);
+}
+
+byId("load").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  running?.abort();
+  const [file] = byId("file").files;
+  try {
+    asked = { variant: byId("variant").value };
+    if (byId("record").value.trim()) asked.record = byId("record").value;
+    else if (file && file.size > 2 ** 21) throw new Error(`the file has ${file.size.toLocaleString("en")} bytes; at most 2,097,152 are read`);
+    else if (file) asked.record_base64 = await base64(file);
+    else throw new Error("choose a file, or paste a record");
+    record = await post("/api/record", asked);
+    if (!record.shipped) throw new Error(`the record is of rules of its own (${record.variant}), which this page cannot show`);
+    say("");
+    analysis = null;
+    game = new Game({ variant: record.shipped, position: record.start });
+    game.redo = record.moves.map((ply) => ply.move);
+    byId("game").hidden = false;
+    const names = ["White", "Black"].map((side) => record.tags[side]).filter(Boolean);
+    byId("who").textContent = `${names.join(" against ")}${names.length ? ", " : ""}${record.variant}, ${plies(record.moves.length)}${record.result ? `, result ${record.result}` : ""}`;
+    byId("problems").replaceChildren(...[...record.problems, ...record.notes].map((line) => el("li", { text: line })));
+    byId("graph").replaceChildren();
+    byId("reports").replaceChildren();
+    byId("analysis-state").textContent = "Each position is searched, probed and, where possible, proved.";
+    byId("decisive").hidden = true;
+    byId("ply-said").textContent = "";
+    await show();
+    byId("game").scrollIntoView({ block: "start" });
+  } catch (error) {
+    complain(error);
+  }
+});
+byId("file").addEventListener("change", () => (byId("record").value = ""));
+
+async function show() {
+  try {
+    await game.load();
+  } catch (error) {
+    complain(error);
+    return;
+  }
+  const { facts, described } = game;
+  const here = analysis?.plies[game.moves.length];
+  view.setTerrain(described.terrain);
+  view.show({ cells: facts.cells, last: facts.made.at(-1)?.move, turn: facts.turn, locked: true, arrows: here?.best?.length && game.redo.length ? [[here.best[0]]] : [] });
+  showTurn(byId("turn"), facts);
+  const grades = new Map((analysis?.plies || []).filter((ply) => ply.grade).map((ply) => [ply.ply, ply.grade]));
+  showMade(byId("made"), facts, game.redo, go, grades);
+  byId("undo").disabled = byId("first").disabled = !game.moves.length;
+  byId("redo").disabled = byId("last").disabled = !game.redo.length;
+  byId("analyse-here").href = game.address("/board");
+  saidOfPly();
+  drawGraph();
+}
+
+function go(ply) {
+  game.goTo(ply);
+  show();
+}
+
+function chanceBefore(ply) {
+  if (ply.wdl === "draw" || ply.wdl === "unresolved") return 0.5;
+  if (ply.wdl) return (ply.wdl === "win") === (ply.side === "white") ? 1 : 0;
+  return whiteChance(ply.score, ply.side);
+}
+
+function saidOfPly() {
+  const ply = analysis?.plies[game.moves.length - 1];
+  if (!ply) {
+    byId("ply-said").textContent = "";
+    return;
+  }
+  const lost = ply.loss >= 0.005 ? `gave away ${Math.round(100 * ply.loss)} % of a point` : "cost nothing";
+  const better = ply.best.length && !ply.best.includes(ply.move) ? ` Better: ${ply.best.slice(0, 3).join(", ")}.` : "";
+  byId("ply-said").textContent = `Ply ${ply.ply}, ${ply.side} ${ply.move}: ${lost}${ply.grade ? `, ${/^[aeiou]/.test(ply.grade) ? "an" : "a"} ${ply.grade}` : ""}${ply.missed_win ? ", a win was there" : ""}.${better}`;
+}
+
+function drawGraph() {
+  if (!analysis) return;
+  const chances = analysis.plies.map(chanceBefore);
+  const last = analysis.outcome;
+  chances.push(last ? (last.startsWith("white") ? 1 : last.startsWith("black") ? 0 : 0.5) : chances.at(-1));
+  const width = Math.max(chances.length - 1, 1);
+  const points = chances.map((chance, ply) => `${ply},${100 - 100 * chance}`);
+  const picture = svg("svg", { viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", role: "img", "aria-label": "What white may expect after each ply: the higher the better for white" });
+  picture.append(
+    svg("polygon", { class: "graph-white", points: `0,100 ${points.join(" ")} ${width},100` }),
+    svg("line", { class: "graph-middle", x1: 0, x2: width, y1: 50, y2: 50 }),
+    svg("line", { class: "graph-here", x1: game.moves.length, x2: game.moves.length, y1: 0, y2: 100 }),
+  );
+  picture.addEventListener("click", (event) => {
+    const box = picture.getBoundingClientRect();
+    go(Math.round(((event.clientX - box.left) / box.width) * width));
+  });
+  byId("graph").replaceChildren(picture);
+}
+
+function showReports() {
+  const line = (side, report) =>
+    el("p", { text: `${side}: ${report.accuracy === null ? "no move" : `accuracy ${report.accuracy.toFixed(1)} %`}; ${report.blunders} blunders, ${report.mistakes} mistakes, ${report.inaccuracies} inaccuracies, ${report.missed_wins} missed wins` });
+  byId("reports").replaceChildren(line("White", analysis.white), line("Black", analysis.black));
+  const error = analysis.first_decisive_error;
+  byId("decisive").hidden = !error;
+  if (error) {
+    byId("analysis-state").textContent = `The decisive error: ply ${error.ply}, ${error.side} ${error.move}${error.certain ? "; before it the game was not lost" : "; before it a loss was not proved"}.`;
+  } else byId("analysis-state").textContent = "Nobody is known to have lost by a single move.";
+}
+
+byId("decisive").addEventListener("click", () => go(analysis.first_decisive_error.ply));
+byId("analyse").addEventListener("click", async () => {
+  if (running) {
+    running.abort();
+    return;
+  }
+  running = new AbortController();
+  byId("analyse").textContent = "Stop";
+  byId("analysis-state").textContent = "Waiting for a place …";
+  try {
+    analysis = await stream("/api/analyse", asked, (name, told) => {
+      if (name === "looked") byId("analysis-state").textContent = `${told.ply} of ${told.plies} plies`;
+    }, running.signal);
+    showReports();
+    await show();
+  } catch (error) {
+    if (error.name === "AbortError") byId("analysis-state").textContent = "Stopped.";
+    else byId("analysis-state").textContent = error.message;
+  }
+  running = null;
+  byId("analyse").textContent = "Analyse";
+});
+
+const does = { first: () => go(0), undo: () => go(game.moves.length - 1), redo: () => go(game.moves.length + 1), last: () => go(game.moves.length + game.redo.length), flip: () => view.turn(2) };
+for (const [name, call] of Object.entries(does)) byId(name).addEventListener("click", call);
+const keys = { ArrowLeft: "undo", ArrowRight: "redo", Home: "first", End: "last", f: "flip" };
+addEventListener("keydown", (event) => {
+  if (!game || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, .squares")) return;
+  const name = keys[event.key];
+  if (!name) return;
+  event.preventDefault();
+  if (!byId(name).disabled) does[name]();
+});
+addEventListener("pagehide", () => running?.abort());

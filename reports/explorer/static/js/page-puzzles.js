@@ -1,0 +1,207 @@
+// Puzzles: the list, and one of them solved move by move. The server proves what is right and refutes the rest.
+
+import { get, post } from "./api.js";
+import { BoardView } from "./board.js";
+import { byId, complain, el, plies, say } from "./dom.js";
+import { Game } from "./game.js";
+import { miniBoard, terrainOf } from "./mini.js";
+import { showMade, showTurn } from "./panel.js";
+
+const FILTERS = { rules: "variant", winner: "winner", plies: "plies", grade: "grade", "theme-of": "theme" };
+const progress = JSON.parse(localStorage.getItem("puzzles") || "{}");
+const rules = (asked) => post("/api/rules", asked);
+let listed = [];
+let view = null;
+let game = null;
+let puzzle = null;
+let moves = [];
+let helped = false;
+let busy = false;
+
+const stars = (grade) => (grade ? "★".repeat(grade) + "☆".repeat(5 - grade) : "not graded");
+const claim = (one) => `${one.winner === "white" ? "White" : "Black"} wins in ${plies(one.plies)}`;
+const toMove = (one) => `${one.side === "white" ? "White" : "Black"} to move`;
+
+function keep(id, state) {
+  if (progress[id] === "solved" && state !== "solved") return;
+  progress[id] = state;
+  localStorage.setItem("puzzles", JSON.stringify(progress));
+}
+
+function chosen() {
+  const state = byId("state").value;
+  return listed.filter(
+    (one) =>
+      Object.entries(FILTERS).every(([id, field]) => !byId(id).value || String(one[field]) === byId(id).value) &&
+      (!state || (state === "solved") === (progress[one.id] === "solved")),
+  );
+}
+
+const query = () => new URLSearchParams([...Object.keys(FILTERS), "state"].filter((id) => byId(id).value).map((id) => [id, byId(id).value]));
+
+async function showList() {
+  const shown = chosen();
+  const solved = listed.filter((one) => progress[one.id] === "solved").length;
+  byId("progress").textContent = `${shown.length} of ${listed.length} puzzles; ${solved} solved so far in this browser.`;
+  const said = query();
+  history.replaceState(null, "", `/puzzles${said.size ? `?${said}` : ""}`);
+  const items = [];
+  for (const one of shown) {
+    const terrain = await terrainOf(one.variant, rules);
+    const address = new URLSearchParams(said);
+    address.set("puzzle", one.id);
+    const state = progress[one.id];
+    items.push(
+      el("li", {}, el("a", { href: `/puzzles?${address}`, class: state || "", "data-puzzle": one.id },
+        miniBoard(terrain, one.position),
+        el("strong", { text: claim(one) }),
+        el("span", { class: "quiet", text: `${toMove(one)}, ${one.variant}` }),
+        el("span", { class: "quiet", text: `${stars(one.grade)}${state ? `, ${state}` : ""}` }),
+      )),
+    );
+  }
+  byId("list").replaceChildren(...items);
+}
+
+// -- solving --------------------------------------------------------------------------------------
+
+async function open(id) {
+  for (const name of ["filters", "progress", "list"]) byId(name).hidden = true;
+  byId("solving").hidden = false;
+  view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`) });
+  try {
+    const opened = await get(`/api/puzzles/${encodeURIComponent(id)}`);
+    puzzle = opened.puzzle;
+    document.title = `${puzzle.id} · Puzzles · Tablut explorer`;
+    byId("heading").textContent = `Puzzle ${puzzle.id}`;
+    byId("claim").textContent = claim(puzzle);
+    byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every shortest win is right; longer ones are not.`;
+    game = new Game({ variant: puzzle.variant, position: puzzle.position });
+    if (puzzle.winner === "black") view.turn(2);
+    moves = opened.reply ? [opened.reply] : [];
+    puzzle.first = moves;
+    helped = false;
+    await show();
+    answer(opened.reply ? `Black's and white's moves alternate: ${opened.reply} is the longest defence. Find what wins.` : "Find the first move.", "");
+  } catch (error) {
+    complain(error);
+  }
+}
+
+async function show({ marks = [], arrows = [], locked = false } = {}) {
+  game.moves = moves;
+  await game.load();
+  const { facts, described } = game;
+  view.setTerrain(described.terrain);
+  view.show({
+    cells: facts.cells,
+    legal: facts.moves.map(({ wdl, dtm, ...move }) => move),
+    last: facts.made.at(-1)?.move,
+    turn: facts.turn,
+    locked: locked || facts.turn !== puzzle.winner || Boolean(facts.outcome),
+    marks,
+    arrows,
+  });
+  showTurn(byId("turn"), facts);
+  showMade(byId("made"), facts, [], () => {});
+  byId("analyse").href = game.address("/board");
+}
+
+function answer(line, kind) {
+  byId("answer").textContent = line;
+  byId("answer").className = `answer ${kind}`;
+}
+
+async function guarded(work) {
+  if (busy) return;
+  busy = true;
+  try {
+    await work();
+    say("");
+  } catch (error) {
+    complain(error);
+    await show();
+  }
+  busy = false;
+}
+
+const attempt = (move) =>
+  guarded(async () => {
+    answer("Looking for a proof …", "");
+    const tried = await post(`/api/puzzles/${puzzle.id}/try`, { moves: [...moves, move] });
+    if (tried.right) {
+      moves = [...moves, tried.move];
+      if (tried.reply) {
+        await show({ locked: true });
+        await new Promise((resume) => setTimeout(resume, 350));
+        moves = [...moves, tried.reply];
+      }
+      await show();
+      if (tried.over) {
+        keep(puzzle.id, helped ? "seen" : "solved");
+        answer(helped ? "Solved, with help." : "Solved!", "right");
+        byId("next").focus();
+      } else answer(tried.said, "right");
+      return;
+    }
+    helped = true;
+    keep(puzzle.id, "tried");
+    await show({ arrows: [[tried.move], ...(tried.reply ? [[tried.reply, "wrong"]] : [])] });
+    answer(`${tried.move}: ${tried.said}`, "wrong");
+  });
+
+byId("hint").addEventListener("click", () =>
+  guarded(async () => {
+    const { square } = await post(`/api/puzzles/${puzzle.id}/hint`, { moves });
+    helped = true;
+    await show({ marks: [square] });
+    answer(`The piece on ${square} moves.`, "");
+  }),
+);
+byId("reveal").addEventListener("click", () =>
+  guarded(async () => {
+    const found = await post(`/api/puzzles/${puzzle.id}/reveal`, { moves });
+    helped = true;
+    keep(puzzle.id, "seen");
+    await show({ arrows: found.right.map((move) => [move]) });
+    answer(`${found.right.length === 1 ? "Only" : "Right:"} ${found.right.join(", ")}. The line: ${found.line.join("  ")}`, "");
+  }),
+);
+byId("again").addEventListener("click", () =>
+  guarded(async () => {
+    moves = puzzle.first;
+    helped = false;
+    await show();
+    answer("Find the first move.", "");
+  }),
+);
+byId("next").addEventListener("click", () => {
+  const open = chosen();
+  const here = open.findIndex((one) => one.id === puzzle.id);
+  const after = [...open.slice(here + 1), ...open.slice(0, here + 1)];
+  const next = after.find((one) => progress[one.id] !== "solved") || after[0] || listed[0];
+  const address = query();
+  address.set("puzzle", next.id);
+  location.href = `/puzzles?${address}`;
+});
+byId("read-move").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = byId("move").value.trim();
+  byId("move").value = "";
+  if (text) attempt(text);
+});
+
+// -- the page -------------------------------------------------------------------------------------
+
+const asked = new URLSearchParams(location.search);
+for (const id of [...Object.keys(FILTERS), "state"]) {
+  if (asked.has(id)) byId(id).value = asked.get(id);
+  byId(id).addEventListener("change", () => showList().catch(complain));
+}
+try {
+  listed = (await get("/api/puzzles")).puzzles;
+  if (asked.has("puzzle")) await open(asked.get("puzzle"));
+  else await showList();
+} catch (error) {
+  complain(error);
+}

@@ -1,0 +1,100 @@
+// What stands beside every board: whose turn it is, the moves made, and the legal moves with what they are worth.
+
+import { chip, el, plies, verdict } from "./dom.js";
+
+const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", repetition: "the position recurs", move_limit: "the move limit is reached" };
+
+export function ending(outcome) {
+  if (!outcome) return "";
+  const how = ENDS[outcome.termination] || outcome.termination.replaceAll("_", " ");
+  return outcome.winner ? `${outcome.winner === "white" ? "White" : "Black"} has won: ${how}` : `A draw: ${how}`;
+}
+
+export function turnLine(facts) {
+  if (facts.problem) return "Not playable";
+  return ending(facts.outcome) || `${facts.turn === "white" ? "White" : "Black"} to move`;
+}
+
+// The state of the game in a line, with the disc of the side to move.
+export function showTurn(box, facts) {
+  const over = facts.problem || facts.outcome;
+  box.replaceChildren(
+    el("span", { class: `disc ${over ? "none" : facts.turn}`, "aria-hidden": "true" }),
+    el("span", { text: turnLine(facts) }),
+  );
+}
+
+export function withCaptures(move) {
+  return move.move + (move.captures || []).map((square) => `x${square}`).join("");
+}
+
+// The moves made and those that can be stepped forward to; `go(ply)` is told which was chosen.
+export function showMade(box, facts, redo, go, grades = new Map()) {
+  const all = [...facts.made, ...redo.map((move) => ({ move, captures: [] }))];
+  const items = all.map((move, number) => {
+    const here = number + 1 === facts.made.length;
+    const grade = grades.get(number + 1);
+    return el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", class: `made${here ? " here" : ""}${number >= facts.made.length ? " later" : ""}${grade ? ` ${grade}` : ""}`, "aria-current": here ? "step" : null, onclick: () => go(number + 1) },
+        el("span", { class: "nr", "aria-hidden": "true", text: number + 1 }),
+        ` ${withCaptures(move)}`,
+        grade ? el("span", { class: "grade", text: { blunder: " ??", mistake: " ?", inaccuracy: " ?!" }[grade], title: grade }) : null,
+      ),
+    );
+  });
+  box.replaceChildren(...(items.length ? items : [el("li", { class: "quiet", text: "No move made yet." })]));
+  const here = box.querySelector(".here");
+  if (here) box.scrollTop = here.offsetTop - box.clientHeight / 2;
+}
+
+// All legal moves, the best first; `play(move)` makes one, `look(move)` shows it on the board (null: no more).
+export function showLegal(box, facts, play, look = () => {}) {
+  const known = facts.moves.some((move) => move.wdl);
+  const rows = facts.moves.map((move) =>
+    el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", class: `legal ${move.wdl || ""}`, "data-move": move.move, onclick: () => play(move.move), onmouseenter: () => look(move.move), onmouseleave: () => look(null), onfocus: () => look(move.move), onblur: () => look(null) },
+        el("span", { class: "move", text: withCaptures(move) }),
+        known ? chip(move.wdl, move.dtm) : null,
+      ),
+    ),
+  );
+  box.replaceChildren(...rows);
+}
+
+export function tableLine(facts) {
+  if (facts.table) return `${facts.turn === "white" ? "White" : "Black"} to move: ${verdict(facts.table.wdl, facts.table.dtm).toLowerCase()}, by the tablebase ${facts.table.name}.`;
+  const ends = facts.moves.filter((move) => move.wdl === "win").length;
+  return ends ? `No tablebase has this material. ${plies(1)} wins: ${facts.moves.filter((move) => move.wdl === "win").map((move) => move.move).join(", ")}.` : "No tablebase has this material: the values of most moves are not known.";
+}
+
+export function showStanding(box, facts, open) {
+  const standing = facts.standing;
+  box.replaceChildren();
+  if (!standing) return;
+  const add = (name, ...value) => box.append(el("dt", { text: name }), el("dd", {}, ...value));
+  const group = (text) => text.replace(/\B(?=(\d{3})+$)/g, " ");
+  if (standing.rank !== null) {
+    add("Number", `${group(standing.rank)} of ${group(standing.size)} undecided placements`);
+    add("In its tier", `${group(standing.tier_rank)} of ${group(standing.tier_size)} with ${standing.tier.replace("v", " attackers and ")} defenders`);
+  } else add("Number", "none: it is decided or impossible");
+  add("Orbit", `${standing.orbit} of ${standing.symmetries} images under the symmetries of the board are different`);
+  const canonical = el("button", { type: "button", class: "link mono", onclick: () => open(standing.canonical), title: "Show it" });
+  canonical.textContent = standing.canonical;
+  add("Canonical form", canonical);
+  const first = facts.outcome
+    ? "not counted: the game is over"
+    : standing.first_ply !== null
+      ? `ply ${standing.first_ply}`
+      : standing.listed_all
+        ? "no game reaches it: the census of this board is complete"
+        : `not known: it is not among the first ${standing.listed_plies} plies`;
+  add("First reached", first);
+}

@@ -1,0 +1,196 @@
+"""Which tablebases there are: those that ship, those that the server was given, and small boards solved on the spot."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cachetools import LRUCache
+
+from retrograde.solver.solution import memory_needed, solve_game
+from retrograde.tablebase import open_tablebase
+from retrograde.tablebase.probing import shipped_store
+from tablut.errors import TablutError
+from tablut.prober import MissingTableError
+from tablut.variants import shipped_variants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from retrograde.tablebase import Tablebase
+    from tablut.board import Board
+    from tablut.variants import Variant
+
+__all__ = ["Table", "Tables"]
+
+SMALL: Final = 1 << 20
+"""Bytes of a solution up to which a board is solved when the explorer starts: a fraction of a second each."""
+
+
+class Table(NamedTuple):
+    """A tablebase with the name that visitors see; its folder stays unknown to them.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``ashton-3``.
+    whole : bool
+        Whether it holds all that the start of its game reaches.
+    tablebase : Tablebase
+        To be probed.
+    """
+
+    name: str
+    whole: bool
+    tablebase: Tablebase
+
+
+class Tables:
+    """The tablebases, by game.
+
+    Parameters
+    ----------
+    stores : sequence of Path
+        Those of whoever started the explorer; opened here.
+
+    Raises
+    ------
+    TablebaseError
+        If one of them cannot be read.
+    """
+
+    def __init__(self, stores: Sequence[Path] = ()) -> None:
+        self._lock = Lock()
+        self._scratch: Path | None = None
+        self._known: dict[str, list[Table]] = {}
+        self._none: LRUCache[str, bool] = LRUCache(256)
+        for store in stores:
+            self._add(open_tablebase(store), store.resolve().name)
+
+    def _add(self, tablebase: Tablebase, name: str) -> None:
+        game = tablebase.variant
+        whole = tablebase.covers(game.attackers, game.defenders)
+        self._known.setdefault(game.digest, []).append(Table(name, whole, tablebase))
+
+    def prepare(self) -> None:
+        """Solve the small boards; takes a second or two."""
+        if self._scratch is not None:
+            return
+        self._scratch = Path(tempfile.mkdtemp(prefix="tablut-explorer-"))
+        for variant in shipped_variants():
+            if memory_needed(variant) <= SMALL and not any(table.whole for table in self.of(variant)):
+                folder = self._scratch / variant.name
+                solve_game(variant).store(folder)
+                with self._lock:
+                    self._add(open_tablebase(folder), f"{variant.name}, solved")
+
+    def close(self) -> None:
+        """Remove what was solved on the spot."""
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def of(self, variant: Variant) -> list[Table]:
+        """Return the tablebases of a game.
+
+        Parameters
+        ----------
+        variant : Variant
+            The game.
+
+        Returns
+        -------
+        list of Table
+            Those that were named first, then what ships; perhaps none.
+        """
+        digest = variant.digest
+        with self._lock:
+            if digest not in self._known and digest not in self._none:
+                found = shipped_store(variant)
+                if found is None:
+                    self._none[digest] = True
+                else:
+                    self._add(open_tablebase(found), found.name)
+            return list(self._known.get(digest, ()))
+
+    def all(self) -> Iterator[Table]:
+        """Yield every tablebase.
+
+        Yields
+        ------
+        Table
+            In the order in which they were found.
+        """
+        for variant in shipped_variants():
+            self.of(variant)
+        with self._lock:
+            known = [table for tables in self._known.values() for table in tables]
+        yield from known
+
+    def covering(self, board: Board) -> Table | None:
+        """Return the tablebase that knows a board's material, or None.
+
+        Parameters
+        ----------
+        board : Board
+            A position with one king.
+
+        Returns
+        -------
+        Table or None
+            The first that has it.
+        """
+        material = board.position.material
+        return next((table for table in self.of(board.variant) if table.tablebase.covers(*material)), None)
+
+    def needed(self, board: Board) -> Table:
+        """Return the tablebase that knows a board's material.
+
+        Parameters
+        ----------
+        board : Board
+            A position with one king.
+
+        Returns
+        -------
+        Table
+            As `covering`.
+
+        Raises
+        ------
+        MissingTableError
+            If none has it, with what is there.
+        """
+        found = self.covering(board)
+        if found is not None:
+            return found
+        attackers, defenders = board.position.material
+        there = [f"{table.name} (up to {table.tablebase.max_men} men)" for table in self.of(board.variant)]
+        known = f"there is {', '.join(there)}" if there else "there is none of this game"
+        raise MissingTableError(
+            f"position '{board.position}': has {1 + attackers + defenders} men ({attackers} attackers, {defenders} "
+            f"defenders, the king); {known}. Whoever runs the explorer can name more: tablut serve --tablebase STORE"
+        )
+
+    def value(self, board: Board) -> tuple[str, int | None] | None:
+        """Return what a tablebase says of an undecided board, or None.
+
+        Parameters
+        ----------
+        board : Board
+            Not changed.
+
+        Returns
+        -------
+        (str, int or None) or None
+            The value for the side to move, and the plies.
+        """
+        table = self.covering(board)
+        if table is not None:
+            with suppress(TablutError):
+                verdict = table.tablebase.probe(board)
+                return verdict.wdl, verdict.dtm
+        return None

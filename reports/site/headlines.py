@@ -1,0 +1,228 @@
+"""The numbers of the first page: what each is, how it is known, the command that gives it, and when it was made."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from reports import census, players, puzzles, reachable, solutions
+from reports.site.markdown import grouped
+from retrograde.tablebase.probing import shipped_store
+from retrograde.tablebase.store import open_store
+from tablut.results import scientific
+
+if TYPE_CHECKING:
+    from counting.complexity import BoundsReport
+
+__all__ = ["STATUSES", "Headline", "headlines", "made_on"]
+
+Status = Literal["proved", "computed", "estimated", "quoted"]
+
+STATUSES: Final[dict[Status, str]] = {
+    "proved": "follows from a proof that can be checked",
+    "computed": "counted by a program, every case of it",
+    "estimated": "from a random sample, with its interval",
+    "quoted": "printed by others",
+}
+
+_NOW: Final = "computed with this page"
+
+
+class Headline(NamedTuple):
+    """A number of the first page.
+
+    Attributes
+    ----------
+    what, value, note : str
+        What it is; the number, as HTML; what else is to be said, or nothing.
+    status : {'proved', 'computed', 'estimated', 'quoted'}
+        How it is known.
+    command, date : str
+        What gives it again, and when it was made.
+    page, link : str
+        Where the site says more.
+    """
+
+    what: str
+    value: str
+    note: str
+    status: Status
+    command: str
+    date: str
+    page: str
+    link: str
+
+
+@cache
+def _dates() -> dict[str, str]:
+    found: dict[str, str] = json.loads((resources.files("reports") / "data" / "dates.json").read_text(encoding="utf-8"))
+    return found
+
+
+def made_on(folder: str, name: str) -> str:
+    """Return when a stored result was made.
+
+    Parameters
+    ----------
+    folder, name : str
+        As for `reports.stored.read_stored`.
+
+    Returns
+    -------
+    str
+        A date, or that there is none.
+    """
+    return _dates().get(f"{folder}/{name}", "date not recorded")
+
+
+def headlines(report: BoundsReport) -> list[Headline]:
+    """Return the numbers of the first page, in its order.
+
+    Parameters
+    ----------
+    report : BoundsReport
+        The bounds of the paper's rules.
+
+    Returns
+    -------
+    list of Headline
+        Those of which the results are there.
+    """
+    printed = report.term("eq14").published
+    found = [
+        Headline(
+            "Placements of Tablut, at most",
+            grouped(str(report.corrected.distinct)),
+            f"about {scientific(report.corrected.distinct, 4)}, each placement once",
+            "proved",
+            "tablut bounds",
+            _NOW,
+            "bounds.html",
+            "The equations, corrected",
+        ),
+        Headline(
+            "Less what is proved out of reach, and up to symmetry",
+            grouped(str(report.classes_tightened.distinct)),
+            f"about {scientific(report.classes_tightened.distinct, 4)}",
+            "proved",
+            "tablut bounds",
+            _NOW,
+            "bounds.html#better-bounds",
+            "Better bounds",
+        ),
+        Headline(
+            "The bound as the paper prints it",
+            str(printed),
+            f"its own equations give {scientific(report.term('eq14').exact, 4)}",
+            "quoted",
+            "tablut bounds",
+            "A. Galassi",
+            "bounds.html#findings",
+            "The findings",
+        ),
+    ]
+    return [*found, *_counted(), *_solved(), *_played()]
+
+
+def _counted() -> list[Headline]:
+    found = []
+    if (share := reachable.results().get("ashton")) is not None:
+        low, high = share["interval99"]
+        ends = [scientific(int(share["positions"][end]), 4) for end in ("low", "high")]
+        found.append(
+            Headline(
+                "Of the counted positions, a game can come to",
+                f"{100 * low:.2f} to {100 * high:.2f} %",
+                f"{ends[0]} to {ends[1]} positions, with 99 % confidence, from {share['n']:,} samples",
+                "estimated",
+                share["provenance"]["command"],
+                made_on("reachable", "ashton"),
+                "reachable.html",
+                "How it is estimated",
+            )
+        )
+    if (counted := census.results().get("ashton")) is not None:
+        last = counted["plies"][-1]
+        found.append(
+            Headline(
+                f"New positions at ply {last['ply']}",
+                f"{last['new']:,}",
+                f"{last['new_classes']:,} up to symmetry",
+                "computed",
+                counted["provenance"]["command"],
+                made_on("census", "ashton"),
+                "census.html",
+                "Ply by ply",
+            )
+        )
+    return found
+
+
+def _solved() -> list[Headline]:
+    found = []
+    boards = solutions.results()
+    if boards:
+        largest = max(boards.values(), key=lambda board: int(board["positions"]))
+        found.append(
+            Headline(
+                "Reduced boards, solved completely",
+                f"{len(boards)} boards",
+                f"the largest has {largest['positions']:,} positions",
+                "computed",
+                largest["provenance"]["command"],
+                made_on("solutions", largest["variant"]),
+                "solutions.html",
+                "Who wins",
+            )
+        )
+    store = shipped_store("ashton")
+    if store is not None:
+        files = open_store(store)
+        records = [files.tier(*material).record for material in files.tiers()]
+        men = 1 + max(record.attackers + record.defenders for record in records)
+        found.append(
+            Headline(
+                f"Endings of at most {men} men that ship",
+                f"{sum(2 * record.placements for record in records):,} positions",
+                "each with its value and the plies to the end",
+                "computed",
+                f"tablut tablebase build --men {men}",
+                "shipped with the program",
+                "endings.html",
+                "The longest ones",
+            )
+        )
+    stored = puzzles.results()
+    found.append(
+        Headline(
+            "Puzzles, proved",
+            f"{stored['holds']} of {stored['checked']}",
+            f"{stored['refuted']} refuted, {stored['unknown']} unknown",
+            "proved",
+            stored["provenance"]["command"],
+            made_on("puzzles", "collection"),
+            "puzzles.html",
+            "Solve one",
+        )
+    )
+    return found
+
+
+def _played() -> list[Headline]:
+    cells = players.cells(players.results())
+    agree = sum(cell.compatible for cell in cells)
+    games = sum(cell.wins + cell.losses + cell.draws for cell in cells)
+    return [
+        Headline(
+            "Results of the McGill paper that agree with ours",
+            f"{agree} of {len(cells)}",
+            f"{games:,} games of ours; Fisher's exact test, {100 * players.LEVEL:.0f} % a cell",
+            "estimated",
+            players.PAIRINGS[0].command,
+            made_on("players", players.PAIRINGS[0].name),
+            "players.html",
+            "Cell by cell",
+        )
+    ]

@@ -1,0 +1,312 @@
+"""Positions of a tablebase by what they are: value, distance, material, side to move, mutual zugzwang.
+
+The records of a tablebase say how many classes have each value, so most questions are counted without reading a table,
+and only tiers with positions to be listed are read, slice by slice. Mutual zugzwang is looked for entry by entry.
+A position stands for its symmetric images: each is listed once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from retrograde.tablebase.encoding import slices, value_table
+from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.store import SIDES
+from tablut.engine.tables import build_tables
+from tablut.errors import InputError
+from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_tables import tier_tables
+from tablut.indexing.values import ALIAS_CODE, Wdl, unforced, verdict_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from retrograde.tablebase.store import Store, StoredTier
+    from tablut.indexing.tier_tables import TierTables
+    from tablut.position import Position
+
+__all__ = ["Listed", "Listing", "TableQuery", "list_positions"]
+
+_SLICE: Final = 1 << 18
+"""Entries read at once."""
+_STEP: Final = 1 << 12
+"""Candidates that are unranked at once."""
+
+Order = Literal["index", "longest", "shortest"]
+
+
+class TableQuery(NamedTuple):
+    """What is asked for; None leaves a point open.
+
+    Attributes
+    ----------
+    wdl : {'win', 'draw', 'loss', 'unresolved'} or None
+        For the side to move.
+    side : {'white', 'black'} or None
+        Who is to move.
+    shortest, longest : int or None
+        Bounds of the distance in plies; only wins and losses have one.
+    materials : tuple of (int, int)
+        Attackers and defenders; empty for all that are there.
+    zugzwang : {'full', 'half', 'any'} or None
+        Placements in which either side would rather not be to move: both lose (full), or the move costs a draw (half).
+    order : {'index', 'longest', 'shortest'}
+        By tiers and entries, or by distance.
+    """
+
+    wdl: Wdl | None = None
+    side: Literal["white", "black"] | None = None
+    shortest: int | None = None
+    longest: int | None = None
+    materials: tuple[tuple[int, int], ...] = ()
+    zugzwang: Literal["full", "half", "any"] | None = None
+    order: Order = "index"
+
+
+class Listed(NamedTuple):
+    """A position with its value.
+
+    Attributes
+    ----------
+    position : Position
+        One of its class.
+    wdl : {'win', 'draw', 'loss', 'unresolved'}
+        For the side to move.
+    dtm : int or None
+        Plies to the end under best play.
+    """
+
+    position: Position
+    wdl: Wdl
+    dtm: int | None
+
+
+class Listing(NamedTuple):
+    """What a query found.
+
+    Attributes
+    ----------
+    found : int
+        Positions that are as asked for, up to symmetry.
+    positions : list of Listed
+        The first of them in the order that was asked for.
+    """
+
+    found: int
+    positions: list[Listed]
+
+
+def list_positions(store: Store, query: TableQuery, most: int, tell: Callable[[int], None] = lambda _: None) -> Listing:
+    """Return the positions of a tablebase that are as a query asks for: O(entries) of the tiers that have them.
+
+    Parameters
+    ----------
+    store : Store
+        The tablebase.
+    query : TableQuery
+        What is asked for.
+    most : int
+        Positions to be listed; all are counted.
+    tell : callable
+        Told again and again how many more entries have been read.
+
+    Returns
+    -------
+    Listing
+        Of classes, each by one position.
+
+    Raises
+    ------
+    InputError
+        If the query names material that is not there.
+    TablebaseError
+        If the tablebase is damaged.
+
+    Examples
+    --------
+    >>> from retrograde.tablebase.probing import shipped_store
+    >>> from retrograde.tablebase.store import open_store
+    >>> store = open_store(shipped_store("ashton"))
+    >>> list_positions(store, TableQuery(wdl="win", side="white", order="longest"), 1)[1][0].dtm
+    7
+    """
+    there = store.tiers()
+    missing = [material for material in query.materials if material not in there]
+    if missing:
+        names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in there)
+        raise InputError(
+            f"tablebase {str(store.root)!r}: has no tier {missing[0][0]}v{missing[0][1]}; it has {names or 'none'}"
+        )
+    chosen = [material for material in there if not query.materials or material in query.materials]
+    if not chosen:
+        return Listing(0, [])
+    reader = _Reader(store, chosen, query)
+    found, places = reader.zugzwangs(most, tell) if query.zugzwang is not None else reader.matches(most, tell)
+    word = unforced(store.variant)
+    listed = []
+    for _, value, number, side, entry in places:
+        position = store.tier(*chosen[number]).index.unrank(entry, "b" if side else "w")
+        listed.append(Listed(position, *verdict_of(value, unforced=word)))
+    return Listing(found, listed)
+
+
+class _Place(NamedTuple):
+    """Where a position stands: what it is sorted by, its value, tier, side and entry."""
+
+    key: int
+    value: int
+    tier: int
+    side: int
+    entry: int
+
+
+class _Reader:
+    """Reads the tiers of a query slice by slice."""
+
+    def __init__(self, store: Store, materials: list[tuple[int, int]], query: TableQuery) -> None:
+        self._store, self._materials, self._query = store, materials, query
+        self._tables = build_tables(store.variant)
+        self._index: TierTables = tier_tables(store.variant, materials)
+        self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit).astype(np.int64)
+        if query.wdl in ("draw", "unresolved") and query.wdl != unforced(store.variant):
+            raise InputError(
+                f"--wdl {query.wdl}: no position of {store.variant.name} is; what is not forced is "
+                f"{unforced(store.variant)} there"
+            )
+
+    def matches(self, most: int, tell: Callable[[int], None]) -> tuple[int, list[_Place]]:
+        """Return how many positions match, from the records, and the first of them, from as few slices as will do."""
+        counts: dict[int, int] = {}
+        for number in range(len(self._materials)):
+            for side in self._sides():
+                for value, count in self._held(number, side).items():
+                    counts[self._key(value)] = counts.get(self._key(value), 0) + count
+        # The last key that is listed, and how many positions of each key are.
+        room, due = most, {}
+        for key in sorted(counts):
+            due[key] = min(room, counts[key])
+            room -= due[key]
+        due = {key: count for key, count in due.items() if count}
+        places: list[_Place] = []
+        for number, tier in self._tiers():
+            for start, stop in slices(tier.entries, _SLICE):
+                for side in self._sides():
+                    wanted = [value for value in self._held(number, side) if due.get(self._key(value))]
+                    if wanted:
+                        self._collect(number, tier, side, (start, stop), (wanted, due), places)
+                        tell(stop - start)
+        if any(due.values()):
+            raise TablebaseError(f"tablebase {str(self._store.root)!r}: its records count what is not there; verify it")
+        return sum(counts.values()), sorted(places, key=lambda place: place.key)
+
+    def _collect(
+        self,
+        number: int,
+        tier: StoredTier,
+        side: int,
+        span: tuple[int, int],
+        sought: tuple[list[int], dict[int, int]],
+        places: list[_Place],
+    ) -> None:
+        """Add the positions of a slice that have one of the wanted values, as long as they are due."""
+        wanted, due = sought
+        values = self._values[tier.read(SIDES[side], *span)]
+        candidates = np.flatnonzero(np.isin(values, wanted))
+        for first in range(0, len(candidates), _STEP):
+            part = candidates[first : first + _STEP]
+            real = self._real(number, side, span[0] + part)
+            for at in part[real].tolist():
+                value = int(values[at])
+                key = self._key(value)
+                if due[key]:
+                    due[key] -= 1
+                    places.append(_Place(key, value, number, side, span[0] + at))
+            if not any(due[self._key(value)] for value in wanted):
+                return
+
+    def zugzwangs(self, most: int, tell: Callable[[int], None]) -> tuple[int, list[_Place]]:
+        """Return how many positions in zugzwang match, and the first of them: every entry is looked at."""
+        query, found = self._query, 0
+        places: list[_Place] = []
+        for number, tier in self._tiers():
+            for start, stop in slices(tier.entries, _SLICE):
+                values = [self._values[tier.read(side, start, stop)] for side in SIDES]
+                white, black = np.sign(values[0]), np.sign(values[1])
+                full = (white < 0) & (black < 0)
+                half = (white < -black) & ((white == 0) | (black == 0))
+                held = {"full": full, "half": half}.get(query.zugzwang or "", full | half)
+                for side in self._sides():
+                    entries = start + np.flatnonzero(held & self._fits(values[side]))
+                    entries = entries[self._real(number, side, entries)]
+                    found += len(entries)
+                    for entry in entries.tolist():
+                        value = int(values[side][entry - start])
+                        places.append(_Place(self._key(value), value, number, side, entry))
+                places = sorted(places, key=lambda place: place.key)[:most]
+                tell(2 * (stop - start))
+        return found, places
+
+    def _tiers(self) -> Iterator[tuple[int, StoredTier]]:
+        """Yield the tiers, each as long as its index."""
+        for number, material in enumerate(self._materials):
+            tier = self._store.tier(*material)
+            if tier.entries != int(self._index.tier.size[number]):
+                raise TablebaseError(
+                    f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index "
+                    f"{int(self._index.tier.size[number]):,}; build it again"
+                )
+            yield number, tier
+
+    def _sides(self) -> list[int]:
+        return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
+
+    def _held(self, number: int, side: int) -> dict[int, int]:
+        """Return the values of a tier with a side to move that match, with the classes that have them."""
+        record = self._store.tier(*self._materials[number]).record
+        found: dict[int, int] = {}
+        for code, count in getattr(record, SIDES[side]).classes.items():
+            value = int(self._values[code])
+            if count and self._fits(np.array([value]))[0]:
+                found[value] = found.get(value, 0) + count
+        return found
+
+    def _key(self, value: int) -> int:
+        """Return what a position of a value is sorted by; what has no distance comes last."""
+        if self._query.order == "index":
+            return 0
+        plies = value if value > 0 else -value - 1
+        if value == 0:
+            return int(np.iinfo(np.int64).max)
+        return -plies if self._query.order == "longest" else plies
+
+    def _fits(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        query = self._query
+        match query.wdl:
+            case "win":
+                fits = values > 0
+            case "loss":
+                fits = values < 0
+            case "draw" | "unresolved":
+                fits = values == 0
+            case _:
+                fits = np.ones(len(values), dtype=np.bool_)
+        if query.shortest is not None or query.longest is not None:
+            plies = np.where(values > 0, values, -values - 1)
+            fits &= values != 0
+            fits &= (plies >= (query.shortest or 0)) & (
+                plies <= (query.longest if query.longest is not None else plies)
+            )
+        return fits
+
+    def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which entries have a position ranked to them: all but the aliases."""
+        boards = np.empty((len(entries), 2 * self._store.variant.size + 4), dtype=np.uint32)
+        unrank_entries(self._tables, self._index, number, entries, side, boards)
+        tiers, again = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int64)
+        rank_boards(self._tables, self._index, boards, tiers, again)
+        real: NDArray[np.bool_] = again == entries
+        return real

@@ -1,0 +1,199 @@
+"""`Worker`: one thread's part of a search: its board, its path, what it has learnt about moves, and its iterations.
+
+Workers of one search share nothing but the transposition table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.play.search import state as at
+from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
+from tablut.play.search.tree import search_root
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine import Engine
+    from tablut.play.search.terms import EvaluationTables
+    from tablut.play.search.tree_probe import Directory
+
+__all__ = ["UNLIMITED", "Conditions", "Root", "Worker"]
+
+_INFINITE: Final = MATE + 1
+UNLIMITED: Final = 1 << 62
+"""More than any search counts."""
+_WINDOW: Final = 40
+"""Half the width of the first aspiration window, in centi-logits."""
+
+
+class Root(NamedTuple):
+    """A position to search from, in the engine's terms; N is the size of the board.
+
+    Attributes
+    ----------
+    array : ndarray of uint32, shape (2N + 4,)
+        Undecided.
+    moves : list of int
+        The moves to choose from, ``from | to << 7``; at least one.
+    past : list of int
+        Zobrist keys of the positions of the game before that may recur, the first one first.
+    plies : int
+        How many plies the game has lasted.
+    """
+
+    array: NDArray[np.uint32]
+    moves: list[int]
+    past: list[int]
+    plies: int
+
+
+class Conditions(NamedTuple):
+    """What holds for every worker of a search.
+
+    Attributes
+    ----------
+    flags : int
+        Bits of `tablut.play.search.state`.
+    generation : int
+        The number of the search, 1 to 255.
+    repetition : int
+        What a recurrence counts as: 0 nothing, 1 a draw, 2 a loss of the mover.
+    recurrence : int
+        What such a draw is worth to the side that moves at the root.
+    plies_left : int
+        Until the move limit.
+    """
+
+    flags: int
+    generation: int
+    repetition: int
+    recurrence: int
+    plies_left: int
+
+
+class Worker:
+    """One thread's search.
+
+    Parameters
+    ----------
+    engine : Engine
+        Of the variant.
+    size : int
+        Of the board.
+    table : ndarray of uint64
+        The transposition table; workers may share it.
+    evaluation : EvaluationTables
+        Of the variant.
+    tables : Directory or None
+        Tablebases to probe in the tree; no two workers may share one.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        size: int,
+        table: NDArray[np.uint64],
+        evaluation: EvaluationTables,
+        tables: Directory | None = None,
+    ) -> None:
+        self._engine, self._tables = engine, tables
+        self.state = at.new_state(size, table, evaluation)
+
+    def prepare(self, root: Root, conditions: Conditions, nodes: int) -> None:
+        """Set up a search: no time limit yet, and the stop flag as it is.
+
+        Parameters
+        ----------
+        root : Root
+            Where it begins.
+        conditions : Conditions
+            What holds for all workers.
+        nodes : int
+            Moves that it may make.
+        """
+        state = self.state
+        if len(state.keys) < len(root.past) + MAX_PLY + 1:
+            self.state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
+        state.board[:] = root.array
+        keys = [*root.past, self._engine.key(root.array)]
+        state.keys[: len(keys)] = np.array(keys, dtype=np.uint64)
+        state.reversible[0] = len(root.past)
+        state.seen[:] = 0
+        for key in keys:
+            state.seen[key & (at.SEEN - 1)] += 1
+        state.root_moves[: len(root.moves)] = root.moves
+        state.killers[:] = 0
+        state.history[:] //= 8
+        counters = state.counters
+        counters[:] = 0
+        counters[at.NODE_LIMIT] = nodes
+        counters[at.LIMIT_PLY] = conditions.plies_left
+        counters[at.REPETITION_RULE] = conditions.repetition
+        counters[at.RECURRENCE] = conditions.recurrence
+        counters[at.FLAGS] = conditions.flags
+        counters[at.GENERATION] = conditions.generation
+        counters[at.BASE] = len(root.past)
+        counters[at.TABLE_MASK] = len(state.table) - 8
+        counters[at.ROOT_MOVES] = len(root.moves)
+        counters[at.NEXT_LOOK] = UNLIMITED
+        if self._tables is not None:
+            counters[at.TABLES] = self._tables.items.ctypes.data
+            counters[at.TABLE_SOLDIERS] = self._tables.most_soldiers
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit or the stop flag ended the last iteration."""
+        return bool(self.state.counters[at.STOPPED] != 0)
+
+    def aspire(self, depth: int, expected: int | None) -> int:
+        """Search to a depth within a window around the expected value, widened until the value lies in it.
+
+        Parameters
+        ----------
+        depth : int
+            Plies.
+        expected : int or None
+            The value of the iteration before.
+
+        Returns
+        -------
+        int
+            A score; of no meaning if `stopped`.
+        """
+        width = _WINDOW
+        if expected is None or depth < 4 or abs(expected) >= PROVEN:
+            return self.iterate(depth)
+        alpha, beta = expected - width, expected + width
+        while True:
+            value = self.iterate(depth, max(alpha, -_INFINITE), min(beta, _INFINITE))
+            if self.stopped or alpha < value < beta:
+                return value
+            width *= 4
+            if value <= alpha:
+                alpha = value - width if abs(value) < PROVEN else -_INFINITE
+            else:
+                beta = value + width if abs(value) < PROVEN else _INFINITE
+
+    def iterate(self, depth: int, alpha: int = -_INFINITE, beta: int = _INFINITE) -> int:
+        """Search to a depth within a window, by default the whole one.
+
+        Parameters
+        ----------
+        depth : int
+            Plies.
+        alpha, beta : int
+            The window.
+
+        Returns
+        -------
+        int
+            A score; of no meaning if `stopped`.
+        """
+        return int(search_root(self._engine.tables, self.state, depth, alpha, beta))
+
+    def line(self) -> list[int]:
+        """Return the principal variation of the last iteration."""
+        return self.state.line[: self.state.line_length[0]].tolist()

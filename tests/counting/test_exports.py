@@ -1,0 +1,81 @@
+"""Numbers for spreadsheets and sequences: the same as in the answer, and in the form that other programs read."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from counting import bounds
+from counting.exports import placements_by_men
+from tablut.cli.shell import run
+from tablut.variants import shipped_variants, variant_names
+
+Captured = pytest.CaptureFixture[str]
+
+
+def sequence(text: str) -> dict[int, int]:
+    """Return a b-file's values by index; every line is a comment or two integers, the indices without a gap."""
+    assert text.isascii()
+    assert text.endswith("\n")
+    lines = text.splitlines()
+    found = {}
+    for line in lines:
+        if not line.startswith("# "):
+            assert re.fullmatch(r"\d+ \d+", line), line
+            number, value = map(int, line.split())
+            found[number] = value
+    assert lines[0].startswith("# ")
+    assert list(found) == list(range(min(found), max(found) + 1))
+    return found
+
+
+def test_the_bound_by_board_is_that_of_every_rule_set(capsys: Captured) -> None:
+    assert run(["bounds", "--bfile"]) == 0
+    text = capsys.readouterr().out
+    expected = [bounds(variant).corrected.distinct for variant in shipped_variants()]
+    assert sequence(text) == dict(enumerate(expected, 1))
+    assert all(f"{number} {variant.name}" in text for number, variant in enumerate(shipped_variants(), 1))
+    assert run(["bounds", "--bfile", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [int(board["distinct"]) for board in answer["boards"]] == expected
+
+
+@pytest.mark.parametrize("name", variant_names())
+def test_states_by_men_add_up_to_the_bound(name: str, capsys: Captured) -> None:
+    assert run(["bounds", "--bfile", "-v", name]) == 0
+    found = sequence(capsys.readouterr().out)
+    report = bounds(name)
+    assert list(found.values()) == placements_by_men(report)
+    assert sum(found.values()) == report.corrected.total
+    assert (min(found), max(found)) == (1, 1 + max(one.attackers + one.defenders for one in report.material))
+
+
+@pytest.mark.parametrize("name", ["ashton", "brandubh-5-4v4"])
+def test_csv_holds_every_exact_number_of_the_answer(name: str, capsys: Captured) -> None:
+    assert run(["bounds", "-v", name, "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    by_group = {(row["group"], row["id"]): row for row in rows if row["id"]}
+    report = bounds(name)
+    for term in report.terms:
+        row = by_group["equation", term.id]
+        assert (int(row["exact"]), row["published"]) == (term.exact, term.published or "")
+        assert row["agrees"] == {None: "", True: "yes", False: "no"}[term.agrees]
+    for group in ("corrected", "tightened", "classes", "classes_tightened"):
+        for key, value in getattr(report, group):
+            assert int(by_group[group, key]["exact"]) == value
+    assert sum(int(row["exact"]) for row in rows if row["group"] == "material") == report.corrected.total
+
+
+def test_the_census_as_a_sequence(capsys: Captured) -> None:
+    assert run(["census", "-v", "ashton-5-4v0", "--plies", "4", "--bfile"]) == 0
+    found = sequence(capsys.readouterr().out)
+    assert run(["census", "-v", "ashton-5-4v0", "--plies", "4", "--json"]) == 0
+    plies = json.loads(capsys.readouterr().out)["plies"]
+    assert found == {ply["ply"]: ply["new"] for ply in plies}
+
+
+def test_one_form_at_a_time(capsys: Captured) -> None:
+    assert run(["bounds", "--csv", "--bfile"]) == 2
+    assert "choose one" in capsys.readouterr().err

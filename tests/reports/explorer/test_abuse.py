@@ -1,0 +1,259 @@
+"""What an explorer does with visitors who mean no good, or too much: it stays up, polite and fast."""
+
+import json
+import random
+import re
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from explorers import Running
+
+from reports.explorer.guard import HEADERS
+from reports.explorer.settings import Settings
+
+STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
+PAGES = ("/", "/board", "/play", "/puzzles", "/endings", "/games", "/docs")
+ENDING = "9/9/9/4w4/2K6/9/9/9/4b4 b"
+ALLOWED = {200, 400, 404, 405, 413, 422, 429, 503}
+
+
+# -- who may ask ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8137", "", "[::2]:80"])
+def test_another_name_than_the_loopbacks_is_not_answered(client: httpx.Client, host: str) -> None:
+    for path in ("/", "/api/moves", "/static/king.svg"):
+        assert client.get(path, headers={"Host": host}).status_code == 421
+
+
+def test_the_loopbacks_names_are_answered(client: httpx.Client) -> None:
+    for host in ("localhost", "localhost:1", "127.0.0.1:8137", "[::1]:8137"):
+        assert client.get("/api/variants", headers={"Host": host}).status_code == 200
+
+
+def test_another_sites_page_may_not_ask(client: httpx.Client) -> None:
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+        assert client.post("/api/moves", json={}, headers={"Origin": origin}).status_code == 403
+    own = str(client.base_url).rstrip("/")
+    assert client.post("/api/moves", json={}, headers={"Origin": own}).status_code == 200
+
+
+def test_every_answer_has_the_headers(client: httpx.Client) -> None:
+    for path in (*PAGES, "/api/moves", "/api/nothing", "/nothing", "/static/king.svg", "/static/nothing"):
+        headers = client.get(path).headers
+        assert {name: headers.get(name) for name in HEADERS} == HEADERS, path
+        assert "server" not in headers
+    policy = HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+class _Page(HTMLParser):
+    """Collects what a page loads, and what a strict policy forbids."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: set[str] = set()
+        self.forbidden: list[str] = []
+        self._script = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        self._script = tag in ("script", "style")
+        self.forbidden += [name for name in said if name.startswith("on") or name == "style"]
+        for name in ("src", "href"):
+            if said.get(name):
+                self.loads.add(str(said[name]))
+
+    def handle_data(self, data: str) -> None:
+        if self._script and data.strip():
+            self.forbidden.append(data[:40])
+
+    def handle_endtag(self, tag: str) -> None:
+        self._script = False
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_loads_only_what_ships_with_it(client: httpx.Client, path: str) -> None:
+    page = _Page()
+    page.feed(client.get(path).text)
+    assert page.forbidden == []
+    for load in page.loads:
+        assert load.startswith(("/", "#")), load
+        assert not load.startswith("//")
+        assert load.startswith("#") or client.get(load).status_code == 200, load
+
+
+def test_modules_load_only_what_ships() -> None:
+    for module in (STATIC / "js").iterdir():
+        text = module.read_text(encoding="utf-8")
+        for source in re.findall(r'from "([^"]+)"', text):
+            assert (module.parent / source).is_file(), f"{module.name} loads {source}"
+        assert set(re.findall(r"https?://[\w.]+", text)) <= {"http://www.w3.org"}
+        assert "innerHTML" not in text
+        assert "eval(" not in text
+
+
+# -- too much ------------------------------------------------------------------------------------
+
+
+def test_a_large_body_is_refused(client: httpx.Client) -> None:
+    most = Settings().body_bytes
+    for content in (b"x" * (most + 1), (b"x" * 65536 for _ in range(most // 65536 + 1))):
+        response = client.post("/api/moves", content=content, headers={"Content-Type": "application/json"})
+        assert response.status_code == 413
+        assert f"{most:,}" in response.json()["error"]
+    assert client.post("/api/record", json={"record": "x" * most}).status_code == 422
+
+
+def test_who_does_not_finish_a_request_is_let_go(started: Running) -> None:
+    client = started(Settings(request_seconds=0.3))
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=10) as slow:
+        slow.sendall(b"POST /api/moves HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+        assert b" 408 " in slow.recv(4096)
+
+
+@pytest.mark.parametrize("header", [b"Content-Length: -1", b"Content-Length: 1_0", b"Content-Length: " + b"9" * 40])
+def test_a_length_that_is_none_is_refused(client: httpx.Client, header: bytes) -> None:
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=10) as rude:
+        rude.sendall(b"POST /api/moves HTTP/1.1\r\nHost: 127.0.0.1\r\n" + header + b"\r\n\r\n{}")
+        assert re.match(rb"HTTP/1.1 4\d\d ", rude.recv(4096))
+
+
+def test_only_so_many_requests_at_once(started: Running) -> None:
+    client = started(Settings(in_flight=1, searches=1))
+    with client.stream("POST", "/api/think", json={"movetime": 5}):
+        response = client.get("/api/variants")
+        assert response.status_code == 503
+        assert response.headers["Retry-After"]
+        assert response.json()["status"] == 503
+
+
+def test_a_flood_of_searches_is_refused_politely_and_probes_stay_fast(started: Running) -> None:
+    client = started(Settings(searches=1, waiting=2, patience=1.0))
+    client.get("/api/probe", params={"position": ENDING})
+    client.post("/api/bestmove", json={"nodes": 1})
+    answers: list[httpx.Response] = []
+    times: list[float] = []
+
+    def search(number: int) -> None:
+        """Ask as a visitor of its own."""
+        headers = {"Cookie": f"visitor=v{number}"}
+        answers.append(client.post("/api/bestmove", json={"movetime": 0.6}, headers=headers))
+
+    with ThreadPoolExecutor(12) as pool:
+        for number in range(12):
+            pool.submit(search, number)
+        for _ in range(40):
+            began = time.perf_counter()
+            assert client.get("/api/probe", params={"position": ENDING}).status_code == 200
+            times.append(time.perf_counter() - began)
+    statuses = [answer.status_code for answer in answers]
+    assert statuses.count(200) >= 2
+    assert statuses.count(503) >= 8
+    assert set(statuses) <= {200, 503}
+    for answer in answers:
+        if answer.status_code == 503:
+            assert int(answer.headers["Retry-After"]) >= 1
+            assert "try again" in answer.json()["error"]
+    assert sorted(times)[len(times) // 2] < 0.2
+
+
+def test_a_visitor_has_one_search_and_may_wait_for_another(started: Running) -> None:
+    client = started(Settings(searches=2, waiting=8))
+    with ThreadPoolExecutor(5) as pool:
+        tasks = [pool.submit(client.post, "/api/bestmove", json={"movetime": 0.8}) for _ in range(5)]
+        statuses = sorted(task.result().status_code for task in tasks)
+    assert statuses == [200, 200, 429, 429, 429]
+
+
+@pytest.mark.parametrize("path", ["think", "bestmove", "solve"])
+def test_work_ends_when_its_visitor_leaves(started: Running, path: str) -> None:
+    client = started(Settings(searches=1, waiting=4, patience=20, proof_seconds=20))
+    client.post("/api/bestmove", json={"nodes": 1})  # kernels are loaded by now
+    start = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
+    asked = {"think": {"movetime": 20}, "bestmove": {"movetime": 20}, "solve": {"position": start, "seconds": 20}}[path]
+    body = json.dumps(asked).encode()
+    head = f"POST /api/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=10) as visitor:
+        visitor.sendall(f"{head}{len(body)}\r\n\r\n".encode() + body)
+        time.sleep(0.7)
+    began = time.perf_counter()
+    assert client.post("/api/bestmove", json={"nodes": 1}).status_code == 200
+    assert time.perf_counter() - began < 8
+
+
+def test_a_thought_is_told_as_it_goes_on(client: httpx.Client) -> None:
+    with client.stream("POST", "/api/think", json={"variant": "ashton-5-4v0", "movetime": 1}) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        text = "".join(response.iter_text())
+    events = [(name, json.loads(data)) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n", text)]
+    assert [name for name, _ in events][-1] == "done"
+    assert events[-1][1]["mate"] == 3
+    assert [told["depth"] for name, told in events if name == "info"] == sorted(
+        told["depth"] for name, told in events if name == "info"
+    )
+
+
+def test_an_analysis_tells_how_far_it_is_and_ends_with_the_whole(client: httpx.Client) -> None:
+    record = '[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-b4'
+    with client.stream("POST", "/api/analyse", json={"record": record, "movetime": 0.05}) as response:
+        text = "".join(response.iter_text())
+    events = [(name, json.loads(data)) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n", text)]
+    assert [told["ply"] for name, told in events if name == "looked"] == [0, 1, 2, 3]
+    assert events[-1][0] == "done"
+    assert [ply["move"] for ply in events[-1][1]["plies"]] == ["c3-b3", "c1-b1", "b3-b4"]
+
+
+# -- nonsense ------------------------------------------------------------------------------------
+
+VALUES: list[Any] = [
+    None, True, -1, 0, 1e308, 10**30, "", "x" * 5000, "\x00", "\ud800", "</script>", "../../etc/passwd", [], {}, [[]],
+    {"a": {}}, ["e4-f4"] * 1001, ["\u202e"], "9/9/9/9/4K4/9/9/9/b8 w", "{" * 500,
+]  # fmt: skip
+FIELDS = ("variant", "rules", "position", "side", "moves", "depth", "player", "nodes", "movetime", "record", "most")
+
+
+def test_nonsense_is_refused_and_never_a_defect(started: Running) -> None:
+    client = started(Settings(movetime=0.1, proof_seconds=0.1, analysis_seconds=0.2, sequences=10**6))
+    draw = random.Random(5)
+    document = client.get("/api/openapi.json").json()
+    addresses = [(path, method) for path, methods in document["paths"].items() for method in methods]
+    for _ in range(250):
+        path, method = draw.choice(addresses)
+        path = path.replace("{name}", draw.choice(["ashton-01", "ashton-3", "%00", "..%2f..%2fx", "x" * 300]))
+        said = {draw.choice(FIELDS): draw.choice(VALUES) for _ in range(draw.randrange(3))}
+        body = json.dumps(said).encode()
+        headers = {"Content-Type": "application/json"}
+        response = client.request(method.upper(), path, content=body if method == "post" else None, headers=headers)
+        assert response.status_code in ALLOWED, (path, said, response.text[:300])
+        if response.status_code != 200:
+            assert response.json().keys() == {"error", "status"}
+            assert "\n" not in response.json()["error"]
+            assert len(response.json()["error"]) < 1500
+            assert "Traceback" not in response.text
+
+
+def test_deep_json_is_refused(client: httpx.Client) -> None:
+    for content in (b"[" * 50_000, b'{"moves":' * 20_000, b'{"position":"' + b"\\u0000" * 20_000 + b'"}'):
+        response = client.post("/api/moves", content=content, headers={"Content-Type": "application/json"})
+        assert response.status_code in (400, 422)
+
+
+def test_names_from_outside_are_no_markup(client: httpx.Client) -> None:
+    for path in ("/puzzles", "/board", "/endings"):
+        text = client.get(path, params={"puzzle": "<script>alert(1)</script>", "variant": "<b>"}).text
+        assert "<script>alert" not in text
+        assert "<b>" not in text
+
+
+def test_the_server_is_still_there(client: httpx.Client) -> None:
+    assert client.get("/api/probe", params={"position": ENDING}).status_code == 200
+    assert threading.active_count() < 60

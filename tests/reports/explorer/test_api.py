@@ -1,0 +1,296 @@
+"""The API answers what the commands answer, and says in one line what it refuses."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports.explorer.asked import rules_of_text
+from reports.explorer.facts import position_facts
+from reports.explorer.layers import layers_of
+from reports.explorer.tables import Tables
+from retrograde.puzzles.collection import read_puzzles
+from tablut.board import Board
+from tablut.cli.shell import run
+from tablut.notation import square_name
+from tablut.position import Position
+from tablut.variants import load_variant
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORDS = ROOT / "tests" / "data" / "records"
+ENDING = "9/9/9/4w4/2K6/9/9/9/4b4 b"
+SMALL = "ashton-5-4v0"
+SMALL_RULES = (ROOT / "tablut" / "variants" / "data" / f"{SMALL}.toml").read_text(encoding="utf-8")
+VOLATILE = {"provenance", "seconds", "nodes_per_second", "store"}
+
+SAME = [
+    ("moves", ["moves", "-v", "brandubh"], {"variant": "brandubh"}),
+    ("moves", ["moves", "-p", ENDING], {"position": ENDING}),
+    ("probe", ["probe", "-p", ENDING], {"position": ENDING}),
+    ("bestmove", ["bestmove", "-v", SMALL, "--nodes", "500", "--hash", "32"], {"variant": SMALL, "nodes": 500}),
+    ("bestmove", ["bestmove", "--player", "random", "--nodes", "1"], {"player": "random", "nodes": 1}),
+    ("solve", ["solve", "-v", SMALL], {"variant": SMALL}),
+    (
+        "solve",
+        ["puzzle", "solve", "-v", SMALL, "-p", "2b2/5/b1K1b/5/2b2 w"],
+        {"variant": SMALL, "position": "2b2/5/b1K1b/5/2b2 w"},
+    ),
+    ("perft", ["perft", "-d", "3", "--divide"], {"depth": 3, "divide": True}),
+    ("bounds", ["bounds", "-v", SMALL], {"variant": SMALL}),
+]
+
+
+@pytest.mark.parametrize(("path", "command", "asked"), SAME, ids=lambda value: value if isinstance(value, str) else "")
+def test_the_answer_is_that_of_the_command(
+    client: httpx.Client, path: str, command: list[str], asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run([*command, "--json"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    for response in (client.post(f"/api/{path}", json=asked), client.get(f"/api/{path}", params=asked)):
+        assert response.status_code == 200, response.text
+        found = response.json()
+        assert {name: found[name] for name in found if name not in VOLATILE} == {
+            name: expected[name] for name in expected if name not in VOLATILE
+        }
+        assert found.keys() == expected.keys()
+        assert found["provenance"].keys() == expected["provenance"].keys()
+        assert "/" not in str(found.get("store", ""))  # a visitor learns no path
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "asked", "status", "said"),
+    [
+        ("GET", "/api/probe", {}, 404, "ashton-3"),
+        ("GET", "/api/probe", {"position": "9/9/9/9/9/9/9/9/9 w"}, 422, "NO_KING"),
+        ("GET", "/api/probe", {"variant": "leiden", "position": ENDING}, 404, "there is none of this game"),
+        ("GET", "/api/moves", {"variant": "asthon"}, 422, "did you mean 'ashton'"),
+        ("GET", "/api/moves", {"position": "nonsense"}, 422, "position"),
+        ("GET", "/api/moves", {"moves": ["e4-f4", "a1-a2"]}, 422, "move 2"),
+        ("GET", "/api/moves", {"nonsense": 1}, 422, "nonsense"),
+        ("GET", "/api/perft", {"depth": 9}, 422, "at most"),
+        ("GET", "/api/perft", {"depth": 0}, 422, "depth"),
+        ("GET", "/api/bestmove", {"movetime": 1e9}, 422, "movetime"),
+        ("GET", "/api/bestmove", {"nodes": 10**15}, 422, "nodes"),
+        ("GET", "/api/bestmove", {"player": "nobody"}, 422, "alphabeta"),
+        ("GET", "/api/solve", {}, 422, "name a position"),
+        ("GET", "/api/nothing", {}, 404, "/api"),
+        ("GET", "/nothing", {}, 404, "/api"),
+        ("POST", "/api/variants", {}, 405, "method"),
+        ("GET", "/api/puzzles/none", {}, 404, "/api/puzzles"),
+        ("GET", "/api/endings/none", {}, 404, "/api/endings"),
+        ("GET", "/api/endings/ashton-3", {"material": "9v9"}, 404, "9v9"),
+        ("POST", "/api/record", {"record": "once upon a time"}, 422, "record"),
+        ("POST", "/api/record", {"record_base64": "!"}, 422, "base 64"),
+        ("POST", "/api/record", {}, 422, "record"),
+        ("POST", "/api/rules", {"rules": "first = 'white'"}, 422, "castle"),
+        ("POST", "/api/puzzles/ashton-01/try", {"moves": []}, 422, "moves"),
+        ("POST", "/api/think", {"position": "9/9/9/9/9/9/9/9/9 w"}, 422, "no king"),
+    ],
+)
+def test_what_is_refused_is_one_line_with_its_status(
+    client: httpx.Client, method: str, path: str, asked: dict[str, Any], status: int, said: str
+) -> None:
+    response = client.get(path, params=asked) if method == "GET" else client.post(path, json=asked)
+    assert response.status_code == status, response.text
+    body = response.json()
+    assert body.keys() == {"error", "status"}
+    assert body["status"] == status
+    assert said in body["error"]
+    assert "\n" not in body["error"]
+
+
+def test_what_is_no_json_is_a_bad_request(client: httpx.Client) -> None:
+    for content in (b"{", b"[]", b"\xff\xfe", b"", b"null"):
+        response = client.post("/api/moves", content=content, headers={"Content-Type": "application/json"})
+        assert response.status_code in (400, 422), content
+        assert response.json()["status"] == response.status_code
+
+
+# -- rule sets -----------------------------------------------------------------------------------
+
+
+def test_rules_of_ones_own_are_text(client: httpx.Client) -> None:
+    own = SMALL_RULES + "\n# mine\n"
+    by_text = client.post("/api/moves", json={"rules": own.replace(SMALL, "mine")}).json()
+    by_name = client.post("/api/moves", json={"variant": SMALL}).json()
+    assert by_text["moves"] == by_name["moves"]
+    assert rules_of_text(own) is rules_of_text(own)
+
+
+def test_a_request_names_no_file(client: httpx.Client, tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(SMALL_RULES, encoding="utf-8")
+    for name in (str(file), f"file://{file}", "../rules.toml", "/dev/zero", "-", "~/x.toml"):
+        response = client.post("/api/moves", json={"variant": name[:80]})
+        assert response.status_code == 422, name
+        assert "no such rule set" in response.json()["error"]
+        assert client.post("/api/position", json={"position": name}).status_code == 422
+        assert client.post("/api/record", json={"record": name}).status_code == 422
+    assert client.get("/static/../app.py").status_code == 404
+    assert client.get("/static/%2e%2e/app.py").status_code == 404
+
+
+def test_rules_are_bounded(client: httpx.Client) -> None:
+    response = client.post("/api/rules", json={"rules": SMALL_RULES + "\n" + "# ä\n" * 15_000})
+    assert response.status_code == 422
+    assert "65,536" in response.json()["error"]
+    assert client.post("/api/rules", json={"rules": "x" * 70_000}).status_code == 422
+    taken = client.post("/api/rules", json={"rules": SMALL_RULES.replace("ashton-5-4v0", "leiden")})
+    assert taken.status_code in (200, 422)
+
+
+# -- a position ----------------------------------------------------------------------------------
+
+TABLES = Tables()
+ASHTON = load_variant("ashton")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 80), min_size=3, max_size=3, unique=True), st.sampled_from("bw"), st.sampled_from("bw"))
+def test_every_move_has_the_value_of_the_tablebase(squares: list[int], second: str, side: str) -> None:
+    cells = ["."] * 81
+    for square, piece in zip(squares, ("K", "b", second), strict=True):
+        cells[square] = piece
+    board = Board(ASHTON, Position("".join(cells), side))  # type: ignore[arg-type]
+    found = position_facts(board, TABLES)
+    if found.status or found.outcome is not None:
+        return
+    (table,) = TABLES.of(ASHTON)
+    rated = {str(one.move): (one.wdl, one.dtm) for one in table.tablebase.best_moves(board)}
+    assert {move.move: (move.wdl, move.dtm) for move in found.moves} == rated
+    assert found.table is not None
+    assert (found.table.wdl, found.table.dtm) == table.tablebase.probe(board)
+    order = [{"win": 0, "draw": 1, "loss": 2}[move.wdl or ""] for move in found.moves]
+    assert order == sorted(order)
+
+
+def test_an_impossible_position_says_why(client: httpx.Client) -> None:
+    found = client.get("/api/position", params={"position": "4w4/9/9/9/9/9/9/9/9 w"}).json()
+    assert found["status"][0] == "NO_KING"
+    assert "there is no king" in found["meanings"]
+    assert "cannot be played on" in found["problem"]
+    assert found["moves"] == []
+
+
+@pytest.mark.parametrize("form", ["tablut", "grid", "opentafl", "bologna"])
+def test_a_position_is_read_in_every_form_that_it_is_given_in(client: httpx.Client, form: str) -> None:
+    asked = {"moves": ["e4-f4", "a4-b4"]}
+    first = client.post("/api/position", json=asked).json()
+    text = first["texts"][form]
+    again = client.post("/api/position", json={"position": text, "side": "w"}).json()
+    assert again["position"] == first["position"]
+
+
+def test_first_plies_are_those_of_the_census() -> None:
+    ashton = layers_of(ASHTON)
+    counts = [list(ashton.plies.values()).count(ply) for ply in range(ashton.through + 1)]
+    assert counts == [1, 7, 551, 16002]
+    assert not ashton.complete
+    small = layers_of(load_variant(SMALL))
+    assert small.complete
+    assert len(small.plies) == 17518
+
+
+def test_a_drawing_is_that_of_the_project(client: httpx.Client) -> None:
+    from tablut import svg
+
+    response = client.get("/api/svg", params={"variant": "brandubh"})
+    assert response.headers["content-type"] == "image/svg+xml"
+    assert response.text == svg.board(Board("brandubh"))
+
+
+# -- puzzles, endings, records -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ashton-01", "brandubh-05", "mcgill-03", "ending-ashton-01"])
+def test_a_puzzle_is_solved_by_right_moves_and_refuses_others(client: httpx.Client, name: str) -> None:
+    listed = {one["id"]: one for one in client.get("/api/puzzles").json()["puzzles"]}[name]
+    first = {str(move) for move in read_puzzles(name)[0].first or ()}
+    moves: list[str] = []
+    legal = [one["move"] for one in client.post("/api/moves", json=listed_game(listed)).json()["moves"]]
+    wrong = next(move for move in legal if move not in first)
+    tried = client.post(f"/api/puzzles/{name}/try", json={"moves": [wrong]}).json()
+    assert tried["right"] is False
+    assert tried["over"] or tried["reply"]
+    hint = client.post(f"/api/puzzles/{name}/hint", json={"moves": []}).json()["square"]
+    assert hint in {move.split("-")[0] for move in first}
+    shown = client.post(f"/api/puzzles/{name}/reveal", json={"moves": []}).json()
+    assert set(shown["right"]) == first
+    assert len(shown["line"]) == listed["plies"]
+    for number in range(0, listed["plies"], 2):
+        tried = client.post(f"/api/puzzles/{name}/try", json={"moves": [*moves, shown["line"][number]]}).json()
+        assert tried["right"] is True, tried
+        moves = [*moves, tried["move"], *([tried["reply"]] if tried["reply"] else [])]
+        shown = (
+            shown
+            if tried["over"]
+            else {"line": [*moves, *client.post(f"/api/puzzles/{name}/reveal", json={"moves": moves}).json()["line"]]}
+        )
+    assert tried["over"]
+
+
+def listed_game(listed: dict[str, Any]) -> dict[str, str]:
+    return {"variant": listed["variant"], "position": listed["position"]}
+
+
+def test_no_puzzle_gives_its_solution_away(client: httpx.Client) -> None:
+    text = client.get("/api/puzzles").text
+    for puzzle in read_puzzles("collection"):
+        for move in puzzle.first or ():
+            assert str(move) not in text
+
+
+def test_endings_have_the_values_that_a_probe_gives(client: httpx.Client) -> None:
+    for asked in (
+        {"wdl": "win"},
+        {"wdl": "loss", "side": "black"},
+        {"material": "1v1", "most": 5},
+        {"zugzwang": "any"},
+    ):
+        found = client.get("/api/endings/mcgill-3", params=asked).json()
+        for one in found["positions"]:
+            probed = client.get("/api/probe", params={"variant": "mcgill", "position": one["position"]}).json()
+            assert (probed["wdl"], probed["dtm"]) == (one["wdl"], one["dtm"])
+
+
+@pytest.mark.parametrize("record", sorted(RECORDS.iterdir()), ids=lambda path: path.name)
+def test_records_are_read_as_the_command_reads_them(
+    client: httpx.Client, record: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    code = run(["replay", str(record), "--json"])
+    answered = capsys.readouterr()
+    encoded = base64.b64encode(record.read_bytes()).decode()
+    response = client.post("/api/record", json={"record_base64": encoded})
+    if code not in (0, 1):
+        assert response.status_code == 422
+        return
+    expected = json.loads(answered.out)
+    found = response.json()
+    assert [(one["move"], one["captures"]) for one in found["moves"]] == [
+        (one["move"], one["captures"]) for one in expected["moves"]
+    ]
+    assert found["problems"] == expected["problems"]
+
+
+def test_the_captures_of_a_record_have_names(client: httpx.Client) -> None:
+    found = client.post("/api/record", json={"record": (RECORDS / "ashton.txt").read_text(encoding="utf-8")}).json()
+    assert found["moves"][1] == {"move": "a4-e4", "captures": [square_name(22, 9)]}
+
+
+def test_the_document_names_every_address(client: httpx.Client) -> None:
+    document = client.get("/api/openapi.json").json()
+    for path in ("probe", "moves", "bestmove", "solve", "perft", "bounds"):
+        for method in ("get", "post"):
+            operation = document["paths"][f"/api/{path}"][method]
+            assert operation["summary"]
+            schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+            assert schema, path
+    page = client.get("/docs").text
+    assert all(f"<code>{path}</code>" in page for path in document["paths"])

@@ -1,0 +1,401 @@
+"""The explorer in a real browser: chromium from the system, driven by Playwright, judged by axe.
+
+The group is skipped where something is missing, and says what: `pip install -e '.[browser]'`, a chromium on the PATH.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from explorers import running
+
+from reports.explorer.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORD = ROOT / "tests" / "data" / "records" / "bologna-italian_gameLog.txt"
+ENDING = "9/9/9/3b5/4K4/9/6b2/9/9 w"
+SMALL_RULES = (ROOT / "tablut" / "variants" / "data" / "ashton-5-4v0.toml").read_text(encoding="utf-8")
+PAGES = {
+    "home": "/",
+    "board": "/board",
+    "ending": f"/board?variant=ashton&position={ENDING.replace(' ', '%20')}",
+    "play": "/play",
+    "puzzles": "/puzzles?rules=brandubh",
+    "puzzle": "/puzzles?puzzle=brandubh-01",
+    "endings": "/endings",
+    "games": "/games",
+    "api": "/docs",
+}
+
+
+def _missing() -> str:
+    """Return what the group lacks, empty if nothing."""
+    lacks = []
+    for package in ("playwright", "axe_playwright_python"):
+        try:
+            __import__(package)
+        except ImportError:
+            lacks.append(f"the package {package} (pip install -e '.[browser]')")
+    if _chromium() is None:
+        lacks.append("a chromium on the PATH")
+    return " and ".join(lacks)
+
+
+def _chromium() -> str | None:
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with running(Settings(), warmed=True) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if lacks := _missing():
+        pytest.skip(f"browser tests need {lacks}")
+    from playwright.sync_api import sync_playwright
+
+    # A container's root cannot set up chromium's own sandbox.
+    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """Yield a page at whose end the console must have been silent."""
+    with_console: list[str] = []
+    context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
+    found = context.new_page()
+    found.set_default_timeout(20_000)
+    found.on("console", lambda message: with_console.append(f"{message.type}: {message.text}"))
+    found.on("pageerror", lambda error: with_console.append(str(error)))
+    yield found
+    context.close()
+    # What the tests provoke on purpose is refused by the server, and chromium notes that in the console.
+    assert [line for line in with_console if "Failed to load resource" not in line] == []
+
+
+def square(page: Any, name: str) -> Any:
+    return page.locator(f'#board button[data-square="{name}"]')
+
+
+def move(page: Any, text: str) -> None:
+    """Move by two clicks."""
+    start, target = text.split("-")
+    square(page, start).click()
+    square(page, target).click()
+
+
+def until(page: Any, expression: str) -> None:
+    """Wait until something holds on a page; Playwright's own way is forbidden by the policy of the pages."""
+    ends = time.monotonic() + 20
+    while not page.evaluate(expression):
+        assert time.monotonic() < ends, expression
+        page.wait_for_timeout(25)
+
+
+def opened(page: Any, path: str) -> Any:
+    page.goto(path)
+    page.wait_for_load_state("networkidle")
+    return page
+
+
+# -- the board -----------------------------------------------------------------------------------
+
+
+def test_moves_by_click_drag_text_and_list(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    move(page, "c3-b3")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+    start, target = (square(page, name).bounding_box() for name in ("c1", "b1"))
+    page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(target["x"] + 20, target["y"] + 20, steps=5)
+    page.mouse.up()
+    until(page, "document.getElementById('turn').textContent.includes('White')")
+    page.fill("#move", "b3b4")
+    page.press("#move", "Enter")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+    assert page.evaluate("location.href").endswith("?variant=ashton-5-4v0&moves=c3-b3%2Cc1-b1%2Cb3-b4")
+    page.click("#undo")
+    until(page, "document.querySelectorAll('.made.later').length === 1")
+    page.click("#redo")
+    until(page, "document.querySelectorAll('.made.later').length === 0")
+    page.reload()
+    until(page, "document.querySelectorAll('.made').length === 3")
+    page.keyboard.press("Home")
+    until(page, "document.getElementById('turn').textContent.includes('White')")
+    page.click("#legal button >> nth=0")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+
+
+def test_flip_and_rotate_keep_every_square_where_its_name_is(page: Any) -> None:
+    opened(page, "/board?variant=brandubh")
+    places = []
+    for button in (None, "#rotate", "#rotate", "#rotate", "#rotate", "#flip", "#flip"):
+        if button:
+            page.click(button)
+        box = square(page, "a1").bounding_box()
+        board = page.locator("#board").bounding_box()
+        places.append((box["x"] < board["x"] + board["width"] / 2, box["y"] < board["y"] + board["height"] / 2))
+        # The label of a square is that of the piece drawn on it.
+        assert "attacker" in square(page, "d1").get_attribute("aria-label")
+    assert places == [
+        (True, False),
+        (True, True),
+        (False, True),
+        (False, False),
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+
+
+def test_an_ending_is_walked_to_its_end_by_best_moves(page: Any) -> None:
+    opened(page, "/endings")
+    page.click('#tables button[data-table="ashton-3"]')
+    page.wait_for_selector("#positions a")
+    page.click("#positions a >> nth=0")
+    page.wait_for_selector("#legal .chip")
+    distance = 7
+    assert f"win in {distance} plies" in page.inner_text("#table")
+    while "has won" not in page.inner_text("#turn"):
+        assert distance > 0
+        before = page.inner_text("#turn")
+        page.click("#legal button >> nth=0")
+        until(page, f"document.getElementById('turn').textContent !== {json.dumps(before)}")
+        distance -= 1
+    assert distance == 0
+    assert "White has won" in page.inner_text("#turn")
+
+
+def test_a_bad_position_says_what_is_wrong_with_it(page: Any) -> None:
+    opened(page, "/board")
+    page.fill("#position", "once upon a time")
+    page.click("text=Set up")
+    page.wait_for_selector("#message.wrong:not([hidden])")
+    assert "position" in page.inner_text("#message")
+    assert "White to move" in page.inner_text("#turn")
+    page.fill("#position", "4w4/9/9/9/9/9/9/9/9 w")
+    page.click("text=Set up")
+    page.wait_for_selector("#why:not([hidden])")
+    assert "there is no king" in page.inner_text("#why")
+    assert "Not playable" in page.inner_text("#turn")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/board?variant=nothing", "/board?position=x", "/board?moves=a1-a2", "/board#rules=%%%", "/board#rules=Zmlyc3Q"],
+)
+def test_an_address_that_makes_no_sense_leaves_a_board_and_a_line(page: Any, path: str) -> None:
+    opened(page, path)
+    page.wait_for_selector("#turn span:has-text('White to move')")
+
+
+def test_a_position_is_edited(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.click("#edit")
+    square(page, "c3").click()
+    square(page, "c3").click()
+    page.check("input[name=tool][value=K]")
+    page.wait_for_selector("#why:not([hidden])")
+    square(page, "c3").click()
+    square(page, "c3").click()
+    square(page, "b2").click()
+    page.click("#edit-done")
+    until(page, "document.getElementById('position').value === '2b2/5/b3b/1K3/2b2 w'")
+    assert page.locator("#legal button").count() > 0
+
+
+def test_rules_of_ones_own_stay_in_the_address(page: Any) -> None:
+    opened(page, "/board")
+    page.select_option("#variant", " own")
+    page.fill("#own-text", "first = 'white'")
+    page.click("#own-take")
+    until(page, "document.getElementById('own-wrong').textContent.includes('castle')")
+    page.fill("#own-text", SMALL_RULES.replace("ashton-5-4v0", "mine"))
+    page.click("#own-take")
+    until(page, "document.querySelectorAll('#board button').length === 25")
+    assert "#rules=" in page.evaluate("location.href")
+    move(page, "c3-b3")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+    page.reload()
+    until(page, "document.querySelectorAll('#board button').length === 25")
+    assert page.locator(".made").count() == 1
+
+
+def test_the_engine_tells_its_line_and_stops(page: Any) -> None:
+    opened(page, "/board?variant=brandubh")
+    page.click("#think")
+    page.wait_for_selector("#engine .score")
+    assert re.search(r"White (expects|wins)|Black wins", page.inner_text("#engine"))
+    page.click("#think")
+    assert page.inner_text("#engine") == ""
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.click("#prove")
+    page.wait_for_selector("#proof .chip")
+    assert "win in 3 plies" in page.inner_text("#proof")
+
+
+# -- play, puzzles, games ------------------------------------------------------------------------
+
+
+def test_a_game_is_played_to_its_end(page: Any, address: str) -> None:
+    opened(page, "/play")
+    page.select_option("#variant", "ashton-5-4v0")
+    page.select_option("#side", "white")
+    page.select_option("#player", "random")
+    page.click("#new button")
+    for _ in range(12):
+        until(page, "/White to move|has won|draw/.test(document.getElementById('turn').textContent)")
+        if "to move" not in page.inner_text("#turn"):
+            break
+        made = [text.split("x")[0].split()[-1] for text in page.locator(".made").all_inner_texts()]
+        asked = {"variant": "ashton-5-4v0", "moves": made, "nodes": 5000}
+        best = httpx.post(f"{address}/api/bestmove", json=asked, timeout=30).json()["move"]
+        move(page, best)
+        until(page, f"document.querySelectorAll('.made').length > {len(made)}")
+    assert "White has won" in page.inner_text("#turn")
+
+
+def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, address: str) -> None:
+    opened(page, "/puzzles?rules=brandubh&grade=1")
+    page.click('[data-puzzle="brandubh-01"]')
+    page.wait_for_selector("#turn span:has-text('White to move')")
+    legal = httpx.get(f"{address}/api/puzzles/brandubh-01").json()["puzzle"]
+    moves = httpx.post(f"{address}/api/moves", json={"variant": "brandubh", "position": legal["position"]}).json()[
+        "moves"
+    ]
+    wrong = next(one["move"] for one in moves if one["move"] != "d4-g4")
+    move(page, wrong)
+    page.wait_for_selector(".answer.wrong")
+    assert "proved" in page.inner_text("#answer")
+    page.click("#again")
+    page.wait_for_selector("text=Find the first move.")
+    move(page, "d4-g4")
+    page.wait_for_selector(".answer.right")
+    page.wait_for_selector("#turn span:has-text('White to move')")
+    move(page, "g4-g1")
+    page.wait_for_selector("text=Solved!")
+    assert page.evaluate("JSON.parse(localStorage.getItem('puzzles'))['brandubh-01']") == "solved"
+    page.click("#next")
+    page.wait_for_selector("#heading:has-text('brandubh-02')")
+    page.click("#hint")
+    page.wait_for_selector("#answer:has-text('moves.')")
+    page.click("#reveal")
+    page.wait_for_selector("#answer:has-text('The line')")
+
+
+def test_a_game_is_loaded_stepped_and_analysed(page: Any) -> None:
+    opened(page, "/games")
+    page.fill("#record", '[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-b2')
+    page.click("#load button")
+    page.wait_for_selector("#game:not([hidden]) .made")
+    page.click("#analyse")
+    page.wait_for_selector("#graph svg")
+    page.click("#last")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+    assert "gave away" in page.inner_text("#ply-said")
+    page.fill("#record", "")
+    page.set_input_files("#file", str(RECORD))
+    page.click("#load button")
+    until(page, "document.getElementById('who').textContent.startsWith('bologna, 3 plies')")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".made.here")
+
+
+# -- everybody -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Any, address: str, name: str, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(base_url=address, color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    page = opened(context.new_page(), PAGES[name])
+    for summary in page.locator("summary:visible").all()[:3]:
+        summary.click()
+    found = Axe().run(page)
+    context.close()
+    told = [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found.response["violations"]]
+    assert told == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_wider_than_a_phone(browser: Any, address: str, name: str) -> None:
+    context = browser.new_context(
+        base_url=address, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
+    )
+    page = opened(context.new_page(), PAGES[name])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    context.close()
+
+
+def test_a_phone_moves_by_touch(browser: Any, address: str) -> None:
+    context = browser.new_context(
+        base_url=address, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
+    )
+    page = opened(context.new_page(), "/board?variant=ashton-5-4v0")
+    square(page, "c3").tap()
+    square(page, "b3").tap()
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+    context.close()
+
+
+def test_dark_and_light_are_kept(page: Any) -> None:
+    opened(page, "/board")
+    colour = "getComputedStyle(document.body.parentElement).backgroundColor"
+    light = page.evaluate(colour)
+    page.click("#theme")
+    dark = page.evaluate(colour)
+    assert dark != light
+    opened(page, "/puzzles?rules=brandubh&grade=1")
+    assert page.evaluate(colour) == dark
+    assert "light" in page.get_attribute("#theme", "aria-label")
+
+
+def test_keys_alone_are_enough(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.square || ''"):
+            break
+    assert page.evaluate("document.activeElement.dataset.square") == "c3"
+    page.keyboard.press("Enter")
+    assert "chosen" in square(page, "c3").get_attribute("aria-label")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Space")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+    assert "c3-b3" in page.inner_text("#live")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowLeft")
+    until(page, "document.getElementById('turn').textContent.includes('White')")
+
+
+def test_a_page_is_printed_without_its_buttons(page: Any) -> None:
+    opened(page, "/board")
+    page.emulate_media(media="print")
+    assert not page.is_visible("#undo")
+    assert page.is_visible("#board svg")
+    assert page.is_visible("#turn")

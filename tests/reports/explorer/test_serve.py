@@ -1,0 +1,95 @@
+"""``tablut serve``: it says where, ends when it is told to, and says in one line why it cannot begin."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from reports.explorer.server import address_of, listen
+from reports.explorer.settings import Settings
+from tablut.cli.shell import run
+
+PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tablut.cli import main; main()"
+
+
+def begun(*options: str) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-u", "-c", PROGRAM, "serve", "--port", "0", "--no-browser", *options]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_it_prints_its_address_and_ends_cleanly(stop: signal.Signals) -> None:
+    process = begun()
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())
+        assert found
+        assert httpx.get(f"{found[0]}api/variants", timeout=30).status_code == 200
+        with httpx.stream("POST", f"{found[0]}api/think", json={"movetime": 20}, timeout=30) as stream:
+            next(stream.iter_raw())
+            process.send_signal(stop)
+            began = time.perf_counter()
+            out, err = process.communicate(timeout=30)
+        assert time.perf_counter() - began < 6
+        assert err == ""
+        if stop == signal.SIGINT:
+            assert process.returncode == 0
+            assert "has ended" in out
+    finally:
+        process.kill()
+
+
+def test_it_ends_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--port", "0", "--seconds", "0.3", "--json"]) == 0
+    answered = json.loads(capsys.readouterr().out)
+    assert answered["local"] is True
+    assert answered["interrupted"] is False
+    assert answered["address"].startswith("http://127.0.0.1:")
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        assert run(["serve", "--port", str(port), "--no-browser"]) == 74
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert f"port {port}" in line
+    assert "--port" in line
+
+
+def test_an_address_of_another_machine_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    for host in ("192.0.2.1", "no such host"):
+        assert run(["serve", "--host", host, "--port", "0"]) == 2
+        assert "no such address" in capsys.readouterr().err
+
+
+def test_beyond_the_loopback_it_warns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--host", "0.0.0.0", "--port", "0", "--no-browser", "--seconds", "0.2"]) == 0
+    assert "warning" in capsys.readouterr().err
+
+
+def test_a_store_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--port", "0", "--tablebase", str(tmp_path), "--seconds", "0.2"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_addresses_are_those_that_a_browser_takes() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        assert address_of(listener, "localhost") == f"http://localhost:{port}/"
+        assert address_of(listener, "0.0.0.0") == f"http://127.0.0.1:{port}/"
+    if socket.has_ipv6:
+        try:
+            with listen("::1", 0) as listener:
+                assert address_of(listener, "::1") == f"http://[::1]:{listener.getsockname()[1]}/"
+        except OSError:
+            pass  # a machine without that address
+    assert Settings().local
+    assert not Settings(host="0.0.0.0").local

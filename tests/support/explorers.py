@@ -1,0 +1,36 @@
+"""An explorer that runs as it does for people: a server in a thread, asked over the network."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import uvicorn
+
+from reports.explorer.app import create_app
+from reports.explorer.server import configured, listen
+from reports.explorer.settings import Settings
+
+Running = Callable[[Settings], httpx.Client]
+"""Starts an explorer with some limits, and gives a client of it."""
+
+
+@contextmanager
+def running(settings: Settings, *, warmed: bool = False) -> Iterator[str]:
+    """Run an explorer in a thread; the context is its address."""
+    listener = listen("127.0.0.1", 0)
+    server = uvicorn.Server(configured(create_app(settings, warmed=warmed)))
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    until = time.monotonic() + 20
+    while not server.started and time.monotonic() < until:
+        time.sleep(0.01)
+    assert server.started
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
+        assert not thread.is_alive()

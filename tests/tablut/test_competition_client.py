@@ -1,0 +1,174 @@
+"""Our client against servers of every kind, over real sockets."""
+
+import socket
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tablut.board import Board
+from tablut.errors import InputError, MachineError
+from tablut.formats import bologna
+from tablut.play.competition import ClientSettings, play_on_server
+from tablut.play.competition.frames import encode_frame
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.search import SearchLimits
+from tablut.position import Position
+from tests.support.wire import BOLOGNA, START, Server, against, in_thread, receive, state
+
+
+def test_the_client_reads_states_in_any_pieces() -> None:
+    asked: list[str] = []
+
+    def script(connection: socket.socket) -> None:
+        for byte in state(START):
+            connection.sendall(bytes([byte]))
+        asked.append(receive(connection))
+        move, _ = bologna.read_move(asked[0])
+        board = Board(BOLOGNA)
+        board.push(move)
+        # Two states in one piece, and a third one cut in the middle.
+        reply = next(iter(board.legal_moves))
+        first = state(str(board.position))
+        board.push(reply)
+        both = first + state(str(board.position)) + state(str(board.position), "DRAW")
+        connection.sendall(both[:-40])
+        time.sleep(0.05)
+        connection.sendall(both[-40:])
+
+    game = against(script)
+    assert game.result == "draw"
+    assert game.board.ply == 2
+    assert game.problem is None
+
+
+def test_the_client_plays_from_the_state_it_is_sent() -> None:
+    def script(connection: socket.socket) -> None:
+        connection.sendall(state(START))
+        receive(connection)
+        connection.sendall(state("9/9/9/9/3wK4/9/9/9/b8 w"))  # from nowhere
+        move, _ = bologna.read_move(receive(connection))
+        board = Board(BOLOGNA, "9/9/9/9/3wK4/9/9/9/b8 w")
+        board.push(move)
+        connection.sendall(state(str(board.position), "WHITEWIN"))
+
+    game = against(script)
+    assert (game.result, game.board.ply) == ("white", 1)
+
+
+def test_a_refused_move_is_not_sent_again() -> None:
+    sent: list[str] = []
+
+    def script(connection: socket.socket) -> None:
+        for _ in range(4):
+            connection.sendall(state("9/9/9/9/4K4/9/9/9/b8 w"))
+            sent.append(receive(connection))
+
+    game = against(script, make_player("alphabeta", BOLOGNA, PlayerOptions(hash_mib=1)), limits=SearchLimits(nodes=300))
+    assert game.result is None
+    assert len(set(sent)) == 4
+
+
+def test_the_client_lives_with_rules_of_its_server() -> None:
+    """A position that recurs is a draw to us; a server that allows it goes on, and so does the client."""
+    cycle = ("e4-g4", "e2-f2", "g4-e4", "f2-g2", "e4-f4", "g2-f2", "f4-e4", "f2-g2")
+
+    def script(connection: socket.socket) -> None:
+        board = Board(BOLOGNA)
+        connection.sendall(state(str(board.position)))
+        receive(connection)
+        for move in cycle:
+            board.push(move)
+            connection.sendall(state(str(board.position)))
+            time.sleep(0.05)
+            if board.position.side == "w":
+                receive(connection)
+        connection.sendall(state(str(board.position), "DRAW"))
+
+    game = against(script)
+    assert game.result == "draw"
+    assert [str(move) for move in game.board.move_stack] == list(cycle)
+
+
+def test_a_side_without_moves_waits_for_the_server() -> None:
+    blocked = "9/9/9/9/9/9/1b7/bKb6/1b7 w"
+
+    def end(connection: socket.socket) -> None:
+        connection.sendall(state(blocked))
+        time.sleep(0.2)
+
+    told: list[str] = []
+    with Server(end) as server:
+        settings = ClientSettings("127.0.0.1", "w", port=server.port, timeout=1)
+        game = play_on_server(make_player("random", BOLOGNA), BOLOGNA, settings, told.append)
+    assert game.result is None
+    assert game.problem is None
+    assert any("no legal move is left" in line for line in told)
+
+
+BROKEN: dict[str, tuple[Callable[[socket.socket], object], str]] = {
+    "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "no message of the protocol"),
+    "a huge length": (lambda connection: connection.sendall(b"\xff" * 4), "no message of the protocol"),
+    "half a state": (lambda connection: connection.sendall(state(START)[:-9]), "ended within a message"),
+    "no state": (lambda connection: connection.sendall(encode_frame('{"turn": "WHITE"}')), "cannot be played"),
+    "a small board": (
+        lambda connection: connection.sendall(
+            encode_frame(bologna.write_state(Position.parse("2b2/5/b1K1b/5/2b2 w", 5)))
+        ),
+        "board has side 5",
+    ),
+    "no king": (lambda connection: connection.sendall(state("9/9/9/9/9/9/9/w8/b8 w")), "cannot be played"),
+    "two kings": (lambda connection: connection.sendall(state("9/9/9/9/4K4/9/9/K8/b8 w")), "cannot be played"),
+    "nothing": (lambda connection: None, "closed the connection before the game began"),
+}
+
+
+@pytest.mark.parametrize(("script", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_server_that_is_none_is_one_line(script: Callable[[socket.socket], object], message: str) -> None:
+    try:
+        problem = against(script).problem
+    except MachineError as error:
+        problem = str(error)
+    assert problem is not None
+    assert message in problem
+    assert "\n" not in problem
+
+
+def test_a_server_that_ends_early_leaves_the_result_unknown() -> None:
+    def script(connection: socket.socket) -> None:
+        connection.sendall(state(START))
+        receive(connection)
+
+    game = against(script)
+    assert (game.result, game.problem) == (None, None)
+
+
+def test_nobody_listens_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    settings = ClientSettings("127.0.0.1", "w", timeout=1, port=port)
+    with pytest.raises(MachineError, match="nobody listens there"):
+        play_on_server(make_player("random", BOLOGNA), BOLOGNA, settings)
+    with pytest.raises(InputError, match="no such host"):
+        play_on_server(make_player("random", BOLOGNA), BOLOGNA, settings._replace(host="nosuchhost.invalid"))
+    for wrong in ({"host": ""}, {"timeout": 0.0}, {"port": 0}, {"name": ""}, {"wait": -1.0}):
+        with pytest.raises(InputError):
+            settings._replace(**wrong).checked()
+
+
+def test_a_server_that_starts_late_is_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    def late() -> None:
+        time.sleep(0.4)
+        with socket.create_server(("127.0.0.1", port)) as listener:
+            connection, _ = listener.accept()
+            receive(connection)
+            connection.sendall(state(START, "DRAW"))
+            connection.close()
+
+    thread, _ = in_thread(late)
+    settings = ClientSettings("127.0.0.1", "w", timeout=1, port=port, wait=5)
+    assert play_on_server(make_player("random", BOLOGNA), BOLOGNA, settings).result == "draw"
+    thread.join(5)

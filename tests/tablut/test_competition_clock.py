@@ -1,0 +1,116 @@
+"""The clock of the competition: a legal move is there in time, whatever the player or the machine does."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablut.board import Board
+from tablut.play.competition import write_player_script
+from tablut.play.competition.thinking import Thinker, move_margin
+from tablut.play.players import Choice, PlayerOptions, make_player
+from tablut.play.search import SearchLimits
+from tablut.position import Move
+from tests.support.wire import BOLOGNA, Raw, client, in_thread, served
+
+# -- the clock ------------------------------------------------------------------------------
+
+
+class Sleeper:
+    """A player that heeds no limit."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.asked = 0
+
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        self.asked += 1
+        time.sleep(self.seconds)
+        move = list(board.legal_moves)[-1]
+        return Choice(move, None, None, 0, 0, (move,))
+
+
+class Failing:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        raise ZeroDivisionError
+
+
+class Cheating:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        move = Move.parse("a1-a2", 9)
+        return Choice(move, None, None, 0, 0, (move,))
+
+
+@pytest.mark.parametrize("player", [Sleeper(8), Failing(), Cheating()], ids=lambda player: type(player).__name__)
+def test_whatever_a_player_does_a_legal_move_is_there_in_time(player: Any) -> None:
+    thinker, board = Thinker(player), Board(BOLOGNA)
+    assert board.legal_moves  # the engine is loaded before any clock runs
+    for _ in range(2):
+        began = time.monotonic()
+        answer = thinker.choose(board, SearchLimits(movetime=0.1), 0.2)
+        assert time.monotonic() - began < 3  # a busy machine is late as well, and the sleeper much later
+        assert answer.move in board.legal_moves
+        assert answer.trouble
+    assert getattr(player, "asked", 1) == 1  # nobody is asked two things at once
+
+
+def test_a_late_player_loses_no_game_by_time() -> None:
+    with served(timeout=0.6) as running:
+        thread, _ = in_thread(lambda: client(running, "b", Sleeper(5), timeout=0.6))
+        white = Raw(running.referee.address("w"))
+        white.until_turn("w")
+        for move in ("e4-f4", "f4-g4", "g4-h4"):
+            white.move(move)
+            white.until_turn("w")
+        white.socket.close()
+        assert running.join().verdict == ("disconnected", "black")
+        thread.join(5)
+
+
+def test_the_search_is_in_time_on_a_busy_machine() -> None:
+    burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
+    player = make_player("alphabeta", BOLOGNA, PlayerOptions(hash_mib=1))
+    try:
+        with served(timeout=1.0) as running:
+            thread, _ = in_thread(lambda: client(running, "b", player, timeout=1.0))
+            white = Raw(running.referee.address("w"))
+            for move in ("e4-f4", "f4-g4"):
+                white.until_turn("w")  # and not a result by time
+                white.move(move)
+            white.until_turn("w")
+            white.socket.close()
+            game = running.join()
+            thread.join(5)
+            # Nobody but white, which left, has lost: black's two answers came in time.
+            assert game.verdict == ("disconnected", "black")
+            assert len(game.moves) == 4
+    finally:
+        for process in burning:
+            process.kill()
+            process.wait()
+
+
+def test_the_margin_grows_with_the_time_and_never_takes_it_all() -> None:
+    times = [0.01, 0.1, 1, 2, 10, 60, 600]
+    assert all(0 < move_margin(time) <= time / 2 for time in times)
+    assert move_margin(600) == 2
+
+
+# -- the script -----------------------------------------------------------------------------
+
+
+def test_the_script_plays_a_game_as_the_competition_starts_it(tmp_path: Path) -> None:
+    script = write_player_script(tmp_path, ("--player", "random", "--port", "1"))
+    assert subprocess.run([script], capture_output=True, check=False).returncode == 2
+    text = script.read_text(encoding="utf-8")
+    with served(wait=30, timeout=20) as running:
+        script.write_text(text.replace("--port 1", f"--port {running.referee.address('b')[1]}"), encoding="utf-8")
+        playing = subprocess.Popen([script, "BLACK", "20", "127.0.0.1"], stdout=subprocess.PIPE, text=True)
+        white = client(running, "w", seed=2, timeout=20)
+        out, _ = playing.communicate(timeout=30)
+    assert white.result is not None
+    assert playing.returncode == 0
+    assert f"result  {white.result}" in out

@@ -1,0 +1,302 @@
+"""Search in several threads: what they share cannot mislead, limits hold for all of them, one alone is as before."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tablut.board import Board
+from tablut.engine.jit import I64, keep, pointer
+from tablut.errors import InputError, MachineError
+from tablut.play.arena import MatchPlan, contestant, play_match
+from tablut.play.players import PlayerOptions, make_player, player_names
+from tablut.play.protocol.engine import Engine, EngineOptions
+from tablut.play.search import SearchLimits, transposition
+from tablut.play.search import state as at
+from tablut.play.search.limits import MOST_THREADS
+from tablut.play.search.searcher import Searcher
+from tablut.play.search.transposition import Entry, empty_table
+from tablut.prober import find_prober
+from tablut.variants import load_variant, variant_names
+
+# -- the table --------------------------------------------------------------------------
+
+
+@numba.njit
+def put(table, key, move, score, depth):
+    entry = Entry(I64(move), I64(score), I64(depth), I64(transposition.EXACT), I64(7), I64(-5))
+    transposition.store(pointer(table), I64(len(table) - 8), key, entry)
+    keep(table)
+
+
+@numba.njit
+def get(table, key):
+    data = transposition.look_up(pointer(table), I64(len(table) - 8), key)
+    keep(table)
+    return data, transposition.move_of(data), transposition.score_of(data), transposition.depth_of(data)
+
+
+keys = st.integers(0, 2**64 - 1).map(np.uint64)
+contents = st.tuples(st.integers(1, 2**14 - 1), st.integers(-30000, 30000), st.integers(0, 255))
+
+
+@given(keys, contents)
+@example(np.uint64(0), (1, 0, 0))
+def test_what_is_stored_is_found(key, content):
+    table = empty_table(1)
+    put(table, key, *content)
+    assert get(table, key)[1:] == content
+    put(table, key, *content[:2], 9)
+    assert int(np.count_nonzero(table)) <= 2, "the same position has one entry"
+
+
+@given(keys, st.lists(st.tuples(keys, contents), min_size=1, max_size=3))
+@example(np.uint64(5), [(np.uint64(5 + (1 << 60)), (77, 12, 3))])
+def test_half_of_one_entry_and_half_of_another_are_never_believed(key, others):
+    """Whatever two writers leave behind, one word of each: it belongs to neither of their positions."""
+    low = np.uint64(key & np.uint64(0xFFFF))
+    for other, content in others:
+        mine, theirs = empty_table(1), empty_table(1)
+        other = np.uint64((int(other) & ~0xFFFF) | int(low))  # of the same bucket
+        put(mine, key, 1234, -321, 8)
+        put(theirs, other, *content)
+        (at_mine,), (at_theirs,) = np.nonzero(mine[::2]), np.nonzero(theirs[::2])
+        if key == other or mine[2 * at_mine[0] + 1] == theirs[2 * at_theirs[0] + 1]:
+            continue  # the same position, or the same news of both
+        place = 2 * at_mine[0]
+        for torn in ((mine[place], theirs[2 * at_theirs[0] + 1]), (theirs[2 * at_theirs[0]], mine[place + 1])):
+            table = empty_table(1)
+            table[place : place + 2] = torn
+            assert get(table, key)[0] == 0
+            assert get(table, other)[0] == 0
+
+
+@given(keys, contents, st.integers(0, 127))
+def test_a_changed_bit_makes_an_entry_foreign(key, content, bit):
+    table = empty_table(1)
+    put(table, key, *content)
+    place = 2 * int(np.nonzero(table[1::2])[0][0]) + bit // 64
+    table[place] ^= np.uint64(1 << bit % 64)
+    assert get(table, key)[0] == 0
+
+
+def test_threads_share_the_table_and_nothing_else_that_they_write():
+    """Above all not the working memory of tablebases, nor a cache line."""
+    ashton = load_variant("ashton")
+    searcher = Searcher(ashton, hash_mib=1, prober=find_prober(ashton, None), threads=3)
+    workers = [searcher._first, *searcher._crew._workers]
+    assert len(workers) == 3
+    read_only = ("table", "evaluation", "reductions")
+    written = [
+        [getattr(worker.state, name) for name in worker.state._fields if name not in read_only]
+        + [worker._tables.kept[0].black, worker._tables.kept[0].white, worker._tables.kept[0].scratch]
+        for worker in workers
+    ]
+    for one, mine in enumerate(written):
+        assert workers[one].state.table is workers[0].state.table
+        for theirs in written[:one]:
+            assert not any(np.shares_memory(first, second) for first in mine for second in theirs)
+    lines = [
+        {
+            line
+            for array in mine[:-3]
+            for line in range(array.ctypes.data // 64, (array.ctypes.data + array.nbytes + 63) // 64)
+        }
+        for mine in written
+    ]
+    assert not lines[0] & lines[1]
+    assert not lines[1] & lines[2]
+
+
+def cache_lines(array):
+    begin = array.ctypes.data
+    return range(begin // 64, -(-(begin + array.nbytes) // 64))
+
+
+# -- searching --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in variant_names() if name.count("-") == 0])
+def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
+    board = Board(name)
+    searcher = Searcher(board.variant, hash_mib=1, threads=3)
+    for nodes in (1, 2, 3, 17, 5000, 5000):
+        found = searcher.search(board, SearchLimits(nodes=nodes))
+        assert found.nodes <= nodes
+        walk = board.copy()
+        for move in found.pv:
+            walk.push(move)  # raises if it is not legal
+        assert found.pv[0] == found.move
+        board.push(found.move)
+    searcher._crew.wait()
+    total = sum(int(worker.state.counters[at.NODES]) for worker in searcher._crew._workers)
+    assert 0 < total < 5000, "the helpers have searched as well, and no more than their share"
+
+
+def test_one_thread_is_the_same_every_time_whatever_others_did_before():
+    board = Board("ashton")
+    answers = []
+    for _ in range(2):
+        searcher = Searcher(board.variant, hash_mib=2, threads=1)
+        found = searcher.search(board, SearchLimits(nodes=20_000))
+        answers.append((found.move, found.score, found.depth, found.nodes, found.pv))
+        Searcher(board.variant, hash_mib=2, threads=4).search(board, SearchLimits(nodes=20_000))
+    assert answers[0] == answers[1]
+
+
+def test_a_depth_is_reached():
+    board = Board("brandubh")
+    found = Searcher(board.variant, hash_mib=4, threads=4).search(board, SearchLimits(depth=6))
+    assert found.depth == 6
+
+
+def helpers():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("search helper")]
+
+
+def test_many_threads_on_a_tiny_table():
+    """Sixteen writers of one MiB, search after search, also stopped in the middle: every answer is a legal line."""
+    board = Board("ashton")
+    searcher = Searcher(board.variant, hash_mib=1, threads=16)
+    for number in range(12):
+        if number % 3 == 2:
+            threading.Timer(0.05, searcher.stop).start()
+            limits = SearchLimits(depth=60)
+        else:
+            limits = SearchLimits(nodes=40_000)
+        found = searcher.search(board, limits)
+        assert abs(found.score) < 15_000
+        walk = board.copy()
+        for move in found.pv:
+            walk.push(move)
+        board.push(found.move)
+        assert board.outcome() is None
+    searcher.forget()
+    assert not helpers()
+    assert not searcher._state.table.any()
+
+
+def test_time_is_kept_by_threads_on_a_busy_machine():
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    searcher = Searcher("ashton", hash_mib=8, threads=4)
+    board = Board("ashton")
+    try:
+        for movetime in (1.0, 0.6, 0.8):
+            started = time.perf_counter()
+            found = searcher.search(board, SearchLimits(movetime=movetime))
+            assert time.perf_counter() - started <= movetime
+            assert found.nodes > 0
+            board.push(found.move)
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+def test_a_search_ends_with_its_first_thread():
+    """However it ends; what is left of the helpers ends by itself, and the next search waits for it."""
+    board = Board("ashton")
+    searcher = Searcher(board.variant, hash_mib=1, threads=3)
+
+    def fail(_thought):
+        raise LookupError("the observer")
+
+    searcher.observer = fail
+    with pytest.raises(LookupError):
+        searcher.search(board, SearchLimits(depth=20))
+    searcher.observer = None
+    searcher._crew.wait()
+    assert not helpers()
+    assert searcher.search(board, SearchLimits(nodes=100)).move in board.legal_moves
+
+
+def test_a_machine_without_room_for_threads_is_named(monkeypatch):
+    searcher = Searcher("brandubh", hash_mib=1, threads=4)
+    start, started = threading.Thread.start, []
+
+    def refuse(thread):
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(MachineError, match=r"threads: the machine starts no more than 2: can't start"):
+        searcher.search(Board("brandubh"), SearchLimits(nodes=4000))
+    monkeypatch.undo()
+    searcher._crew.wait()
+    assert not helpers()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads as Linux shows them")
+def test_an_interrupt_ends_the_process_and_its_threads():
+    command = [sys.executable, "-m", "tablut", "bestmove", "--threads", "3", "--depth", "60", "--hash", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tasks = Path(f"/proc/{process.pid}/task")
+    try:
+        deadline = time.monotonic() + 60
+        while len(list(tasks.iterdir())) < 4 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, out) == (130, "")
+
+
+# -- where threads are asked for ----------------------------------------------------------
+
+
+def test_every_door_takes_threads():
+    brandubh = load_variant("brandubh")
+    one = contestant("alphabeta@threads=2,nodes=300", SearchLimits(nodes=1))
+    assert one.options.threads == 2
+    match = play_match(MatchPlan(brandubh, one, contestant("random", SearchLimits(nodes=1)), games=2))
+    assert match.summary.a == "alphabeta@threads=2,nodes=300"
+    assert match.summary.faults == []
+    lines: list[str] = []
+    engine = Engine(lines.append, EngineOptions("brandubh", hash=1))
+    for line in ("setoption name Threads value 2", "position startpos", "go nodes 3000"):
+        engine.handle(line)
+    engine.finish()
+    assert lines[-1].startswith("bestmove ")
+    assert engine._player._searcher._crew._workers  # type: ignore[union-attr]
+    lines.clear()
+    engine.handle("uci")
+    assert f"option name threads type spin min 1 max {MOST_THREADS} default 2" in lines
+
+
+@pytest.mark.parametrize("name", player_names())
+def test_who_cannot_use_threads_says_so(name):
+    brandubh = load_variant("brandubh")
+    if name == "alphabeta":
+        for threads in (0, -1, MOST_THREADS + 1):
+            with pytest.raises(InputError, match=f"threads {threads}: expected 1 to {MOST_THREADS}"):
+                make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=threads))
+        return
+    with pytest.raises(InputError, match=f"threads 2: player {name} thinks in one; leave it out"):
+        make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=2))
+
+
+def test_a_program_without_threads_is_refused_them():
+    command = f"{sys.executable} -c \"input();print('uciok',flush=True);input()\""
+    with pytest.raises(InputError, match="has no option threads"):
+        contestant(f"program:{command}@threads=2,nodes=1", SearchLimits(nodes=1)).make(load_variant("brandubh"), 1)
+
+
+def test_matches_that_were_kept_before_there_were_threads_go_on():
+    one = contestant("alphabeta@nodes=50", SearchLimits(nodes=1), PlayerOptions(hash_mib=2))
+    plan = MatchPlan(load_variant("brandubh"), one, one, games=2)
+    assert plan.digest == "9edd06014d433a8f4b41c5d310746340653d3ecd56a926ef60d9d75f4721d1f6"
+    several = one._replace(options=one.options._replace(threads=2))
+    assert plan._replace(first=several).digest != plan.digest

@@ -1,0 +1,50 @@
+"""Tutorials as notebooks: made from the page, and each runs from its first cell to its last."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.pages import ROOT, TUTORIALS, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEEDS = "needs nbclient, nbformat and ipykernel; install them with: pip install 'tablut[docs]'"
+for package in ("nbclient", "nbformat", "ipykernel"):
+    pytest.importorskip(package, reason=NEEDS)
+
+
+def check(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the check as a program of its own: what Jupyter warns of is not ours."""
+    command = [sys.executable, "-m", "docs.building.sessions", "--check", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=600)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_notebook_is_current_and_runs(page: Path) -> None:
+    done = check(page.stem)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_tutorial_has_a_notebook_and_no_other_is_kept() -> None:
+    kept = {path.stem for path in (ROOT / "docs" / "notebooks").iterdir()}
+    assert kept == {page.stem for page in TUTORIALS}
+    for page in TUTORIALS:
+        assert f"(../notebooks/{page.stem}.ipynb)" in read(page)
+
+
+def test_a_changed_page_and_a_failing_cell_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from docs.building import sessions
+
+    page = tmp_path / "check-the-bound.md"
+    page.write_text("# Other\n\n```pycon\n>>> 1 + 1\n2\n```\n", encoding="utf-8")
+    monkeypatch.setattr(sessions, "run", lambda made: made)
+    assert sessions.stale(page) == ["check-the-bound.ipynb"]
+    cells = list(
+        sessions.cells("```text\n$ tablut variants\n…\n```\n\n```pycon\n>>> x = 1\n>>> x\n1\n>>> x + 1\n2\n```\n")
+    )
+    assert [cell.source for cell in cells] == ["!tablut variants", "x = 1\nx", "x + 1"]
