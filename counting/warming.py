@@ -1,6 +1,6 @@
 """What `tablut warmup` runs of counting; see `tablut.warming`."""
 
-__all__ = ["COMMANDS", "moves_backward"]
+__all__ = ["COMMANDS", "middles_apart", "moves_backward"]
 
 
 def moves_backward() -> None:
@@ -14,10 +14,20 @@ def moves_backward() -> None:
         predecessors(variant, drawer_for(variant).positions([0, 1]))
 
 
+def middles_apart() -> None:
+    """Take one placement apart, which the lower bound does for many at once."""
+    from counting.reachable.construction.middle import comes_apart, middle_tables
+
+    t = middle_tables()
+    comes_apart(1, 2, t.victims, t.anvils, t.ways)
+
+
 COMMANDS = (
     "census --plies 3 --full -v ashton-5-4v0",
     "census --plies 2 --store {folder}/census -v ashton",
     "reachable estimate --samples 20 --lemma-samples 40 -v ashton",
     "reachable estimate --samples 4 --space decided -v ashton",
+    "reachable lower --placements 25",
+    middles_apart,
     moves_backward,
 )

@@ -62,8 +62,8 @@ EXAMPLES = (
         "ashton",
         "7ww/5w1bw/5bbKb/9/9/9/9/9/9 b",
         ("f7", "f8", "g7", "h7", "h8", "h9", "i7", "i8", "i9"),
-        "A pocket: only the attacker on h8 or the defender on f8 can have arrived last, either from g8, and either way the "
-        "set before that was locked.",
+        "A pocket: only the attacker on h8 or the defender on f8 can have arrived last, either from g8, and either way "
+        "the set before that was locked.",
     ),
     Example(
         "home",

@@ -5,6 +5,7 @@ What the toolkit does with its own files and with a user's is here, apart from t
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TEXT_BYTES",
+    "check_output",
     "child",
     "excerpt",
     "lock_folder",
@@ -231,6 +233,33 @@ def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool =
             raise
     except OSError as error:
         raise output_failure(f"output file {str(target)!r}: {error.strerror}{hint}", error) from error
+
+
+def check_output(target: Path) -> None:
+    """Refuse a name under which no file can be written, before the work whose result goes there.
+
+    Parameters
+    ----------
+    target : Path
+        What `write_bytes` will be given; nothing is written yet.
+
+    Raises
+    ------
+    OutputError
+        As `write_bytes`, if it is a folder, or the place for it is none or is not allowed.
+    """
+    code = 0
+    if target.is_dir():
+        code = errno.EISDIR
+    else:
+        folder = next(parent for parent in target.absolute().parents if os.path.lexists(parent))
+        if not folder.is_dir():
+            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # as `mkdir` says it
+        elif not os.access(folder, os.W_OK | os.X_OK):
+            code = errno.EACCES
+    if code:
+        error = OSError(code, os.strerror(code))
+        raise output_failure(f"output file {str(target)!r}: {error.strerror}", error) from error
 
 
 def write_text(target: Path, content: str, hint: str = "", *, lasting: bool = False) -> None:

@@ -70,6 +70,8 @@ def test_links_are_changed_to_what_is_built() -> None:
     )
     built = COPIES[ROOT / "reports" / "rendered"] / "variants.md"
     assert redirected("[i](../../docs/variants.md)", built) == "[i](../../variants.md)"
+    picture = '![j](../../docs/figures/start.svg "The start")'
+    assert redirected(picture, built) == picture.replace("../../docs", "../..")
 
 
 class _Strict(BaseModel):

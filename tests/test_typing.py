@@ -22,6 +22,7 @@ LAZY = [
     "counting.census",
     "counting.exclusions",
     "counting.reachable",
+    "counting.reachable.construction",
     "reports.site",
     "retrograde",
     "retrograde.proofs",

@@ -16,15 +16,16 @@ from tablut.cli.options import (
     threads_option,
     variant_option,
 )
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import Result, scientific
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
+    from counting.reachable.construction.bound import LowerBound
     from counting.reachable.report import ReachableEstimate
     from tablut.cli.people import PeopleConsole
 
@@ -239,3 +240,54 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         console.print(line)
     if len(result.failed) > _SHOWN:
         console.print(f"and {len(result.failed) - _SHOWN:,} more (--json lists all)")
+
+
+@app.command("lower")
+@command
+def lower_command(
+    budget: Annotated[
+        int,
+        typer.Option(
+            "--placements",
+            min=1,
+            max=10**11,
+            help="Placements of the outer ranks that are looked at, a microsecond each; more of them raise the bound.",
+        ),
+    ] = 1_000_000,
+    store: Annotated[
+        str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished lists' counts in, and go on.")
+    ] = None,
+) -> Reply:
+    """Prove a lower bound of the number of reachable positions of ashton, without samples.
+
+    Every step of the proof is checked again. Exit code 1: one does not hold.
+    """
+    from counting.reachable.construction import prove_lower_bound
+
+    with progress("lower bound") as display:
+
+        def begin(stage: str, total: int) -> None:
+            tasks.append(display.add_task(stage, total=total))
+
+        tasks: list[TaskID] = []
+        folder = None if store is None else Path(store)
+        result = interruptible(
+            lambda: prove_lower_bound(
+                budget, folder, begin=begin, tick=lambda count: display.update(tasks[-1], advance=count)
+            )
+        )
+    return Reply(result, lambda console: _show_lower(console, result), EXIT_NO if result.failures else 0)
+
+
+def _show_lower(console: PeopleConsole, result: LowerBound) -> None:
+    title = f"Positions of {result.variant} that are reachable"
+    console.print(Text.assemble((title, "bold"), ("  proved", "dim")))
+    console.print(f"at least {result.positions:,}: {scientific(result.positions, 6)}")
+    console.print(f"{100 * result.share:.4f} % of the {scientific(result.counted, 6)} counted positions")
+    console.print(
+        f"{len(result.regions)} closures of {sum(region.placements for region in result.regions):,} placements, "
+        f"{result.steps:,} steps and {result.openings} openings checked",
+        style="dim",
+    )
+    for line in result.failures[:_SHOWN]:
+        console.print(Text.assemble(("fails ", "bold red"), line))

@@ -27,7 +27,7 @@ COPIES = {
     # Sphinx has a page of that name itself.
     DOCS / "search.md": MADE / "search.md",
 }
-_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+_LINK = re.compile(r"""(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)((?:\s+"[^"]*")?)\)""")
 
 
 def make_pages(_: Sphinx) -> None:
@@ -87,14 +87,14 @@ def redirected(text: str, page: Path) -> str:
     origin = _swapped(page, {built: real for real, built in COPIES.items()})
 
     def _changed(match: re.Match[str]) -> str:
-        picture, label, target = match.groups()
+        picture, label, target, title = match.groups()
         path, hash_, anchor = target.partition("#")
         if re.match(r"[a-z]+:", target) or not path:
             return match[0]
         file = _swapped((origin.parent / path).resolve(), COPIES)
         if not file.is_file() or DOCS not in file.parents:
             return label
-        return f"{picture}[{label}]({Path(os.path.relpath(file, page.parent)).as_posix()}{hash_}{anchor})"
+        return f"{picture}[{label}]({Path(os.path.relpath(file, page.parent)).as_posix()}{hash_}{anchor}{title})"
 
     return _LINK.sub(_changed, text)
 

@@ -187,6 +187,20 @@ def run(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
+def _settle(done: NotebookNode) -> None:
+    """Leave of what commands print on a terminal what stands there in the end: no progress, no colours."""
+    for cell in done.cells:
+        streams = [output for output in cell.get("outputs", []) if output.output_type == "stream"]
+        if not streams:
+            continue
+        printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", "".join(output.text for output in streams))
+        lines = [line.rpartition("\r")[2] for line in printed.replace("\r\n", "\n").split("\n")]
+        # The last bar ends with its line, and the terminal wipes it afterwards.
+        kept = [line.rstrip() for line in lines if "━━━" not in line and not line.startswith("tablut: compiling")]
+        streams[0].text = "\n".join(kept).strip("\n") + "\n"
+        cell.outputs = [output for output in cell.outputs if output not in streams[1:]]
+
+
 def pictures(done: NotebookNode) -> dict[str, str]:
     """Return the pictures of a notebook that was run.
 
@@ -252,6 +266,7 @@ def write(page: Path) -> None:
     done = run(notebook(page))
     for name, text in pictures(done).items():
         (DOCS / "figures" / name).write_text(text, encoding="utf-8")
+    _settle(done)
     done.metadata.pop("language_info", None)
     nbformat.write(done, NOTEBOOKS / f"{page.stem}.ipynb")
 

@@ -29,7 +29,6 @@ from tablut.errors import InputError
 from tablut.play.cli import BestMoveResult, bestmove_result
 from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search.limits import SearchLimits
-from tablut.prober import find_prober
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ class _Calls:
         if asked.player not in player_names():
             raise InputError(f"player {asked.player!r}: unknown; the players are {', '.join(player_names())}")
         limits = self._limits(asked)
-        options = PlayerOptions(seed=asked.seed, hash_mib=self._settings.hash_mib, table_mib=64)
+        options = PlayerOptions(seed=asked.seed, hash_mib=self._settings.hash_mib, table_mib=self._settings.table_mib)
         made: list[Any] = []
 
         def choose() -> BestMoveResult:
@@ -227,7 +226,10 @@ class _Calls:
         if asked.seconds is not None and asked.seconds > most:
             raise InputError(f"seconds {asked.seconds:g}: at most {most:g} here")
         limits = ProofLimits(self._settings.nodes, asked.seconds or most, self._settings.proof_mib << 20, 50_000)
-        solver = Solver(variant, limits, find_prober(variant))
+        board.outcome()  # what cannot be played on is refused here
+        # Where a table has the position it answers at once; unpacked for a search, it would take too much memory.
+        table = self._tables.covering(board)
+        solver = Solver(variant, limits, None if table is None else table.tablebase)
 
         def prove() -> SolvedResult:
             """Prove what can be, in a thread."""

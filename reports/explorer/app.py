@@ -82,7 +82,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGI
     app.include_router(api_router(settings, desk, tables))
     app.include_router(boards_router(tables))
     app.include_router(puzzles_router(settings, desk))
-    app.include_router(endings_router(desk, tables))
+    app.include_router(endings_router(settings, desk, tables))
     app.include_router(games_router(settings))
     app.include_router(streaming_router(settings, desk))
     app.include_router(pages_router(app, settings, tables))
@@ -91,5 +91,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGI
     def _index() -> dict[str, Any]:
         return {"version": __version__, "addresses": sorted(app.openapi()["paths"]), "document": "/api/openapi.json"}
 
+    # Made now, in one thread: to make it hides warnings, which threads cannot do at the same time.
+    app.openapi()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return Guard(app, settings)

@@ -15,7 +15,6 @@ from retrograde.puzzles.game import PuzzleGame
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.files import excerpt
-from tablut.prober import find_prober
 from tablut.results import Result
 from tablut.variants import shipped_variant
 
@@ -155,7 +154,7 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
         board.push_text(move)
     limits = ProofLimits(settings.nodes, settings.proof_seconds, settings.proof_mib << 20, 0)
     left = listed.plies - len(moves)
-    return PuzzleGame(variant, board.position, listed.winner, left, limits, find_prober(variant))
+    return PuzzleGame(variant, board.position, listed.winner, left, limits)
 
 
 def puzzles_router(settings: Settings, desk: Desk) -> APIRouter:

@@ -45,8 +45,8 @@ class Settings:
         Most moves made by a search or a proof.
     sequences : int
         Most move sequences that a perft counts.
-    hash_mib, proof_mib : int
-        Memory of a search, and of a proof.
+    hash_mib, table_mib, proof_mib : int
+        Memory of a search for transpositions and for tables, and of a proof.
     body_bytes : int
         Most bytes of a request; a game record has ``record_bytes``.
     record_bytes : int
@@ -68,6 +68,7 @@ class Settings:
     nodes: int = 50_000_000
     sequences: int = 2_000_000_000
     hash_mib: int = 32
+    table_mib: int = 8
     proof_mib: int = 64
     body_bytes: int = 192 << 10
     record_bytes: int = 3 << 20

@@ -18,6 +18,7 @@ from reports.explorer.asked import MovesAsked
 from reports.explorer.desk import visitor_of
 from reports.explorer.failures import status_of
 from reports.explorer.games import AnalysisAsked
+from tablut.compilation import wall_clock
 from tablut.errors import InputError, TablutError
 from tablut.play.analysis import Analyst, analyse
 from tablut.play.players import PlayerOptions
@@ -82,15 +83,17 @@ def streaming_router(settings: Settings, desk: Desk) -> APIRouter:
         most = settings.analysis_seconds
         limits = SearchLimits(movetime=min(asked.movetime, most / (len(record.moves) + 1)))
         place = await desk.enter(visitor_of(request))
-        until = time.monotonic() + most
+        until = wall_clock() + most
 
         def work(tell: _Tell, left: _Left) -> dict[str, Any]:
             """Analyse, in a thread."""
-            analyst = Analyst(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib)
+            analyst = Analyst(
+                variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib
+            )
 
             def watch(number: int) -> None:
                 """Tell how far it is, and stop where nobody listens."""
-                if left() or time.monotonic() > until:
+                if left() or wall_clock() > until:
                     raise _LeftError
                 tell("looked", {"ply": number, "plies": len(record.moves)})
 
@@ -104,7 +107,7 @@ def streaming_router(settings: Settings, desk: Desk) -> APIRouter:
 def _thinking(board: Board, movetime: float, settings: Settings) -> _Work:
     def work(tell: _Tell, left: _Left) -> dict[str, Any]:
         """Search, in a thread."""
-        player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=64))
+        player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
         started = time.perf_counter()
 
         def heard(choice: Choice) -> None:

@@ -37,7 +37,7 @@ class Table(NamedTuple):
     Attributes
     ----------
     name : str
-        Such as ``ashton-3``.
+        Such as ``ashton-5``.
     whole : bool
         Whether it holds all that the start of its game reaches.
     tablebase : Tablebase

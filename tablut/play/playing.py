@@ -15,7 +15,7 @@ from tablut.cli.live import Live
 from tablut.cli.options import PositionOption, read_position
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command
 from tablut.errors import InputError, MachineError
-from tablut.files import write_text
+from tablut.files import check_output, write_text
 from tablut.formats import write_record
 from tablut.machine import check_memory
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
@@ -135,11 +135,15 @@ def play_command(
     limits = SearchLimits(movetime, nodes, depth, playouts)
     if limits != SearchLimits():
         limits = limits.checked()
+    if save is not None:
+        check_output(save)
     if server is None and write_script is None:
         for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
             if value is not None:
                 raise InputError(f"{typed}: is for a game on a server; name it with --server HOST, or leave this out")
         return _in_terminal(rules, variant or rules.name, position, player, options, limits, side, save)
+    if server is not None and write_script is not None:
+        raise InputError("--write-script: writes the script and ends; leave out --server, which the script is told")
     if position is not None:
         raise InputError("--position: a server says itself where the game begins; leave it out")
     if write_script is not None:

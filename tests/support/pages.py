@@ -159,7 +159,7 @@ def anchors(text: str) -> set[str]:
 
 def links(text: str) -> list[str]:
     """Return the targets of a page's links and pictures."""
-    return re.findall(r"\]\(([^)\s]+)\)", without_blocks(text))
+    return re.findall(r"""\]\(([^)\s]+)(?:\s+"[^"]*")?\)""", without_blocks(text))
 
 
 def sections(text: str) -> dict[str, str]:

@@ -122,6 +122,37 @@ def test_the_game_before_the_root_counts():
     assert values[0] != values[2]
 
 
+@pytest.mark.parametrize("name", ["mcgill", "leiden"])
+def test_nobody_goes_to_and_fro_unless_it_stands_worse(name):
+    """Where no rule minds repetition, a move that repeats is chosen for the worth of that alone, which is below 0."""
+    variant, random, chances = load_variant(name), Random(5), 0
+    searcher = Searcher(variant, hash_mib=1)
+    for number in range(24):
+        board = shuffled(variant, random, 6 + number % 5)
+        again = set()
+        for move in list(board.legal_moves):
+            board.push(move)
+            if board.is_repetition():
+                again.add(move)
+            board.pop()
+        searcher.forget()
+        found = searcher.search(board, SearchLimits(nodes=600))
+        assert found.move not in again or found.score == -50
+        chances += bool(again)
+    assert chances > 8
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [("none", (1, -50)), ("draw", (1, 0)), ("mover_loses", (2, 0))], ids=lambda value: str(value)
+)
+def test_what_a_recurrence_counts_as(rule, expected):
+    original = load_variant("brandubh-5-4v4")
+    variant = replace(original, rules=original.rules.model_copy(update={"repetition": rule}))
+    assert Searcher(variant, hash_mib=1)._repetition() == expected
+    # Plain alpha-beta is held to minimax by the rules alone.
+    assert Searcher(variant, hash_mib=1, flags=PLAIN)._repetition() == ((0, 0) if rule == "none" else expected)
+
+
 # -- the smallest boards, solved -------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number, prose
 from tablut.commands.records import RECORD_BYTES
 from tablut.errors import InputError
-from tablut.files import write_text
+from tablut.files import check_output, excerpt, write_text
 from tablut.formats import read_record
 from tablut.machine import check_memory
 from tablut.play.analysis.annotate import annotated, draw_errors, said_score
@@ -23,7 +23,9 @@ from tablut.variants import as_variant, load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
+    from tablut.formats import GameRecord
     from tablut.play.analysis.game import GameAnalysis, SideReport
+    from tablut.variants import Variant
 
 __all__ = ["analyse_command"]
 
@@ -63,10 +65,10 @@ def analyse_command(
     search or the search itself proves them. Accuracy is the mean share of expected points that moves kept.
     """
     check_memory("--hash", hash_mib)
-    game = read_record(read_bytes(record, "record", RECORD_BYTES), None if variant is None else load_variant(variant))
-    if game.variant is None:
-        raise InputError("record: names no rule set; give one with --variant")
-    rules = as_variant(game.variant)
+    for written in (annotate, picture):
+        if written is not None:
+            check_output(Path(written))
+    rules, game = _read(record, variant)
     if movetime is None and nodes is None and depth is None:
         movetime = 0.5
     analyst = Analyst(
@@ -90,6 +92,19 @@ def analyse_command(
         else:
             write_text(Path(picture), drawing)
     return Reply(found, lambda console: _show(console, found))
+
+
+def _read(record: str, variant: str | None) -> tuple[Variant, GameRecord]:
+    """Return the rules and the game of a file, which errors name."""
+    given = None if variant is None else load_variant(variant)
+    content = read_bytes(record, "record", RECORD_BYTES)
+    try:
+        game = read_record(content, given)
+    except InputError as error:
+        raise InputError(f"record {excerpt(record)}: {str(error).removeprefix('record: ')}") from error
+    if game.variant is None:
+        raise InputError(f"record {excerpt(record)}: names no rule set; give one with --variant")
+    return as_variant(game.variant), game
 
 
 def _show(console: PeopleConsole, found: GameAnalysis) -> None:

@@ -92,8 +92,8 @@ class Analyst:
         Moves of the proof search for each position; 0 for none.
     tablebase : Path, optional
         A tablebase to probe; by default what ships.
-    hash_mib : int
-        Memory of the search's table.
+    hash_mib, table_mib : int
+        Memory of the search's table, and of the tablebases that it probes in its tree.
 
     Examples
     --------
@@ -113,12 +113,13 @@ class Analyst:
         proof_nodes: int = 100_000,
         tablebase: Path | None = None,
         hash_mib: int = 16,
+        table_mib: int = 512,
     ) -> None:
         self.variant = variant
         self._limits = limits.checked()
         self._prober: Prober | None = find_prober(variant, tablebase)
         self._prover: Prover | None = find_prover(variant, proof_nodes) if proof_nodes else None
-        self._searcher = Searcher(variant, hash_mib=hash_mib, prober=self._prober)
+        self._searcher = Searcher(variant, hash_mib=hash_mib, prober=self._prober, table_mib=table_mib)
 
     def look(self, board: Board) -> Insight:
         """Return what is known of a position whose game is not over.

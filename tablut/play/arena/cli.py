@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.runtime import Interrupted, Reply, command, progress
 from tablut.errors import InputError
-from tablut.play.arena.contestants import close_player, contestant
+from tablut.files import check_output
+from tablut.play.arena.contestants import check_contestants, contestant
 from tablut.play.arena.match import MatchReport, Played, play_match
 from tablut.play.arena.measures import measure
 from tablut.play.arena.openings import Openings
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 __all__ = ["match_command", "measure_command", "tournament_command"]
 
 
+_ERRORS: Final = (0.05, 0.05)
+
+
 @command
 def match_command(
     first: Annotated[str, typer.Argument(metavar="A", help=PLAYER_HELP)],
@@ -71,7 +75,7 @@ def match_command(
     ] = None,
     errors: Annotated[
         tuple[float, float], typer.Option("--errors", metavar="ALPHA BETA", help="Chances of error of that test.")
-    ] = (0.05, 0.05),
+    ] = _ERRORS,
     store: StoreOption = None,
     parquet: TableOption = None,
 ) -> Reply:
@@ -84,8 +88,11 @@ def match_command(
     plan = _plan(variant, position, [first, second], limits, hash_mib, seed)._replace(
         games=games, openings=Openings(opening, candidates, seed), most_plies=most_plies, grace=grace
     )
+    if sprt is None and errors != _ERRORS:
+        raise InputError("--errors: is for --sprt ELO0 ELO1; leave it out, or name the two differences")
     test = None if sprt is None else Sprt(*sprt, *errors).checked()
     folder = _folder(store)
+    _check_table(parquet)
 
     def _reply(report: MatchReport) -> Reply:
         if parquet is not None:
@@ -131,8 +138,9 @@ def tournament_command(
     if len(players) < 2:
         raise InputError("tournament: expected at least two players")
     limits = _limits(movetime, nodes, depth, playouts)
+    _check_table(parquet)
     everyone = [contestant(text, limits, PlayerOptions(hash_mib=hash_mib)) for text in players]
-    plan = _plan(variant, position, players[:2], limits, hash_mib, seed)._replace(
+    plan = _plan(variant, position, players, limits, hash_mib, seed)._replace(
         games=games, openings=Openings(opening, candidates, seed), most_plies=most_plies, grace=grace
     )
 
@@ -209,11 +217,15 @@ def _plan(
 ) -> MatchPlan:
     rules = load_variant(variant)
     options = PlayerOptions(hash_mib=hash_mib)
-    first, second = (contestant(text, limits, options) for text in players)
-    for one in (first, second):
-        # A player that does not exist, or not for these rules, is refused before any game.
-        close_player(one.make(rules, seed))
+    everyone = [contestant(text, limits, options) for text in players]
+    check_contestants(everyone, rules)
+    first, second = everyone[:2]
     return MatchPlan(rules, first, second, games=1, seed=seed, start=read_position(position, rules))
+
+
+def _check_table(parquet: str | None) -> None:
+    if parquet is not None:
+        check_output(Path(parquet))
 
 
 def _folder(store: str | None) -> Path | None:

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tablut.errors import InputError
 from tablut.files import excerpt
 from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players.registry import check_limits
 from tablut.play.search.limits import SearchLimits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tablut.play.arena.processes import IdlePrograms
     from tablut.play.players import Player
     from tablut.variants import Variant
 
-__all__ = ["PREFIX", "Contestant", "close_player", "contestant", "same_names"]
+__all__ = ["PREFIX", "Contestant", "check_contestants", "close_player", "contestant", "same_names"]
 
 PREFIX: Final = "program:"
 """Before the command of a program that plays."""
@@ -72,6 +75,29 @@ class Contestant(NamedTuple):
             command = self.player.removeprefix(PREFIX)
             return ProgramPlayer(command, variant, self.options._replace(seed=seed), idle)
         return make_player(self.player, variant, self.options._replace(seed=seed))
+
+
+def check_contestants(contestants: Iterable[Contestant], variant: Variant) -> None:
+    """Refuse players that do not exist, do not play these rules, or would never end a move, before any game.
+
+    Parameters
+    ----------
+    contestants : iterable of Contestant
+        Who is to play; a program is started and ended.
+    variant : Variant
+        The rule set.
+
+    Raises
+    ------
+    InputError
+        Naming the player.
+    """
+    for one in contestants:
+        try:
+            check_limits(one.player, one.limits)
+        except InputError as error:
+            raise InputError(f"player {excerpt(one.text)}: {error}") from error
+        close_player(one.make(variant, 1))
 
 
 def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:

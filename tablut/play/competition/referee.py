@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.errors import InputError, MachineError, TablutError
-from tablut.files import child, write_text
+from tablut.files import check_output, child, write_text
 from tablut.formats import bologna
 from tablut.play.competition.connections import Connection, say_goodbye
 from tablut.play.competition.frames import MOST_BYTES, PORTS
@@ -99,6 +99,8 @@ class RefereeSettings(NamedTuple):
                 raise InputError(f"port {port}: expected 0 to 65535")
         if self.port_white == self.port_black != 0:
             raise InputError(f"port {self.port_white}: is for white; black needs another one")
+        if self.logs is not None:
+            check_output(self.logs / "log")
         if self.repeats < 0 or self.errors < 0:
             raise InputError("repeats and errors: expected 0 or more")
         return self

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from tablut.play.players.protocol import Player
+    from tablut.play.search.limits import LimitKind, SearchLimits
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["PLAYERS", "PlayerSpec", "make_player", "player_names"]
+__all__ = ["PLAYERS", "PlayerSpec", "check_limits", "make_player", "player_names"]
 
 
 class PlayerSpec(NamedTuple):
@@ -36,32 +37,49 @@ class PlayerSpec(NamedTuple):
         What it is, in one line.
     threaded : bool
         Whether it can search in several threads.
+    ended_by : tuple of str
+        The limits of which it needs one; none for a player that any limit suits.
     """
 
     target: str
     help: str
     threaded: bool = False
+    ended_by: tuple[LimitKind, ...] = ()
 
 
 _HERE: Final = "tablut.play.players"
+_SEARCH: Final[tuple[LimitKind, ...]] = ("movetime", "nodes", "depth")
+_PLAYOUTS: Final[tuple[LimitKind, ...]] = ("movetime", "nodes", "playouts")
 
 PLAYERS: Final[dict[str, PlayerSpec]] = {
-    "alphabeta": PlayerSpec(f"{_HERE}.alphabeta:AlphaBetaPlayer", "the compiled alpha-beta search", threaded=True),
+    "alphabeta": PlayerSpec(
+        f"{_HERE}.alphabeta:AlphaBetaPlayer", "the compiled alpha-beta search", threaded=True, ended_by=_SEARCH
+    ),
     "random": PlayerSpec(f"{_HERE}.uniform:RandomPlayer", "any legal move, each as likely as the others"),
     "greedy": PlayerSpec(f"{_HERE}.greedy:GreedyPlayer", "captures, else runs for the corner, else any move"),
     "heuristic": PlayerSpec(f"{_HERE}.heuristic:HeuristicPlayer", "the best moves of a scoring scheme, any of them"),
-    "mcts": PlayerSpec(f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo with UCT"),
+    "mcts": PlayerSpec(f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo with UCT", ended_by=_PLAYOUTS),
     "mcts-expanded": PlayerSpec(
-        f"{_HERE}.montecarlo:ExpandedPlayer", "the same; a victory path or a king that can be captured ends a playout"
+        f"{_HERE}.montecarlo:ExpandedPlayer",
+        "the same; a victory path or a king that can be captured ends a playout",
+        ended_by=_PLAYOUTS,
     ),
     "mcts-improved": PlayerSpec(
-        f"{_HERE}.montecarlo:ImprovedPlayer", "the same with (wins - losses)/total and another UCT"
+        f"{_HERE}.montecarlo:ImprovedPlayer",
+        "the same with (wins - losses)/total and another UCT",
+        ended_by=_PLAYOUTS,
     ),
     "mcts-heuristic": PlayerSpec(
-        f"{_HERE}.montecarlo:FilteredPlayer", "the heuristic's best moves, then improved Monte Carlo"
+        f"{_HERE}.montecarlo:FilteredPlayer",
+        "the heuristic's best moves, then improved Monte Carlo",
+        ended_by=_PLAYOUTS,
     ),
-    "payoff": PlayerSpec(f"{_HERE}.minimax:PayoffPlayer", "minimax, deepening, by pieces and nearness to the corner"),
-    "minimax3": PlayerSpec(f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3 by king and pieces"),
+    "payoff": PlayerSpec(
+        f"{_HERE}.minimax:PayoffPlayer",
+        "minimax, deepening, by pieces and nearness to the corner",
+        ended_by=_SEARCH,
+    ),
+    "minimax3": PlayerSpec(f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3 by king and pieces", ended_by=_SEARCH),
 }
 """Those that ship, by name. A further one is a further line."""
 
@@ -88,6 +106,36 @@ def player_names() -> tuple[str, ...]:
     ('alphabeta', 'random', 'greedy', 'heuristic')
     """
     return (*PLAYERS, *sorted(_others()))
+
+
+def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
+    """Return the limits of a player, having checked that one of them ends its moves.
+
+    Parameters
+    ----------
+    name : str
+        One of `player_names`; of a player of another package nothing is known.
+    limits : SearchLimits
+        For each move.
+
+    Returns
+    -------
+    SearchLimits
+        These.
+
+    Raises
+    ------
+    InputError
+        If none of them ends its moves, or one is not positive.
+
+    Examples
+    --------
+    >>> check_limits("mcts", SearchLimits(depth=3))
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: limits: none given that would end this; name a time, a number of nodes or a number ...
+    """
+    return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:

@@ -51,7 +51,7 @@ PLAIN: Final = 0
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
-_PATIENCE: Final = 100
+_PATIENCE: Final = 50
 """Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw."""
 _GENERATIONS: Final = 255
 _FEARED: Final = 6_000_000

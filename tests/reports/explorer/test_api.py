@@ -15,6 +15,7 @@ from reports.explorer.facts import position_facts
 from reports.explorer.layers import layers_of
 from reports.explorer.tables import Tables
 from retrograde.puzzles.collection import read_puzzles
+from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.notation import square_name
@@ -32,7 +33,11 @@ SAME = [
     ("moves", ["moves", "-v", "brandubh"], {"variant": "brandubh"}),
     ("moves", ["moves", "-p", ENDING], {"position": ENDING}),
     ("probe", ["probe", "-p", ENDING], {"position": ENDING}),
-    ("bestmove", ["bestmove", "-v", SMALL, "--nodes", "500", "--hash", "32"], {"variant": SMALL, "nodes": 500}),
+    (
+        "bestmove",
+        ["bestmove", "-v", SMALL, "--nodes", "500", "--hash", "32", "--table-memory", "8"],
+        {"variant": SMALL, "nodes": 500},
+    ),
     ("bestmove", ["bestmove", "--player", "random", "--nodes", "1"], {"player": "random", "nodes": 1}),
     ("solve", ["solve", "-v", SMALL], {"variant": SMALL}),
     (
@@ -66,9 +71,9 @@ def test_the_answer_is_that_of_the_command(
 @pytest.mark.parametrize(
     ("method", "path", "asked", "status", "said"),
     [
-        ("GET", "/api/probe", {}, 404, "ashton-3"),
+        ("GET", "/api/probe", {}, 404, "ashton-5"),
         ("GET", "/api/probe", {"position": "9/9/9/9/9/9/9/9/9 w"}, 422, "NO_KING"),
-        ("GET", "/api/probe", {"variant": "leiden", "position": ENDING}, 404, "there is none of this game"),
+        ("GET", "/api/probe", {"variant": "ashton-5-4v4"}, 404, "there is none of this game"),
         ("GET", "/api/moves", {"variant": "asthon"}, 422, "did you mean 'ashton'"),
         ("GET", "/api/moves", {"position": "nonsense"}, 422, "position"),
         ("GET", "/api/moves", {"moves": ["e4-f4", "a1-a2"]}, 422, "move 2"),
@@ -84,7 +89,7 @@ def test_the_answer_is_that_of_the_command(
         ("POST", "/api/variants", {}, 405, "method"),
         ("GET", "/api/puzzles/none", {}, 404, "/api/puzzles"),
         ("GET", "/api/endings/none", {}, 404, "/api/endings"),
-        ("GET", "/api/endings/ashton-3", {"material": "9v9"}, 404, "9v9"),
+        ("GET", "/api/endings/ashton-5", {"material": "9v9"}, 404, "9v9"),
         ("POST", "/api/record", {"record": "once upon a time"}, 422, "record"),
         ("POST", "/api/record", {"record_base64": "!"}, 422, "base 64"),
         ("POST", "/api/record", {}, 422, "record"),
@@ -246,14 +251,32 @@ def test_no_puzzle_gives_its_solution_away(client: httpx.Client) -> None:
             assert str(move) not in text
 
 
+def test_the_longest_wins_are_those_that_a_whole_reading_finds(client: httpx.Client) -> None:
+    (table,) = [table for table in TABLES.of(load_variant(SMALL)) if table.whole]
+    for wdl in ("win", "loss"):
+        for material in (None, "4v0", "2v0"):
+            asked = {"wdl": wdl, "most": 40} | ({"material": material} if material else {})
+            found = client.get(f"/api/endings/{table.name}", params=asked).json()
+            materials = ((int(material[0]), 0),) if material else ()
+            query = TableQuery(wdl, materials=materials, order="longest")  # type: ignore[arg-type]
+            whole = list_positions(table.tablebase.store, query, 40)
+            assert [one["dtm"] for one in found["positions"]] == [one.dtm for one in whole.positions]
+            assert found["found"] <= whole.found
+
+
 def test_endings_have_the_values_that_a_probe_gives(client: httpx.Client) -> None:
     for asked in (
-        {"wdl": "win"},
-        {"wdl": "loss", "side": "black"},
-        {"material": "1v1", "most": 5},
-        {"zugzwang": "any"},
+        {"wdl": "win", "material": "2v1"},
+        {"wdl": "loss", "side": "black", "material": "2v0"},
+        {"material": "1v1", "most": "5"},
+        {"zugzwang": "any", "material": "2v1"},
+        {"wdl": "draw", "material": "2v0"},
     ):
-        found = client.get("/api/endings/mcgill-3", params=asked).json()
+        found = client.get("/api/endings/mcgill-5", params=asked).json()
+        assert found.get("positions") or asked.keys() & {"zugzwang"} or asked.get("wdl") == "draw", (asked, found)
+        if asked.get("wdl") in ("win", "loss"):
+            distances = [one["dtm"] for one in found["positions"]]
+            assert distances == sorted(distances, reverse=True)
         for one in found["positions"]:
             probed = client.get("/api/probe", params={"variant": "mcgill", "position": one["position"]}).json()
             assert (probed["wdl"], probed["dtm"]) == (one["wdl"], one["dtm"])

@@ -1,7 +1,7 @@
 // Endings: positions of a tablebase by value and material; each opens on the board, where its moves have values.
 
 import { get, post } from "./api.js";
-import { byId, chip, complain, el } from "./dom.js";
+import { byId, chip, complain, el, plies } from "./dom.js";
 import { Game } from "./game.js";
 import { miniBoard, terrainOf } from "./mini.js";
 
@@ -22,6 +22,7 @@ async function choose(button) {
   const about = document.querySelector(`#materials [data-table="${CSS.escape(table.table)}"]`);
   byId("table-name").textContent = table.table;
   byId("material").replaceChildren(el("option", { value: "", text: "any" }), ...about.textContent.trim().split(/\s+/).map((material) => el("option", { value: material, text: `${material.replace("v", " attackers, ")} defenders` })));
+  byId("material").value = about.dataset.first;
   byId("walk").replaceChildren(
     ...(about.dataset.whole ? [el("a", { class: "button main", href: new Game({ variant: table.variant }).address("/board"), text: "Walk from the start" })] : []),
   );
@@ -50,7 +51,8 @@ async function ask() {
 
 async function show(found) {
   const terrain = await terrainOf(found.variant, (asked) => post("/api/rules", asked));
-  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions up to symmetry${found.found > found.positions.length ? `; the first ${found.positions.length}` : ""}.` : "There is none.";
+  const depth = found.at_least ? ` of at least ${plies(found.at_least)}` : "";
+  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > found.positions.length ? `; the first ${found.positions.length}` : ""}.` : "There is none.";
   byId("positions").replaceChildren(
     ...found.positions.map((one) => {
       const turn = one.position.split(" ")[1] === "w" ? "White" : "Black";
@@ -74,7 +76,7 @@ if (first) {
   if (asked.get("side")) byId("to-move").value = asked.get("side");
   const material = asked.get("material");
   await choose(first);
-  if (material && [...byId("material").options].some((option) => option.value === material)) {
+  if (material !== null && [...byId("material").options].some((option) => option.value === material)) {
     byId("material").value = material;
     await ask();
   }

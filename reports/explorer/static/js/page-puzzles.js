@@ -82,7 +82,7 @@ async function open(id) {
     puzzle.first = moves;
     helped = false;
     await show();
-    answer(opened.reply ? `Black's and white's moves alternate: ${opened.reply} is the longest defence. Find what wins.` : "Find the first move.", "");
+    answer(opened.reply ? `${opened.reply} was the longest defence. Find the move that wins.` : "Find the first move.", "");
   } catch (error) {
     complain(error);
   }

@@ -1,0 +1,224 @@
+"""The conditions of the theorem, for one placement at a time: a second statement of what `summing` counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from counting.reachable.construction.closures import Closure, closure_of, placement_number
+from counting.reachable.construction.layout import (
+    CAMPS,
+    CASTLE,
+    DOORS,
+    LANE_PAIRS,
+    MIDDLE,
+    SIZE,
+    UPPER,
+    UPWARD,
+    cell_of,
+    cells_of,
+    mirrored,
+)
+from counting.reachable.construction.middle import comes_apart, middle_tables
+from counting.reachable.construction.plies import Region, parked
+from counting.reachable.construction.summing import MOST_ATTACKERS, MOST_WHITE, RegionMaterial, is_token_camp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Closures", "Parts", "exclusion", "goes_up", "parts_of", "token_camp"]
+
+_PAIRS: Final = (
+    *LANE_PAIRS,
+    *((door, door - SIZE) for door in DOORS),
+    *((mirrored(door), mirrored(door) + SIZE) for door in DOORS),
+    *(tuple(map(cell_of, pair)) for pair in (("c5", "d5"), ("f5", "g5"))),
+)
+"""Neighbours that are not of different colours."""
+_TOKEN_ORDER: Final = (1, 2, 0, 3)
+_SIDES_OF_CASTLE: Final = cells_of("e6 e4 d5 f5")
+
+
+class Parts(NamedTuple):
+    """A placement, cut into parts.
+
+    Attributes
+    ----------
+    pieces : dict
+        From cell indices to ``b``, ``w`` or ``K``.
+    regions : tuple of two Region
+        The upper and the lower region.
+    held : tuple of four int
+        The camps' attackers as bits, in the order of `layout.CAMPS`.
+    """
+
+    pieces: dict[int, str]
+    regions: tuple[Region, Region]
+    held: tuple[int, ...]
+
+
+def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
+    """Cut a placement into parts.
+
+    Parameters
+    ----------
+    pieces : mapping
+        From (file, rank) to ``b``, ``w`` or ``K``.
+
+    Returns
+    -------
+    Parts
+        The same placement.
+
+    Examples
+    --------
+    >>> parts_of({(0, 6): "b", (4, 0): "b"}).held
+    (0, 0, 0, 1)
+    """
+    by_cell = {rank * SIZE + file: piece for (file, rank), piece in pieces.items()}
+    regions = []
+    for lower in (False, True):
+        masks, king = {"b": 0, "w": 0}, -1
+        for place, cell in enumerate(UPPER):
+            piece = by_cell.get(mirrored(cell) if lower else cell)
+            if piece == "K":
+                king = place
+            elif piece is not None:
+                masks[piece] |= 1 << place
+        regions.append(Region(masks["b"], masks["w"], king))
+    held = tuple(sum(1 << bit for bit, cell in enumerate(camp) if cell in by_cell) for camp in CAMPS)
+    return Parts(by_cell, (regions[0], regions[1]), held)
+
+
+def token_camp(held: tuple[int, ...]) -> int | None:
+    """Return the camp in which black loses tempi, or None.
+
+    Parameters
+    ----------
+    held : tuple of four int
+        The camps' attackers as bits.
+
+    Returns
+    -------
+    int or None
+        The camps at the sides come first: they take no attackers in.
+
+    Examples
+    --------
+    >>> token_camp((1, 0, 8, 0))
+    2
+    """
+    return next((camp for camp in _TOKEN_ORDER if is_token_camp(held[camp])), None)
+
+
+class Closures:
+    """The closures of the outer regions, each made when it is asked for.
+
+    Parameters
+    ----------
+    admitted : callable
+        Says of a material whether its closure is used.
+    """
+
+    def __init__(self, admitted: Callable[[RegionMaterial], bool]) -> None:
+        self.admitted = admitted
+        self._known: dict[RegionMaterial, Closure] = {}
+
+    def of(self, material: RegionMaterial) -> Closure:
+        """Return the closure of a material.
+
+        Parameters
+        ----------
+        material : RegionMaterial
+            Admitted.
+
+        Returns
+        -------
+        Closure
+            The same object each time.
+        """
+        if material not in self._known:
+            region = parked(material)
+            self._known[material] = closure_of(*region, own_tempo=bool(region.white))
+        return self._known[material]
+
+    def __contains__(self, region: Region) -> bool:
+        """Return whether a placement of an outer region can be assembled."""
+        material = RegionMaterial(region.black.bit_count(), region.soldiers.bit_count(), int(region.king >= 0))
+        return self.admitted(material) and bool(self.of(material).seen[placement_number(*region)])
+
+
+def goes_up(cell: int) -> bool:
+    """Return whether pieces of a cell of the middle leave it upward.
+
+    Parameters
+    ----------
+    cell : int
+        Of the middle.
+
+    Returns
+    -------
+    bool
+        Otherwise they leave downward.
+
+    Examples
+    --------
+    >>> [goes_up(cell_of(name)) for name in ("e6", "c5", "d5", "e4")]
+    [True, True, False, False]
+    """
+    return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
+
+
+def exclusion(parts: Parts, closures: Closures | None) -> str | None:
+    """Return why a placement is not among those of the theorem, or None if it is.
+
+    Parameters
+    ----------
+    parts : Parts
+        A counted placement.
+    closures : Closures or None
+        None leaves the outer regions' closures out.
+
+    Returns
+    -------
+    str or None
+        The first condition that does not hold.
+
+    Examples
+    --------
+    >>> pieces = {(0, 8): "w", (8, 8): "b", (4, 4): "K", (0, 4): "b"}
+    >>> exclusion(parts_of(pieces), None) is None
+    True
+    >>> exclusion(parts_of({**pieces, (3, 5): "b", (3, 4): "w"}), None)
+    'd6 and d5 are of different colours'
+    """
+    pieces, regions, held = parts
+    colours = {cell: "b" if piece == "b" else "w" for cell, piece in pieces.items()}
+    for one, other in _PAIRS:
+        if {colours.get(one), colours.get(other)} == {"b", "w"}:
+            return f"{_name(one)} and {_name(other)} are of different colours"
+    camp = token_camp(held)
+    if camp is None:
+        return "no token camp"
+    if not any(region.white for region in regions):
+        return "no white piece in an outer region"
+    if pieces.get(CASTLE) == "K" and all(pieces.get(cell) == "b" for cell in _SIDES_OF_CASTLE):
+        return "the castle is besieged"
+    black = sum(1 << place for place, cell in enumerate(MIDDLE) if colours.get(cell) == "b")
+    white = sum(1 << place for place, cell in enumerate(MIDDLE) if colours.get(cell) == "w")
+    t = middle_tables()
+    if not comes_apart(black, white, t.victims, t.anvils, t.ways):
+        return "the middle does not come apart"
+    for region, upward, own_camp in zip(regions, (True, False), (0, 3), strict=True):
+        coming = [colours.get(cell) for cell in MIDDLE if goes_up(cell) == upward]
+        room = MOST_ATTACKERS + (0 if camp == own_camp else 4 - held[own_camp].bit_count())
+        if region.black.bit_count() + coming.count("b") > room:
+            return "no room for attackers"
+        if region.white.bit_count() + coming.count("w") > MOST_WHITE:
+            return "no room for white"
+        if closures is not None and region not in closures:
+            return "an outer region that is not assembled"
+    return None
+
+
+def _name(cell: int) -> str:
+    return f"{'abcdefghi'[cell % SIZE]}{cell // SIZE + 1}"

@@ -1,0 +1,259 @@
+"""The board of the construction, cut into regions: two outer ones of three ranks, and the middle between them.
+
+Cells are indices from a1 = 0. A *region* holds free cells only. The upper region is ranks 7 to 9, the lower one its
+mirror image, ranks 3 to 1; a *place* is a cell's number within its region, the same for mirror images. What stands
+beyond a region is judged at its worst: see `docs/reachable.md`, "A proved lower bound".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.errors import InputError
+from tablut.notation import parse_square
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+__all__ = [
+    "ATTACKERS",
+    "BLACK_SLOTS",
+    "CAMPS",
+    "CASTLE",
+    "DOORS",
+    "HOSTILE",
+    "KING_SLOT",
+    "LANE_PAIRS",
+    "MIDDLE",
+    "PLACES",
+    "SIZE",
+    "UPPER",
+    "UPWARD",
+    "WHITE_SLOTS",
+    "RegionTables",
+    "cell_of",
+    "cells_of",
+    "mirrored",
+    "place_of",
+    "region_tables",
+    "require_variant",
+]
+
+SIZE: Final = 9
+PLACES: Final = 23
+"""Cells of an outer region."""
+ATTACKERS: Final = 16
+HOSTILE: Final = 1 << PLACES
+"""In a mask of anvils: what is behind the victim is an anvil to both sides, or may be."""
+
+
+def cell_of(name: str) -> int:
+    """Return the index of a square's name.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``e4``.
+
+    Returns
+    -------
+    int
+        From a1 = 0, rank by rank.
+
+    Examples
+    --------
+    >>> cell_of("e4")
+    31
+    """
+    file, rank = parse_square(name, SIZE) % SIZE, parse_square(name, SIZE) // SIZE
+    return rank * SIZE + file
+
+
+def cells_of(names: str) -> tuple[int, ...]:
+    """Return the indices of squares.
+
+    Parameters
+    ----------
+    names : str
+        Their names, with blanks between them.
+
+    Returns
+    -------
+    tuple of int
+        In the same order.
+
+    Examples
+    --------
+    >>> cells_of("a1 b1 a2")
+    (0, 1, 9)
+    """
+    return tuple(cell_of(name) for name in names.split())
+
+
+def mirrored(cell: int) -> int:
+    """Return the mirror image of a cell: rank 1 for rank 9 and so on.
+
+    Parameters
+    ----------
+    cell : int
+        Any cell.
+
+    Returns
+    -------
+    int
+        On the same file.
+
+    Examples
+    --------
+    >>> mirrored(cell_of("b9")) == cell_of("b1")
+    True
+    """
+    return (SIZE - 1 - cell // SIZE) * SIZE + cell % SIZE
+
+
+CASTLE: Final = cell_of("e5")
+UPPER: Final = cells_of("a7 b7 c7 d7 e7 f7 g7 h7 i7 a8 b8 c8 d8 f8 g8 h8 i8 a9 b9 c9 g9 h9 i9")
+"""The upper region; its first nine places are the lane."""
+UPWARD: Final = cells_of("c5 g5")
+"""Cells of rank 5 whose pieces leave the middle upward; those of d5 and f5 leave downward."""
+MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
+DOORS: Final = cells_of("b7 e7 h7")
+"""Cells of the lane in front of a cell whose other neighbour is terrain: left last, never a stop on the way."""
+CAMPS: Final = (
+    cells_of("e9 d9 f9 e8"),
+    cells_of("a5 a4 a6 b5"),
+    cells_of("i5 i4 i6 h5"),
+    cells_of("e1 d1 f1 e2"),
+)
+"""Each camp: its centre first, its tip last."""
+LANE_PAIRS: Final = tuple(
+    (cell_of(file + upper), cell_of(file + lower)) for file in "cdfg" for upper, lower in ("65", "54")
+)
+"""Neighbours in the middle that are not of different colours, so that the lanes are safe."""
+WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
+"""Where defenders are parked, in this order: without the king, and with him."""
+BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
+KING_SLOT: Final = cell_of("c8")
+
+
+def place_of(cell: int) -> int:
+    """Return the place of a cell of an outer region.
+
+    Parameters
+    ----------
+    cell : int
+        Of either outer region.
+
+    Returns
+    -------
+    int
+        From 0 to 22.
+
+    Raises
+    ------
+    ValueError
+        If the cell is of neither.
+
+    Examples
+    --------
+    >>> place_of(cell_of("b7")), place_of(cell_of("b3"))
+    (1, 1)
+    """
+    return UPPER.index(cell if cell // SIZE > SIZE // 2 else mirrored(cell))
+
+
+class RegionTables(NamedTuple):
+    """An outer region by itself, as arrays.
+
+    Attributes
+    ----------
+    rays : ndarray of int64, shape (23, 4, 9)
+        From each place, the places in each direction in order, ended by -1.
+    victims : ndarray of int64, shape (23, 4)
+        The bit of the place next to it in each direction; 0 if nothing can be captured there.
+    anvils : ndarray of int64, shape (23, 4)
+        The bit of the place behind that one, or `HOSTILE`, or 0.
+    king_places : ndarray of int64, shape (23,)
+        The number of each place among those where a king may stop, or -1.
+    kings : ndarray of int64, shape (13,)
+        These places.
+    doors : int
+        Mask of `DOORS`.
+    traps : ndarray of int64, shape (2, 2)
+        Pairs of places: an attacker that arrives on the camp's tip captures what is white on
+        the first if the second holds an attacker.
+    """
+
+    rays: NDArray[np.int64]
+    victims: NDArray[np.int64]
+    anvils: NDArray[np.int64]
+    king_places: NDArray[np.int64]
+    kings: NDArray[np.int64]
+    doors: int
+    traps: NDArray[np.int64]
+
+
+@lru_cache(maxsize=1)
+def region_tables() -> RegionTables:
+    """Return the tables of the outer regions; the same object each time."""
+    places = {cell: place for place, cell in enumerate(UPPER)}
+    camps = {cell for camp in CAMPS for cell in camp}
+    rays = np.full((PLACES, 4, SIZE), -1, dtype=np.int64)
+    victims, anvils = np.zeros((2, PLACES, 4), dtype=np.int64)
+    for cell, place in places.items():
+        for way, (right, up) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
+            line = _line(cell, right, up)
+            inside = [index for index, other in enumerate(line) if other not in places]
+            for index, other in enumerate(line[: inside[0] if inside else len(line)]):
+                rays[place, way, index] = places[other]
+            if line and line[0] in places:
+                victims[place, way] = 1 << places[line[0]]
+                if len(line) > 1:
+                    behind = line[1]
+                    # Below the lane anything may stand; below a7 and i7 there are camps.
+                    hostile = behind in camps or behind not in places
+                    anvils[place, way] = HOSTILE if hostile else 1 << places[behind]
+    kings = [place for cell, place in places.items() if 0 < cell % SIZE < SIZE - 1 and cell // SIZE < SIZE - 1]
+    king_places = np.full(PLACES, -1, dtype=np.int64)
+    king_places[kings] = np.arange(len(kings))
+    doors = sum(1 << places[cell] for cell in DOORS)
+    traps = np.array([[places[cell] for cell in cells_of(names)] for names in ("d8 c8", "f8 g8")], dtype=np.int64)
+    return RegionTables(rays, victims, anvils, king_places, np.array(kings, dtype=np.int64), doors, traps)
+
+
+def _line(cell: int, right: int, up: int) -> list[int]:
+    """Return the cells in one direction, to the edge of the board."""
+    file, rank = cell % SIZE + right, cell // SIZE + up
+    line = []
+    while 0 <= file < SIZE and 0 <= rank < SIZE:
+        line.append(rank * SIZE + file)
+        file, rank = file + right, rank + up
+    return line
+
+
+def require_variant(variant: Variant) -> None:
+    """Refuse a variant for which the construction is not proved.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Raises
+    ------
+    InputError
+        Unless terrain, start and rules are those of ashton.
+
+    Examples
+    --------
+    >>> require_variant(load_variant("ashton"))
+    """
+    known = load_variant("ashton")
+    if (variant.terrain, variant.start, variant.rules) != (known.terrain, known.start, known.rules):
+        raise InputError(f"variant {variant.name}: the lower bound is proved for the board and rules of ashton only")
