@@ -122,9 +122,11 @@ def _draw_spaces(rows: list[list[Any]]) -> Figure:
     ]
     whole.legend(handles=marks, loc="center right", bbox_to_anchor=(1, 0.62), frameon=False)
 
-    # On a logarithmic scale the totals are one; here they are apart.
-    least, most = 1.1e27, 1.45e27
-    totals = [(row, colour) for row, colour in zip(rows, colours, strict=True) if least < int(row[1]) < most]
+    # On a logarithmic scale the totals are one; here they are apart. The paper's last equation is its total.
+    least, most = 0.7e27, 1.45e27
+    last = max(place for place, row in enumerate(rows) if row[2] is not None)
+    near_rows = list(zip(rows, colours, strict=True))[last:]
+    totals = [(row, colour) for row, colour in near_rows if least < int(row[1]) < most]
     for place, ((_, exact, published, _), colour) in enumerate(totals):
         size = int(exact) / 1e27
         near.plot(size, place, "o", color=colour, markersize=7)

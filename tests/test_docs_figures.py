@@ -55,7 +55,8 @@ MEASURED = {
     "python -m benchmarks.tuning": {12_317},
     "python -m benchmarks.tuning.patterns": {
         373_506,
-        17_456,
+        469_205,
+        21_640,
         251_935,
         77_001,
         77_011,
@@ -64,6 +65,7 @@ MEASURED = {
         77_041,
         77_051,
         77_061,
+        77_071,
     },
     "benchmarks/engines/checkout.py": {28_600, 18_600},
     # Round numbers that a sentence chooses: nodes of a search, samples of a test.

@@ -14,6 +14,7 @@ from counting import bounds
 from counting.brute import BruteForce
 from counting.census import census
 from counting.census.naive import naive_census
+from counting.exclusions import count_exclusions
 from counting.paper import PaperEquations
 from counting.reachable import estimate
 from counting.spaces import spaces
@@ -63,6 +64,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "BruteForce": lambda variant: BruteForce(variant).king_cells,
     "naive_census": lambda variant: naive_census(variant, 1),
     "census": lambda variant: census(variant, plies=1).plies[-1].new,
+    "count_exclusions": lambda variant: count_exclusions(variant, 2).sets,
     "estimate": lambda variant: estimate(variant, 2, 1).certificates,
     "memory_needed": memory_needed,
     "tier_graph": lambda variant: sorted(tier_graph(variant, 3)),

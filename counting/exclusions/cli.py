@@ -63,7 +63,7 @@ def exclusions_command(
 
     A locked set never stands on the board, so these placements are out of reach. Where the package ships
     the same count, the two are compared; a difference is exit code 1. With --pieces 3 the full games take
-    seconds, with 4 minutes to an hour.
+    seconds, with 4 minutes and gigabytes.
     """
     rules = load_variant(variant)
     with progress("exclusions") as display:

@@ -15,7 +15,9 @@ __all__ = ["Converted", "Heading", "convert", "grouped"]
 
 _DIGITS: Final = re.compile(r"(?<![\w.,])\d{10,}(?![\w.,]\d)")
 _PROSE: Final = 60
-"""Characters from which the text of a cell is given room."""
+"""Characters beyond which the text of a cell is given room."""
+_SHORT: Final = 20
+"""Characters below which it stays on one line."""
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _FORMULA: Final = re.compile(r"^\$\$(.+)\$\$$", re.DOTALL)
 
@@ -163,8 +165,10 @@ def _name_columns(tokens: list[Token]) -> None:
             token.tag = tokens[place + 2].tag = "td"
         elif token.type == "th_open":
             token.attrSet("scope", "col")
-        elif token.type == "td_open" and len(tokens[place + 1].content) > _PROSE:
-            token.attrSet("class", "prose")
+        elif token.type == "td_open":
+            length = len(_text_of(tokens[place + 1].children or []))
+            if length > _PROSE or length < _SHORT:
+                token.attrSet("class", "prose" if length > _PROSE else "short")
 
 
 def _frame_tables(tokens: list[Token], title: str) -> None:

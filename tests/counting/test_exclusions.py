@@ -98,10 +98,11 @@ def pieces_of(variant: Variant, found: LockedSet) -> Pieces:
 
 
 @pytest.mark.parametrize("name", variant_names())
-def test_every_set_is_locked_and_no_part_of_it_is(name: str) -> None:
+@pytest.mark.parametrize("pieces", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_every_set_is_locked_and_no_part_of_it_is(name: str, pieces: int) -> None:
     variant = load_variant(name)
     reach = NaiveReach(variant)
-    family = locked_sets(variant, 4)
+    family = locked_sets(variant, pieces)
     for found, _ in orbits_of_sets(family, variant.symmetries):
         pieces = pieces_of(variant, found)
         assert is_locked(reach, pieces)
@@ -224,7 +225,7 @@ def assert_equals_brute_force(variant: Variant, pieces: int) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("pieces", [3, 5])
+@pytest.mark.parametrize("pieces", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_small_boards_placement_by_placement(name: str, pieces: int) -> None:
     assert_equals_brute_force(load_variant(name), pieces)
 
@@ -265,6 +266,7 @@ def test_classes_are_the_orbits(variant: Variant, pieces: int) -> None:
     assert count_exclusions(variant, pieces).of("no_end").classes == brute_classes(variant, pieces)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_classes_of_the_reduced_boards(name: str) -> None:
     assert count_exclusions(load_variant(name), 4).of("no_end").classes == brute_classes(load_variant(name), 4)
@@ -365,6 +367,7 @@ def test_shipped_counts_are_counted_again(name: str) -> None:
     assert count_exclusions(variant, shipped.pieces) == shipped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_distinct_placements_are_a_union(name: str) -> None:
     """Undecided and final ones, each placement once."""

@@ -82,8 +82,13 @@ class Page(HTMLParser):
 
 
 @cache
+def made() -> list[Artefact]:
+    return site_files()
+
+
+@cache
 def files() -> dict[str, Artefact]:
-    return {artefact.path: replace(artefact, render=cache(artefact.render)) for artefact in site_files()}
+    return {artefact.path: replace(artefact, render=cache(artefact.render)) for artefact in made()}
 
 
 @cache
@@ -161,7 +166,15 @@ def test_the_first_page_says_how_each_number_is_known() -> None:
     assert all("<code>tablut " in card and 'class="date">' in card for card in cards)
 
 
-def test_the_same_pages_come_out_twice() -> None:
+def test_the_same_page_comes_out_twice() -> None:
+    some = {path.partition("/")[0]: one for one in made() if (path := one.path).endswith(".html")}
+    assert len(some) > 10
+    for one in some.values():
+        assert one.render() == files()[one.path].render(), one.path
+
+
+@pytest.mark.slow
+def test_the_same_site_comes_out_twice() -> None:
     again = {artefact.path: artefact for artefact in site_files()}
     assert list(again) == list(files())
     for path, one in files().items():
@@ -186,7 +199,7 @@ def test_trees_agree_with_the_proofs_on_every_first_move() -> None:
             assert tree["opening"] in solution["winning_moves"], id_
 
 
-@pytest.mark.parametrize("name", ["ashton-05", "brandubh-03", "clear-edge-reached", "mcgill-07"])
+@pytest.mark.parametrize("name", ["brandubh-03", "clear-edge-reached"])
 def test_a_tree_is_what_the_solver_gives_again(name: str) -> None:
     assert puzzle_tree(read_puzzles(name)[0]).model_dump(mode="json") == trees()[name]
 

@@ -86,12 +86,12 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
     --------
     >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
     (0.16, 0.005)
-    >>> [round(time_margin(0.2, measured=wait), 3) for wait in (0, 0.003, 0.02)]
+    >>> [round(time_margin(0.2, measured=wait), 3) for wait in (0, 0.001, 0.02)]
     [0.014, 0.026, 0.045]
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
-        margin = min(0.04 + movetime / 40, 0.15, 0.012 + movetime / 100 + 4 * measured)
+        margin = min(0.04 + movetime / 40, 0.15, 0.012 + movetime / 100 + 12 * measured)
     return min(margin, movetime / 2)
 
 
