@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from counting.reachable.certificates import VERSION, Header, PositionCertificate, read_file, write_file
 from counting.reachable.drawing import GENERATOR
+from counting.reachable.families import counted_family
 from counting.reachable.intervals import Tally, share_interval
 from tablut.errors import InputError
 from tablut.files import child, excerpt, read_text, remove_temporaries, write_text
@@ -270,6 +271,8 @@ class ChunkPlan:
             "generator": GENERATOR,
             "seed": self.seed,
             "samples": self.samples,
+            # What is left out of the samples is counted in every chunk.
+            "surviving": str(counted_family(self.variant).surviving),
         }
 
     def _certified(self, name: str, result: dict[str, Any]) -> bool:
