@@ -294,7 +294,7 @@ def test_the_readmes_numbers() -> None:
     report = bounds("ashton")
     for found in (report.corrected.distinct, report.classes_tightened.distinct):
         assert f"{found:,}".replace(",", " ") in readme
-    low, high = (f"{100 * end:.2f} %" for end in estimates()["ashton"]["interval99"])
+    low, high = (f"{100 * end:.3f} %" for end in estimates()["ashton"]["interval99"])
     assert f"between {low} and {high} can be reached" in readme
     new = f"{censuses()['ashton']['plies'][6]['new']:,}".replace(",", " ")
     assert f"{new} new positions at ply 6" in readme
