@@ -6,6 +6,7 @@ there is computed here, is a limit in the code, or was measured; then a list has
 
 import json
 import re
+from math import ceil, floor
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -294,7 +295,9 @@ def test_the_readmes_numbers() -> None:
     report = bounds("ashton")
     for found in (report.corrected.distinct, report.classes_tightened.distinct):
         assert f"{found:,}".replace(",", " ") in readme
-    low, high = (f"{100 * end:.3f} %" for end in estimates()["ashton"]["interval99"])
+    # Rounded outwards.
+    low, high = estimates()["ashton"]["interval99"]
+    low, high = (f"{end / 1000:.3f} %" for end in (floor(1e5 * low), ceil(1e5 * high)))
     assert f"between {low} and {high} can be reached" in readme
     new = f"{censuses()['ashton']['plies'][6]['new']:,}".replace(",", " ")
     assert f"{new} new positions at ply 6" in readme
