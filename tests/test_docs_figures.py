@@ -6,9 +6,9 @@ there is computed here, is a limit in the code, or was measured; then a list has
 
 import json
 import re
-from math import ceil, floor
 from collections.abc import Iterator
 from functools import cache
+from math import ceil, floor
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
