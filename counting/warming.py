@@ -26,6 +26,7 @@ COMMANDS = (
     "census --plies 3 --full -v ashton-5-4v0",
     "census --plies 2 --store {folder}/census -v ashton",
     "reachable estimate --samples 20 --lemma-samples 40 -v ashton",
+    "reachable estimate --samples 4 --space decided -v ashton",
     "reachable lower --placements 25",
     middles_apart,
     moves_backward,

@@ -7,6 +7,7 @@ boards whole.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counting.reachable.intervals import Tally, share_interval
@@ -27,6 +28,8 @@ __all__ = ["EXAMPLES", "Example", "artefacts", "results"]
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
 _CLOSE = 1e-9
+_DECIDED = "decided-"
+"""What the names of stored estimates of final placements begin with."""
 
 
 class Example(NamedTuple):
@@ -55,6 +58,14 @@ EXAMPLES = (
         "Each attacker would have taken the defender on arrival, and the defender had nowhere to come from.",
     ),
     Example(
+        "pocket",
+        "ashton",
+        "7ww/5w1bw/5bbKb/9/9/9/9/9/9 b",
+        ("f7", "f8", "g7", "h7", "h8", "h9", "i7", "i8", "i9"),
+        "A pocket: only the attacker on h8 or the defender on f8 can have arrived last, either from g8, and either way "
+        "the set before that was locked.",
+    ),
+    Example(
         "home",
         "ashton",
         "9/9/9/4b4/3bKb3/4b4/9/9/9 w",
@@ -70,6 +81,13 @@ def results() -> dict[str, dict[str, Any]]:
     return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), _Stored, _check)
 
 
+def decided_results() -> dict[str, dict[str, Any]]:
+    """Return the stored estimates of final placements by variant; those that are there."""
+    names = [_DECIDED + name for name in (*_FULL, *REDUCED_BOARDS)]
+    found = read_stored_all("reachable", names, _Stored, _check)
+    return {name.removeprefix(_DECIDED): result for name, result in found.items()}
+
+
 class _Stored(ReachableEstimate):
     provenance: Provenance
 
@@ -77,16 +95,29 @@ class _Stored(ReachableEstimate):
 def _check(stored: _Stored, name: str) -> None:
     """Compare an estimate with itself."""
     games, lemmas = stored.games, stored.lemmas
-    if stored.variant != name or stored.digest != load_variant(name).digest:
-        raise ValueError(f"variant: {stored.variant!r} is another one")
+    space = "decided" if name.startswith(_DECIDED) else "undecided"
+    variant = load_variant(name.removeprefix(_DECIDED))
+    if (stored.variant, stored.digest, stored.space) != (variant.name, variant.digest, space):
+        raise ValueError(f"variant: {stored.variant!r} ({stored.space}) is another one")
     if (
         stored.n != stored.reachable + stored.unreachable + stored.unknown
-        or games.tried != games.found + games.exhausted + games.unknown
+        or games.tried != games.found + games.pockets + games.exhausted + games.unknown
         or (games.found, games.unknown) != (stored.reachable, stored.unknown)
         or lemmas.n != lemmas.passed + sum(lemmas.excluded.values())
     ):
         raise ValueError("n: is not the sum of its parts")
-    tally = Tally(stored.n, stored.reachable, stored.unreachable, stored.unknown, lemmas.n, lemmas.passed, games.tried)
+    tally = Tally(
+        stored.n,
+        stored.reachable,
+        stored.unreachable,
+        stored.unknown,
+        lemmas.n,
+        lemmas.passed,
+        games.tried,
+        games.outside,
+        lemmas.outside,
+        Fraction(int(stored.surviving), int(stored.counted)),
+    )
     for level, stated in ((95, stored.interval95), (99, stored.interval99)):
         ends = share_interval(tally, 1 - level / 100)
         if max(abs(one - other) for one, other in zip(ends, stated, strict=True)) > _CLOSE:
@@ -95,11 +126,19 @@ def _check(stored: _Stored, name: str) -> None:
 
 def artefacts() -> list[Artefact]:
     """Return the files of the page on reachability."""
-    found, counted = results(), census_results()
+    found, decided, counted = results(), decided_results(), census_results()
     full = [found[name] for name in _FULL if name in found]
     checked = [(found[name], counted[name]) for name in REDUCED_BOARDS if name in found and name in counted]
+    ends = [(found[name], decided[name]) for name in _FULL if name in found and name in decided]
     return [
-        page("reachable.md", "reachable.md.j2", full=full, checked=checked, examples=EXAMPLES),
+        page(
+            "reachable.md",
+            "reachable.md.j2",
+            full=full,
+            checked=checked,
+            examples=EXAMPLES,
+            ends=[(result, end, _labelled(result, end)) for result, end in ends],
+        ),
         figure(
             "figures/reachable-shares.svg",
             _draw_shares,
@@ -118,6 +157,15 @@ def _drawn(example: Example) -> str:
         highlights=[parse_square(square, variant.size) for square in example.squares],
         pixels=_PIXELS,
     )
+
+
+def _labelled(undecided: dict[str, Any], decided: dict[str, Any]) -> dict[str, Any]:
+    """Return how many labelled states are reached: undecided positions with the side to move, and final placements.
+
+    Each interval is at 99 %, so both hold at once at 98 % at least.
+    """
+    ends = [int(undecided["positions"][end]) + int(decided["positions"][end]) for end in ("low", "high")]
+    return {"low": ends[0], "high": ends[1], "counted": int(undecided["counted"]) + int(decided["counted"])}
 
 
 def _share(result: dict[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def test_links_are_changed_to_what_is_built() -> None:
     )
     built = COPIES[ROOT / "reports" / "rendered"] / "variants.md"
     assert redirected("[i](../../docs/variants.md)", built) == "[i](../../variants.md)"
+    assert redirected("![k](figures/nowhere.svg)", built) == "![k](figures/nowhere.svg)"
     picture = '![j](../../docs/figures/start.svg "The start")'
     assert redirected(picture, built) == picture.replace("../../docs", "../..")
 

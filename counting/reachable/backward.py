@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["MOST_TREE", "backward_tree"]
+__all__ = ["MOST_TREE", "BackwardTrees", "backward_tree"]
 
 MOST_TREE: Final = 300_000
 """Positions of the largest tree that a certificate may claim."""
@@ -65,6 +65,52 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
         if not len(front):
             return known.view(np.uint64).reshape(len(known), words.shape[1])
         known = np.union1d(known, _keys(front))
+
+
+class BackwardTrees:
+    """Backward trees of several positions; what is found in one is not listed again.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Examples
+    --------
+    >>> from counting.reachable.drawing import drawer_for
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton-5-4v0")
+    >>> trees = BackwardTrees(variant)
+    >>> trees.size(drawer_for(variant).positions([9330]))
+    30036
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self._found: list[NDArray[Any]] = []
+
+    def size(self, words: NDArray[np.uint64]) -> int | None:
+        """Return how many positions there are at most from which a position can be reached.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (1, W)
+            A counted position.
+
+        Returns
+        -------
+        int or None
+            The size of its tree, or of an earlier one that holds it; None as `backward_tree` returns it.
+        """
+        key = _keys(words)
+        for known in self._found:
+            if np.isin(key, known)[0]:
+                return len(known)
+        tree = backward_tree(self.variant, words)
+        if tree is None:
+            return None
+        self._found.append(_keys(tree))
+        return len(tree)
 
 
 def _keys(words: NDArray[np.uint64]) -> NDArray[Any]:

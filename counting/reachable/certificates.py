@@ -42,6 +42,8 @@ _MOST_BYTES: Final = 1 << 30
 _MOST_LINE: Final = 1 << 14
 _MOST_SAMPLES: Final = 1 << 40
 
+_CLAIMS: Final = ("game", "locked", "pocket", "lemma", "tree", "unknown")
+
 Model = TypeVar("Model", bound=BaseModel)
 Lemma = Literal["material", "camp", "immobile", "last_move"]
 
@@ -98,6 +100,8 @@ class PositionCertificate(_Strict):
         The game that reaches it: two bytes a move, from and to, in base 64.
     locked : str, optional
         The squares of a set of pieces that was never put together.
+    pocket : str, optional
+        The squares of a set that was never put together, since each way to do so comes from a locked set.
     lemma : str, optional
         Another lemma.
     tree : int, optional
@@ -110,9 +114,14 @@ class PositionCertificate(_Strict):
     n: str = Field(max_length=60, pattern="^[0-9]+$")
     game: str | None = Field(default=None, max_length=_MOST_LINE)
     locked: str | None = Field(default=None, max_length=1024)
+    pocket: str | None = Field(default=None, max_length=1024)
     lemma: Lemma | None = None
     tree: Annotated[int, Field(ge=1)] | None = None
     unknown: Literal[True] | None = None
+
+    def claims(self) -> list[str]:
+        """Return the names of what it claims: exactly one, if it is sound."""
+        return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:
         """Return the certificate as a line of a file."""

@@ -160,8 +160,8 @@ class Checker:
         InputError
             If its number is out of range.
         """
-        claims = [certificate.game, certificate.locked, certificate.lemma, certificate.tree, certificate.unknown]
-        if sum(claim is not None for claim in claims) != 1:
+        claims = certificate.claims()
+        if len(claims) != 1:
             return "claims not exactly one thing"
         outcome = None
         if self.space == "undecided":
@@ -175,11 +175,13 @@ class Checker:
                 return f"the game cannot be read: {error}"
             return self.game(position, moves, outcome)
         if outcome is not None:
-            if certificate.locked is not None or certificate.lemma is not None:
+            if certificate.tree is None and certificate.unknown is None:
                 return "no lemma is about final placements"
             return self.ending_tree(position, outcome, certificate.tree) if certificate.tree is not None else None
         if certificate.locked is not None:
             return self.lock(position, certificate.locked)
+        if certificate.pocket is not None:
+            return self.lock(position, certificate.pocket, depth=2)
         if certificate.lemma is not None:
             return self.lemma(position, certificate.lemma)
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
@@ -222,7 +224,7 @@ class Checker:
             return "the game has no last ply"
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
-    def lock(self, position: NaivePosition, squares: str) -> str | None:
+    def lock(self, position: NaivePosition, squares: str, depth: int = 1) -> str | None:
         """Return why a set of pieces does not prove a position out of reach.
 
         Parameters
@@ -231,6 +233,8 @@ class Checker:
             Where they stand.
         squares : str
             Their squares, such as ``e3 e4``.
+        depth : int
+            1 for a locked set, 2 for a pocket.
 
         Returns
         -------
@@ -249,7 +253,7 @@ class Checker:
         pieces = {cell: position.pieces[cell] for cell in cells}
         if all(self.reach.start.pieces.get(cell) == piece for cell, piece in pieces.items()):
             return "the pieces of the lock stand as at the start"
-        if any(self.reach.could_arrive(pieces, cell) for cell in cells):
+        if any(self.reach.could_arrive(pieces, cell, depth) for cell in cells):
             return "a piece of the lock could have arrived last"
         return None
 
@@ -323,7 +327,9 @@ class Checker:
         for earlier, _ in reach.predecessors(position, outcome):
             if position_key(earlier) == position_key(reach.start):
                 return "a ply from the start ends the game so"
-            if reach.lemma(earlier) is None and (problem := self.tree(earlier, max(1, size - 1))) is not None:
+            if reach.lemma(earlier) is not None or (size == 1 and reach.locked(earlier, depth=2)):
+                continue
+            if (problem := self.tree(earlier, max(1, size - 1))) is not None:
                 return problem
         return None
 

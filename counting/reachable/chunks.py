@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import ValidationError
 
 from counting.reachable.certificates import VERSION, Header, PositionCertificate, read_file, write_file
 from counting.reachable.drawing import GENERATOR
+from counting.reachable.families import counted_family
 from counting.reachable.intervals import Tally, share_interval
 from tablut.errors import InputError
 from tablut.files import child, excerpt, read_text, remove_temporaries, write_text
@@ -35,7 +37,8 @@ _LEMMA_SAMPLES: Final = 1 << 20
 _STORE_FORMAT: Final = 2
 
 
-class Chunk(NamedTuple):
+@dataclass(frozen=True)
+class Chunk:
     """Some samples that are decided together.
 
     Attributes
@@ -208,8 +211,8 @@ class ChunkPlan:
             counted = sum(result["lemmas"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume") from error
-        if chunk.stage == "lemmas" and counted < chunk.count:
-            return None  # the last chunk of an estimate with fewer samples
+        if chunk.stage == "lemmas" and counted != chunk.count:
+            return None  # the last chunk of an estimate with more samples, or with fewer
         if counted != chunk.count or (chunk.stage == "samples" and not self._certified(chunk.name, result)):
             raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume")
         return dict(result)
@@ -268,6 +271,8 @@ class ChunkPlan:
             "generator": GENERATOR,
             "seed": self.seed,
             "samples": self.samples,
+            # What is left out of the samples is counted in every chunk.
+            "surviving": str(counted_family(self.variant).surviving),
         }
 
     def _certified(self, name: str, result: dict[str, Any]) -> bool:

@@ -152,6 +152,8 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
     for name, count in result.lemmas.excluded.items():
         if count:
             table.add(f"{count:,}", f"{_WHY.get(name, f'the lemma {name}')}, of {result.lemmas.n:,}")
+    if result.games.pockets:
+        table.add(f"{result.games.pockets:,}", f"a pocket, of {result.n:,}")
     if result.games.exhausted:
         table.add(f"{result.games.exhausted:,}", f"the whole backward tree, of {result.n:,}")
     console.print(table)

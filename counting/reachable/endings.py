@@ -18,6 +18,7 @@ from counting.reachable.certificates import PositionCertificate, encode_moves
 from counting.reachable.drawing import draw_number
 from counting.reachable.games import EFFORTS, finder_for
 from counting.reachable.lemmas import lemmas_for
+from counting.reachable.stages import pocket
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import make, unmake
@@ -89,6 +90,8 @@ class EndingChunk(NamedTuple):
     ----------
     lemmas : list of int
         How many have a last ply that no lemma excludes, then how many of each of `EXCLUSIONS`.
+    outside : int
+        0: no part is counted exactly.
     found, exhausted, unknown : int
         Of the former.
     plies : list of int
@@ -102,6 +105,7 @@ class EndingChunk(NamedTuple):
     """
 
     lemmas: list[int]
+    outside: int
     found: int
     exhausted: int
     unknown: int
@@ -326,7 +330,7 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
 
     certificates, counts = [], {"game": 0, "tree": 0, "unknown": 0}
     lengths = []
-    endings = {ending: [0, 0] for ending in ENDINGS}
+    endings: dict[str, list[int]] = {ending: [0, 0] for ending in ENDINGS}
     for place, number in enumerate(numbers):
         claim: dict[str, object] = {"i": first + place, "n": str(number)}
         kind = "tree"
@@ -340,6 +344,8 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
             claim["tree"] = 1
         elif (tree := backward_tree(variant, engine.words(plies.boards[rows[place]]))) is not None:
             claim["tree"] = 1 + len(tree)
+        elif all(pocket(variant, plies.boards[row]) for row in rows[place]):
+            claim["tree"] = 1
         else:
             claim["unknown"], kind = True, "unknown"
         if place in rows:
@@ -351,12 +357,13 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
     made = len(np.unique(plies.sources))
     return EndingChunk(
         lemmas=[len(rows), count - made, made - len(rows)],
+        outside=0,
         found=counts["game"],
         exhausted=counts["tree"],
         unknown=counts["unknown"],
         plies=lengths,
         digest=digest.hexdigest(),
-        endings={**endings},
+        endings=endings,
         certificates=certificates,
     )
 

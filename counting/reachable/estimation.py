@@ -68,7 +68,7 @@ def _decide(task: _Task) -> dict[str, Any]:
     began, certificates = thread_clock(), None
     if chunk.stage == "lemmas":
         counts = count_lemmas(variant, seed, first, count)
-        result: dict[str, Any] = {"lemmas": counts.counts, "checksum": counts.checksum}
+        result: dict[str, Any] = {"lemmas": counts.counts, "outside": counts.outside, "checksum": counts.checksum}
     else:
         settle = settle_samples if plan.space == "undecided" else settle_endings
         found = settle(variant, seed, first, count)._asdict()

@@ -28,6 +28,10 @@ class Tally(NamedTuple):
         Samples that were tried by the lemmas, those of n among them, and how many no lemma excludes.
     passed : int
         How many of n no lemma excludes.
+    outside, lemma_outside : int
+        Samples of a part of the space that is counted exactly, and out of reach: of n, and of ``lemma_samples``.
+    inside : Fraction
+        The share of the space that this part leaves over.
     """
 
     n: int
@@ -37,6 +41,9 @@ class Tally(NamedTuple):
     lemma_samples: int
     lemma_passed: int
     passed: int
+    outside: int = 0
+    lemma_outside: int = 0
+    inside: Fraction = Fraction(1)
 
 
 class SpaceSizes(NamedTuple):
@@ -93,7 +100,8 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
     What is unknown counts as unreachable for the lower end and as reachable for the upper. Where the lemmas were
     tried on more samples, the share is a product: of those that pass, and of the reachable among
     them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
-    whether they depend on each other or not.
+    whether they depend on each other or not. Samples of a part that is counted exactly tell nothing; the
+    shares are of the others, and the exact share of these is a further factor.
 
     Parameters
     ----------
@@ -113,14 +121,16 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
     >>> (round(low, 4), round(high, 4)) == tuple(round(end, 4) for end in clopper_pearson(60, 100, 0.05))
     True
     """
+    inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
-        low, _ = clopper_pearson(tally.reachable, tally.n, alpha)
-        _, high = clopper_pearson(tally.reachable + tally.unknown, tally.n, alpha)
-        return low, high
-    few, many = clopper_pearson(tally.lemma_passed, tally.lemma_samples, alpha / 2)
+        n = tally.n - tally.outside
+        low, _ = clopper_pearson(tally.reachable, n, alpha)
+        _, high = clopper_pearson(tally.reachable + tally.unknown, n, alpha)
+        return inside * low, inside * high
+    few, many = clopper_pearson(tally.lemma_passed, tally.lemma_samples - tally.lemma_outside, alpha / 2)
     low, _ = clopper_pearson(tally.reachable, tally.passed, alpha / 2)
     _, high = clopper_pearson(tally.reachable + tally.unknown, tally.passed, alpha / 2)
-    return few * low, many * high
+    return inside * few * low, inside * many * high
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ Certificates are checked with it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tablut.rules.naive import Cell, NaiveMove
     from tablut.variants import Variant
 
-__all__ = ["LEMMAS", "NaiveReach", "PositionKey", "position_key"]
+__all__ = ["LEMMAS", "NaiveReach", "PositionKey", "position_key", "reach_for"]
 
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
@@ -194,7 +195,7 @@ class NaiveReach:
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
 
-    def locked(self, position: NaivePosition) -> frozenset[Cell]:
+    def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
         """Return the locked pieces of a placement, none if those that remain stand as at the start.
 
         A piece that could have arrived last among those that remain is taken away, until there is none.
@@ -203,20 +204,26 @@ class NaiveReach:
         ----------
         position : NaivePosition
             Counted.
+        depth : int
+            1 for the lemma ``locked``; with one more, a piece cannot have come from where the set would
+            be locked at a depth of one less: a *pocket*.
 
         Returns
         -------
         frozenset of (file, rank)
-            The cells of the locked pieces: the lemma ``locked``.
+            The cells of the locked pieces.
         """
-        left = dict(position.pieces)
-        while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell)), None):
+        return self._core(dict(position.pieces), depth)
+
+    def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
+        """Return the cells of what peeling leaves of a set, none if it stands as at the start."""
+        while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell, depth)), None):
             del left[free]
         if all(self.start.pieces.get(cell) == piece for cell, piece in left.items()):
             return frozenset()
         return frozenset(left)
 
-    def could_arrive(self, left: Mapping[Cell, str], cell: Cell) -> bool:
+    def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
         """Return whether a piece can have come to its cell last of a set, without capturing another of them.
 
         Parameters
@@ -225,22 +232,31 @@ class NaiveReach:
             The set of pieces.
         cell : tuple of int
             Where the piece stands, as (file, rank).
+        depth : int
+            As for `locked`.
 
         Returns
         -------
         bool
             Whether it has a way to the cell, and takes none of the others on arrival.
         """
-        return self._has_origin(left, cell) and not self._captures(left, cell)
+        others = {other: kind for other, kind in left.items() if other != cell}
+        ways = self._origins(left, cell)
+        if depth == 1:
+            return next(ways, None) is not None and not self._captures(left, cell)
+        return not self._captures(left, cell) and any(
+            not self._core({**others, origin: left[cell]}, depth - 1) for origin in ways
+        )
 
-    def _has_origin(self, left: Mapping[Cell, str], cell: Cell) -> bool:
+    def _origins(self, left: Mapping[Cell, str], cell: Cell) -> Iterator[Cell]:
+        """Yield the cells from which a piece can have slid to its cell, with only the others of a set in the way."""
         piece = left[cell]
         others = {other: kind for other, kind in left.items() if other != cell}
-        return any(
-            (origin, cell) in self.game.legal_moves(NaivePosition({**others, origin: piece}, _side(piece)))
-            for origin in self._line(cell)
-            if origin in self.cells[piece] and origin not in left
-        )
+        for origin in self._line(cell):
+            if origin in left or origin not in self.cells[piece]:
+                continue
+            if (origin, cell) in self.game.legal_moves(NaivePosition({**others, origin: piece}, _side(piece))):
+                yield origin
 
     def _captures(self, left: Mapping[Cell, str], cell: Cell) -> bool:
         """Return whether a piece, arriving last, captures one of the set wherever a king that is not of it stood."""
@@ -352,3 +368,20 @@ class NaiveReach:
 
 def _side(piece: str) -> str:
     return "b" if piece == "b" else "w"
+
+
+@lru_cache(maxsize=16)
+def reach_for(variant: Variant) -> NaiveReach:
+    """Return the lemmas and predecessors of a variant; the same object for equal variants.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    NaiveReach
+        The same object for equal variants.
+    """
+    return NaiveReach(variant)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.endings import EXCLUSIONS, ending_index
+from counting.reachable.families import counted_family
 from counting.reachable.intervals import Tally, numbers_within, share_interval, share_of_classes
 from counting.reachable.lemmas import LAST_MOVE
 from counting.reachable.naive import LEMMAS
@@ -41,6 +43,8 @@ class LemmaStage(Result):
         Samples tried, and those that no lemma excludes.
     excluded : dict of str to int
         How many each lemma excludes, the first that applies.
+    outside : int
+        Of the locked ones, those of the part of the space that is counted exactly.
     checksum : str
         Of every single answer.
     interval95, interval99 : list of float
@@ -50,6 +54,7 @@ class LemmaStage(Result):
     n: int
     passed: int
     excluded: dict[str, int]
+    outside: int
     checksum: str
     interval95: list[float]
     interval99: list[float]
@@ -60,16 +65,20 @@ class GameStage(Result):
 
     Attributes
     ----------
-    tried, found, exhausted, unknown : int
-        Searches; games; whole backward trees without the start; neither.
+    outside : int
+        Samples of these that hold a locked set of the family that is counted exactly.
+    tried, found, pockets, exhausted, unknown : int
+        Searches; games; pockets; whole backward trees without the start; none of these.
     mean_plies, median_plies, longest_plies : float or int
         Of the games.
     cpu_milliseconds : float
         Processor time of both stages for each sample that was searched.
     """
 
+    outside: int
     tried: int
     found: int
+    pockets: int
     exhausted: int
     unknown: int
     mean_plies: float
@@ -141,6 +150,8 @@ class ReachableEstimate(Result):
         The number of reachable positions, at 99 %.
     counted : int
         How many positions are counted: undecided, the bound without endgames, for each side to move.
+    surviving : int
+        How many of these hold no set of the family that is counted exactly: what the intervals are taken from.
     classes : SharedSpace
         Up to the symmetries that keep the start.
     placements : SharedSpace or None
@@ -169,6 +180,7 @@ class ReachableEstimate(Result):
     relative99: float
     positions: Positions
     counted: ExactInt
+    surviving: ExactInt
     classes: SharedSpace
     placements: SharedSpace | None
     endings: dict[str, EndingStage] | None
@@ -202,6 +214,8 @@ def tally(plan: ChunkPlan, *, placements: bool = False) -> Tally:
         unknown += sum(result["twins"][1] for _, result in games)
     passing = [0, LAST_MOVE] if placements else [0]
     passed = sum(result["lemmas"][code] for _, result in games for code in passing)
+    outside = sum(result["outside"] for _, result in games)
+    family = counted_family(plan.variant)
     return Tally(
         n=n,
         reachable=found,
@@ -210,6 +224,9 @@ def tally(plan: ChunkPlan, *, placements: bool = False) -> Tally:
         lemma_samples=n + sum(chunk.count for chunk, _ in lemmas),
         lemma_passed=passed + sum(result["lemmas"][code] for _, result in lemmas for code in passing),
         passed=passed,
+        outside=outside,
+        lemma_outside=outside + sum(result["outside"] for _, result in lemmas),
+        inside=Fraction(family.surviving, family.placements) if plan.space == "undecided" else Fraction(1),
     )
 
 
@@ -250,6 +267,7 @@ def estimate_report(plan: ChunkPlan, checked: int) -> ReachableEstimate:
         relative99=(high - low) / (high + low) if high else 0.0,
         positions=_positions(share[99], sizes.counted),
         counted=sizes.counted,
+        surviving=int(sums.inside * sizes.counted),
         classes=_shared(
             {level: share_of_classes((ends[0], ends[1]), sizes) for level, ends in share.items()}, sizes.classes
         ),
@@ -297,11 +315,13 @@ def _endings(plan: ChunkPlan, games: list[dict[str, Any]]) -> dict[str, EndingSt
 
 def _lemma_stage(space: Space, sums: Tally, results: list[dict[str, Any]]) -> LemmaStage:
     counts = [sum(column) for column in zip(*(result["lemmas"] for result in results), strict=True)]
-    direct = Tally(sums.lemma_samples, sums.lemma_passed, 0, 0, sums.lemma_samples, 0, 0)
+    outside = sums.lemma_outside
+    direct = Tally(sums.lemma_samples, sums.lemma_passed, 0, 0, sums.lemma_samples, 0, 0, outside, outside, sums.inside)
     return LemmaStage(
         n=sums.lemma_samples,
         passed=sums.lemma_passed,
         excluded=dict(zip(LEMMAS if space == "undecided" else EXCLUSIONS, counts[1:], strict=True)),
+        outside=outside,
         checksum=f"{sum(result.get('checksum', 0) for result in results) % (1 << 64):016x}",
         interval95=list(share_interval(direct, 0.05)),
         interval99=list(share_interval(direct, 0.01)),
@@ -311,8 +331,10 @@ def _lemma_stage(space: Space, sums: Tally, results: list[dict[str, Any]]) -> Le
 def _game_stage(sums: Tally, games: list[dict[str, Any]]) -> GameStage:
     plies = sorted(ply for result in games for ply in result["plies"])
     return GameStage(
+        outside=sums.outside,
         tried=sums.passed,
         found=sums.reachable,
+        pockets=sum(result.get("pockets", 0) for result in games),
         exhausted=sum(result["exhausted"] for result in games),
         unknown=sums.unknown,
         mean_plies=round(sum(plies) / len(plies), 2) if plies else 0.0,

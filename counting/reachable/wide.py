@@ -16,6 +16,7 @@ from tablut.engine.jit import I64, U64, inlined, trailing_zeros
 __all__ = ["below", "bit_of", "bucket_of", "first_of", "leading_zeros", "spread", "subtract", "wide_product"]
 
 _intrinsic: Any = intrinsic
+_UniTuple: Any = types.UniTuple
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
@@ -57,7 +58,7 @@ def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
     tuple of (uint64, uint64)
         Low and high word.
     """
-    pair = types.UniTuple(types.uint64, 2)
+    pair: Any = _UniTuple(types.uint64, 2)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         wide, word = ir.IntType(128), ir.IntType(64)

@@ -89,10 +89,11 @@ def redirected(text: str, page: Path) -> str:
     def _changed(match: re.Match[str]) -> str:
         picture, label, target, title = match.groups()
         path, hash_, anchor = target.partition("#")
-        if re.match(r"[a-z]+:", target) or not path:
-            return match[0]
-        file = _swapped((origin.parent / path).resolve(), COPIES)
-        if not file.is_file() or DOCS not in file.parents:
+        real = (origin.parent / path).resolve()
+        if re.match(r"[a-z]+:", target) or not path or not real.exists():
+            return match[0]  # a link that leads nowhere stays, and Sphinx warns of it
+        file = _swapped(real, COPIES)
+        if not real.is_file() or DOCS not in file.parents:
             return label
         return f"{picture}[{label}]({Path(os.path.relpath(file, page.parent)).as_posix()}{hash_}{anchor}{title})"
 

@@ -13,6 +13,7 @@ from retrograde.cli.summary import TierResult, tier_result
 from retrograde.tablebase.querying import Listing, TableQuery, list_positions
 from tablut.compilation import wall_clock
 from tablut.files import excerpt
+from tablut.indexing.values import unforced
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -253,5 +254,7 @@ class _Reader:
 
     def _list(self, materials: tuple[tuple[int, int], ...], least: int | None) -> Listing:
         asked = self._asked
-        query = TableQuery(asked.wdl, asked.side, least, asked.max_plies, materials, asked.zugzwang, asked.order)
+        # Of what neither side can force, a game has draws or unresolved positions, never both.
+        wdl = unforced(self._table.tablebase.variant) if asked.wdl in ("draw", "unresolved") else asked.wdl
+        query = TableQuery(wdl, asked.side, least, asked.max_plies, materials, asked.zugzwang, asked.order)
         return list_positions(self._table.tablebase.store, query, asked.most, self._look)

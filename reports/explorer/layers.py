@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Layers", "layers_of"]
 
-WIDEST: Final = 6_000
+WIDEST: Final = 4_000
 """Classes of a ply up to which its children are listed too."""
 
 

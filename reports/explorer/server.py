@@ -143,7 +143,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
         Whether an interrupt ended it.
     """
 
-    async def run(server: uvicorn.Server) -> None:
+    async def _run(server: uvicorn.Server) -> None:
         """Serve, and say when it is ready."""
         task = asyncio.create_task(server.serve([listener]))
         while not server.started and not task.done():
@@ -161,7 +161,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     # Answers come in time although other threads compute in Python.
     sys.setswitchinterval(0.002)
     try:
-        asyncio.run(run(uvicorn.Server(configured(create_app(settings)))))
+        asyncio.run(_run(uvicorn.Server(configured(create_app(settings)))))
     except KeyboardInterrupt:
         return True
     finally:

@@ -59,6 +59,12 @@ def play_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
     file: FileOption = "collection",
     variant: Annotated[str | None, variant_option("The rule set of a file that names none.")] = None,
+    moves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--move", "-m", metavar="MOVE", help="A move of yours, tried before you are asked; may be repeated."
+        ),
+    ] = None,
     nodes: NodesOption = 200_000_000,
 ) -> Reply:
     """Solve a puzzle at the terminal: type moves; the defence answers, and wrong moves are refuted.
@@ -71,10 +77,24 @@ def play_command(
     one = read_one(puzzle, file, variant)
     live = Live()
     game = interruptible(partial(open_puzzle, one, ProofLimits(nodes=nodes)))
-    table = _Table(one, game, live, LineReader(live).ask)
+    table = _Table(one, game, live, _asking(live, list(moves or ())))
     played = table.run()
     code = EXIT_UNKNOWN if played.unknown else 0 if played.solved else EXIT_NO
     return Reply(played, lambda console: _show(console, played), code)
+
+
+def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
+    """Return what gives the next line: first those of the command line, then those that are typed."""
+    reader = LineReader(live)
+
+    def ask(prompt: str) -> str | None:
+        if not given:
+            return reader.ask(prompt)
+        line = given.pop(0).strip()
+        live.print(prompt + line, markup=False)
+        return line
+
+    return ask
 
 
 class _Table:
@@ -220,4 +240,5 @@ class _Table:
 def _show(console: PeopleConsole, played: _Played) -> None:
     outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
     wrong = f"{len(played.wrong)} wrong move{'s' * (len(played.wrong) != 1)}"
-    console.print(f"{played.id}: {outcome}, {wrong}, {played.hints} hint{'s' * (played.hints != 1)}")
+    hints = f"{played.hints} hint{'s' * (played.hints != 1)}"
+    console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")

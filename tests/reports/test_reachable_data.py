@@ -45,4 +45,6 @@ def test_stored_estimates_come_out_again(name: str) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_drawn_locks_are_locks(example) -> None:  # type: ignore[no-untyped-def]
     checker = Checker(load_variant(example.variant))
-    assert checker.lock(checker.reach.game.read(example.position), " ".join(example.squares)) is None
+    position, squares = checker.reach.game.read(example.position), " ".join(example.squares)
+    assert checker.lock(position, squares, depth=2) is None
+    assert (checker.lock(position, squares) is None) == (example.name != "pocket")

@@ -202,3 +202,65 @@ def test_some_of_the_shipped_certificates_hold() -> None:
 def test_all_shipped_certificates_hold() -> None:
     _, checked = check_file(SAMPLE, load_variant)
     assert (checked.checked, checked.failures) == (2000, [])
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    """A good file of certificates of final placements, line by line."""
+    path = tmp_path_factory.mktemp("ends") / "good.jsonl"
+    estimate(load_variant("brandubh-5-4v0"), 60, 1, space="decided", certificates=str(path))
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {key for record in records[1:] for key in record} == {"i", "n", "game", "tree"}
+    return records
+
+
+def no_last_ply(records: list[dict]) -> None:
+    record = of_kind(records, "game", 2)
+    record["game"] = encode_moves(decode_moves(record["game"])[:-1])
+
+
+def another_ending(records: list[dict]) -> None:
+    """The same cells numbered as another final placement."""
+    record = of_kind(records, "game", 2)
+    record["n"] = str((int(record["n"]) + 1) % 33_934)
+
+
+def game_said_to_be_none(records: list[dict]) -> None:
+    record = of_kind(records, "game", 2)
+    del record["game"]
+    record["tree"] = 5
+
+
+def lemma_about_an_end(records: list[dict]) -> None:
+    record = of_kind(records, "tree")
+    del record["tree"]
+    record["lemma"] = "last_move"
+
+
+def undecided_space(records: list[dict]) -> None:
+    records[0]["space"] = "undecided"
+
+
+def test_certificates_of_final_placements_hold(ends: list[dict], tmp_path: Path) -> None:
+    _, checked = check_file(written(tmp_path / "good.jsonl", ends), load_variant)
+    assert (checked.checked, checked.failures) == (60, [])
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (no_last_ply, "does not end the game so|does not end in the position"),
+        (another_ending, "is not what seed 1 draws"),
+        (game_said_to_be_none, "backward tree comes to the start|a ply from the start"),
+        (lemma_about_an_end, "no lemma is about final placements"),
+        (undecided_space, "is not what seed 1 draws|does not"),
+    ],
+)
+def test_a_bad_certificate_of_a_final_placement_is_named(
+    ends: list[dict], edit: Edit, problem: str, tmp_path: Path
+) -> None:
+    records = json.loads(json.dumps(ends))
+    edit(records)
+    _, checked = check_file(written(tmp_path / "bad.jsonl", records), load_variant)
+    assert checked.failures
+    assert re.search(problem, checked.failures[0])

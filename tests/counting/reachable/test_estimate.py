@@ -106,7 +106,8 @@ def test_the_command_answers_with_its_keys(capsys: pytest.CaptureFixture[str], t
     assert run(["reachable", "estimate", *words, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["n"] == answer["reachable"] + answer["unreachable"] + answer["unknown"] == 40
-    assert 0 < answer["interval99"][0] < answer["interval95"][0] < answer["interval95"][1] < answer["interval99"][1] < 1
+    ends = [*answer["interval99"], *answer["interval95"]]
+    assert 0 < ends[0] < ends[2] < ends[3] <= ends[1] < 1
     assert int(answer["positions"]["low"]) < int(answer["positions"]["high"]) < int(answer["counted"])
     assert answer["provenance"]["seed"] == 9
     assert run(["reachable", "check", str(file)]) == 0
@@ -121,3 +122,78 @@ def test_bad_numbers_are_refused(tmp_path: Path) -> None:
     assert run(["reachable", "estimate", "--samples", "0"]) == 2
     (tmp_path / "file").write_text("")
     assert run(["reachable", "estimate", "-v", "brandubh", "--samples", "1", "--store", str(tmp_path / "file")]) == 2
+
+
+def test_an_estimate_goes_on_with_more_lemma_samples(tmp_path: Path) -> None:
+    """A folder knows neither how many there were nor whether the last chunk was short."""
+    variant, store = load_variant("brandubh-5-4v0"), str(tmp_path / "store")
+    for wanted in (2_000_000, 3_000_000, 1_500_000):
+        found = estimate(variant, 20, 4, lemma_samples=wanted, store=store, resume=wanted != 2_000_000)
+        once = estimate(variant, 20, 4, lemma_samples=wanted)
+        assert (found.lemmas, found.interval99) == (once.lemmas, once.interval99)
+
+
+def test_an_interrupted_run_says_what_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown stops at the first chunk that is missing, and claims no more."""
+    variant, partial = load_variant("brandubh-5-4v0"), []
+    settle = stages.settle_samples
+
+    def interrupted(variant: object, seed: int, first: int, count: int) -> object:
+        if first == 1000:
+            raise KeyboardInterrupt
+        return settle(variant, seed, first, count)
+
+    monkeypatch.setattr("counting.reachable.estimation.settle_samples", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        estimate(variant, 5000, 4, lemma_samples=9000, partial=partial.append)
+    monkeypatch.undo()
+    whole = estimate(variant, 1000, 4)
+    assert len(partial) == 1
+    assert not partial[0].complete
+    assert (partial[0].n, partial[0].interval99, partial[0].certificates) == (
+        1000,
+        whole.interval99,
+        whole.certificates,
+    )
+    monkeypatch.setattr("counting.reachable.estimation.settle_samples", interrupted)
+    assert run(["reachable", "estimate", "-v", "brandubh-5-4v0", "--samples", "5000", "--seed", "4"]) == 130
+
+
+def test_what_is_counted_exactly_narrows_the_interval() -> None:
+    """The samples outside the counted part give an interval that holds, and far less of it."""
+    variant = load_variant("ashton")
+    found = estimate(variant, 1000, 5)
+    direct = clopper_pearson(found.reachable, found.n, 0.01)
+    assert found.surviving == 585805346592334600859626639 * 2
+    assert found.games.outside == found.lemmas.outside <= found.lemmas.excluded["locked"]
+    assert found.interval99[0] < 0.6169519 < found.interval99[1]
+    assert found.interval99[1] - found.interval99[0] < 0.2 * (direct[1] - direct[0])
+    share = binom.sf(found.lemmas.outside - 1, found.n, 1 - found.surviving / found.counted)
+    assert 0.0001 < share < 0.9999
+
+
+def test_a_scheduler_needs_a_folder_and_an_address(tmp_path: Path) -> None:
+    words = ["reachable", "estimate", "-v", "brandubh-5-4v0", "--samples", "10"]
+    assert run([*words, "--scheduler", "tcp://127.0.0.1:1"]) == 2
+    assert run([*words, "--scheduler", "nowhere", "--store", str(tmp_path / "store")]) == 2
+    assert run([*words, "--space", "decided", "--lemma-samples", "100"]) == 2
+    assert run([*words, "--space", "elsewhere"]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_two_workers_of_a_cluster_change_nothing(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    variant = load_variant("brandubh-5-4v0")
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
+        spread = estimate(
+            variant, 1200, 4, lemma_samples=3000, store=str(tmp_path / "store"), scheduler=cluster.scheduler_address
+        )
+    alone = estimate(variant, 1200, 4, lemma_samples=3000)
+    assert (spread.certificates, spread.lemmas, spread.interval99) == (
+        alone.certificates,
+        alone.lemmas,
+        alone.interval99,
+    )
+    assert (tmp_path / "store" / "games-000000001000.jsonl.gz").exists()

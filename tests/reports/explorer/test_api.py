@@ -251,6 +251,15 @@ def test_no_puzzle_gives_its_solution_away(client: httpx.Client) -> None:
             assert str(move) not in text
 
 
+def test_what_nobody_can_force_is_listed_whatever_it_is_called(client: httpx.Client) -> None:
+    for name, material, held in (("berkeley-4", "1v1", False), ("ashton-5", "2v1", True)):
+        for wdl in ("draw", "unresolved"):
+            asked = {"wdl": wdl, "material": material, "order": "index"}
+            found = client.get(f"/api/endings/{name}", params=asked).json()
+            assert bool(found["positions"]) is held
+            assert {one["wdl"] for one in found["positions"]} <= {"draw"}
+
+
 def test_the_longest_wins_are_those_that_a_whole_reading_finds(client: httpx.Client) -> None:
     (table,) = [table for table in TABLES.of(load_variant(SMALL)) if table.whole]
     for wdl in ("win", "loss"):

@@ -186,6 +186,13 @@ def test_a_puzzle_is_solved(play) -> None:
     assert "brandubh-02: solved, 0 wrong moves, 0 hints" in out
 
 
+def test_moves_of_the_command_line_come_first(play) -> None:
+    code, out, _ = play("d7-g7", "brandubh-02", "--move", "[red]", "--move", "d4-d7")
+    assert code == 0
+    assert "'[red]': no move and no command" in out
+    assert "solved, 0 wrong moves" in out
+
+
 def test_a_wrong_move_is_refuted_and_taken_back(play) -> None:
     code, out, _ = play("d4-d5|hint|hint|quit", "brandubh-02")
     assert code == 1

@@ -8,7 +8,7 @@ import { miniBoard, terrainOf } from "./mini.js";
 const KINDS = {
   "longest-win": { wdl: "win", order: "longest" },
   "longest-loss": { wdl: "loss", order: "longest" },
-  draw: { order: "index" },
+  draw: { wdl: "draw", order: "index" },
   full: { zugzwang: "full", order: "longest" },
   half: { zugzwang: "half", order: "longest" },
   all: { order: "longest" },
@@ -34,7 +34,6 @@ async function ask() {
   asking?.abort();
   asking = new AbortController();
   const said = new URLSearchParams(KINDS[byId("kind").value]);
-  if (byId("kind").value === "draw") said.set("wdl", table.variant === "berkeley" ? "unresolved" : "draw");
   if (byId("to-move").value) said.set("side", byId("to-move").value);
   if (byId("material").value) said.set("material", byId("material").value);
   const address = new URLSearchParams({ table: table.table, kind: byId("kind").value, side: byId("to-move").value, material: byId("material").value });

@@ -1,0 +1,73 @@
+"""Pockets: two samples of ashton that resisted every search, and no position that play reaches."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from counting.reachable.certificates import PositionCertificate
+from counting.reachable.checker import Checker
+from counting.reachable.drawing import draw_number, drawer_for
+from counting.reachable.lemmas import lemmas_for
+from counting.reachable.naive import NaiveReach
+from counting.reachable.stages import pocket
+from tablut.engine import engine_for
+from tablut.rules import NaivePosition
+from tablut.testing import random_play
+from tablut.variants import load_variant
+
+# Samples of seed 1, by index.
+POCKETS = {
+    482_136: "f7 g7 h7 i7 f8 h8 i8 h9 i9",
+    552_975: "f2 g2 g3 e4 f4 g4 f5 g5",
+}
+
+
+@pytest.mark.parametrize("index", POCKETS)
+def test_the_samples_that_resisted(index: int) -> None:
+    variant = load_variant("ashton")
+    drawer, engine = drawer_for(variant), engine_for(variant)
+    number = draw_number(drawer.size, 1, index)
+    board = engine.boards(drawer.positions([number]))[0]
+    assert lemmas_for(variant).of_boards(board[None])[0] == 0
+    squares = pocket(variant, board)
+    assert " ".join(squares) == POCKETS[index]
+    checker = Checker(variant)
+
+    def problem(names: list[str]) -> str | None:
+        return checker.certificate(PositionCertificate(i=index, n=str(number), pocket=" ".join(names)))
+
+    assert problem(squares) is None
+    less = [problem([name for name in squares if name != left_out]) for left_out in squares]
+    # A defender on the edge may not be needed; nothing else can be spared.
+    assert set(less) <= {None, "a piece of the lock could have arrived last"}
+    assert less.count(None) <= 2
+    assert problem([*squares, "e5"]) == "a cell of the lock is empty"
+    # It is no locked set: one of its pieces can have arrived last, if not from anywhere that is possible.
+    plain = PositionCertificate(i=index, n=str(number), locked=" ".join(squares))
+    assert checker.certificate(plain) == "a piece of the lock could have arrived last"
+
+
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0", "brandubh-7-4v1", "leiden"])
+def test_no_pocket_holds_on_what_play_reaches(name: str) -> None:
+    variant = load_variant(name)
+    reach, random = NaiveReach(variant), Random(3)
+    positions = [position for seed in range(3) for position in random_play(variant, Random(seed), 40)]
+    for position in random.sample(positions, 12):
+        assert not reach.locked(position, depth=2)
+
+
+def test_what_is_locked_is_in_a_pocket() -> None:
+    """Depth two takes away no piece that depth one leaves."""
+    variant = load_variant("brandubh-5-4v0")
+    drawer, engine = drawer_for(variant), engine_for(variant)
+    reach = NaiveReach(variant)
+    words, _ = drawer.draw(2, 0, 40)
+    tried = 0
+    for board in engine.boards(words):
+        cells, side = engine.cells(board)
+        pieces = {(cell % 5, cell // 5): piece for cell, piece in enumerate(cells) if piece != "."}
+        position = NaivePosition(pieces, side)
+        assert reach.locked(position) <= reach.locked(position, depth=2)
+        tried += 1
+    assert tried == len(np.unique(words, axis=0)) == 40
