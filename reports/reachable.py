@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from counting.reachable.construction.bound import LowerBound
 from counting.reachable.intervals import Tally, share_interval
 from counting.reachable.report import ReachableEstimate
 from reports.census import results as census_results
@@ -23,7 +24,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXAMPLES", "Example", "artefacts", "results"]
+__all__ = ["EXAMPLES", "Example", "artefacts", "decided_results", "lower_bounds", "results"]
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
@@ -88,6 +89,23 @@ def decided_results() -> dict[str, dict[str, Any]]:
     return {name.removeprefix(_DECIDED): result for name, result in found.items()}
 
 
+class _StoredLowerBound(LowerBound):
+    provenance: Provenance
+
+
+def _check_lower_bound(stored: _StoredLowerBound, name: str) -> None:
+    """Compare a lower bound with its name, and with itself."""
+    if stored.variant != name or stored.failures or stored.positions != 2 * stored.placements:
+        raise ValueError("variant, failures, positions: are not those of a proved lower bound")
+    if not 0 < stored.positions <= stored.counted:
+        raise ValueError("positions: are more than are counted")
+
+
+def lower_bounds() -> dict[str, dict[str, Any]]:
+    """Return the stored proved lower bounds by variant; those that are there."""
+    return read_stored_all("lower_bound", ("ashton",), _StoredLowerBound, _check_lower_bound)
+
+
 class _Stored(ReachableEstimate):
     provenance: Provenance
 
@@ -135,6 +153,7 @@ def artefacts() -> list[Artefact]:
             "reachable.md",
             "reachable.md.j2",
             full=full,
+            lower=lower_bounds(),
             checked=checked,
             examples=EXAMPLES,
             ends=[(result, end, _labelled(result, end)) for result, end in ends],

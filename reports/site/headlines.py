@@ -7,10 +7,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from counting.reachable.construction.bound import LowerBound
 from reports import census, players, puzzles, reachable, solutions
 from reports.site.markdown import grouped
-from reports.stored import Provenance, read_stored_all
 from retrograde.tablebase.probing import shipped_store
 from retrograde.tablebase.store import open_store
 from tablut.results import scientific
@@ -128,20 +126,7 @@ def headlines(report: BoundsReport) -> list[Headline]:
     return [*found, *_counted(), *_solved(), *_played()]
 
 
-class _StoredLowerBound(LowerBound):
-    provenance: Provenance
-
-
-def _check_lower_bound(stored: _StoredLowerBound, name: str) -> None:
-    """Compare a lower bound with its name, and with itself."""
-    if stored.variant != name or stored.failures or stored.positions != 2 * stored.placements:
-        raise ValueError("variant, failures, positions: are not those of a proved lower bound")
-    if not 0 < stored.positions <= stored.counted:
-        raise ValueError("positions: are more than are counted")
-
-
 def _counted() -> list[Headline]:
-    lower = read_stored_all("lower_bound", ("ashton",), _StoredLowerBound, _check_lower_bound)
     found = [
         Headline(
             "Positions that a game can come to, at least",
@@ -150,10 +135,10 @@ def _counted() -> list[Headline]:
             "proved",
             "tablut reachable lower",
             made_on("lower_bound", "ashton"),
-            "reachable.html",
-            "What can be reached",
+            "reachable.html#a-proved-lower-bound",
+            "What is proved",
         )
-        for proved in lower.values()
+        for proved in reachable.lower_bounds().values()
     ]
     if (share := reachable.results().get("ashton")) is not None:
         low, high = share["interval99"]
