@@ -41,7 +41,8 @@ STORED = [
     ROOT / "tests" / "data" / "faults.json",
 ]
 # Limits and scores that pages state.
-LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE}
+NODES_OF_A_TEST = 10_000  # what a move of the matches of docs/search.md may take
+LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE, NODES_OF_A_TEST}
 # Counts that only a long run gives again, each with that run.
 MEASURED = {
     "pytest benchmarks/test_puzzles.py": {555_788, 852_856, 836_485, 277_613, 81_162_829},

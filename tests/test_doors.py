@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,12 +46,20 @@ FILE = Path(__file__).resolve().parents[1] / "tablut" / "variants" / "data" / f"
 TEXT = "2b2/5/b1K1b/5/2b2 w"
 POSITION = Position.parse(TEXT, 5)
 
+
+def _untitled(picture: str) -> str:
+    """Return a picture without its title, which names the rule set as it was given."""
+    untitled, titles = re.subn("<title>.*?</title>", "", picture)
+    assert titles
+    return untitled
+
+
 # What is called with a rule set; what is returned is compared between its forms.
 VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "as_variant": lambda variant: as_variant(variant).digest,
     "Board": lambda variant: Board(variant).position,
     "read_record": lambda variant: read_record("1. c3-b3 *", variant).moves,
-    "svg.board": lambda variant: svg.board(variant),
+    "svg.board": lambda variant: _untitled(svg.board(variant)),
     "position_status": lambda variant: position_status(variant, POSITION),
     "check_playable": lambda variant: check_playable(variant, POSITION),
     "as_position": lambda variant: as_position(TEXT, as_variant(variant)),
@@ -73,7 +82,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "solve": lambda variant: solve(variant, TEXT).dtm,
     "wins_within": lambda variant: wins_within(variant, TEXT, "white", 1),
     "check_strategy": lambda variant: check_strategy(variant, TEXT, "white", 1, {}).failures,
-    "draw_strip": lambda variant: draw_strip(variant, TEXT, ["c3-c4"]),
+    "draw_strip": lambda variant: _untitled(draw_strip(variant, TEXT, ["c3-c4"])),
     "prober_for": lambda variant: prober_for(variant).probe_wdl(Board(NAME, TEXT)),
     "shipped_store": shipped_store,
 }

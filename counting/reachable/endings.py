@@ -37,6 +37,7 @@ from tablut.engine.layout import (
 from tablut.engine.records import flat
 from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, line_origins
 from tablut.indexing import ENDINGS, EndingIndex
+from tablut.position import Move
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_ATTACKERS
 
 if TYPE_CHECKING:
@@ -336,8 +337,8 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
         kind = "tree"
         if place in games:
             row, game = games[place]
-            move = int(plies.moves[row])
-            moves = (*game.moves, (move & 127, move >> 7))
+            last = Move.from_code(int(plies.moves[row]), variant.size)
+            moves = (*game.moves, (last.start, last.target))
             claim["game"], kind = encode_moves(moves), "game"
             lengths.append(len(moves))
         elif place not in rows:

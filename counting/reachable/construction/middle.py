@@ -153,7 +153,7 @@ def _fill(
         elif doors[door] == 2:
             fixed_white |= bit
     size = len(columns)
-    left, right = (I64(1) << 7) | (I64(1) << 8), (I64(1) << 9) | (I64(1) << 10)
+    left, right = I64(0b11 * 2**7), I64(0b11 * 2**9)  # the cells 7 and 8, and 9 and 10, of the middle
     inner = (I64(1) << 8) | (I64(1) << 9)
     around = inner | (I64(1) << 3) | (I64(1) << 14)
     for c in range(size):
