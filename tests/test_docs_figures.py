@@ -19,6 +19,7 @@ from pydantic_core import PydanticUndefined
 from counting import bounds
 from counting.spaces import fixed_material, spaces
 from reports.census import results as censuses
+from reports.reachable import lower_bounds
 from reports.reachable import results as estimates
 from reports.solutions import results as solutions
 from reports.stored import DATA
@@ -300,6 +301,9 @@ def test_the_readmes_numbers() -> None:
     low, high = estimates()["ashton"]["interval99"]
     low, high = (f"{end / 1000:.3f} %" for end in (floor(1e5 * low), ceil(1e5 * high)))
     assert f"between {low} and {high} can be reached" in readme
+    (proved,) = lower_bounds().values()
+    assert f"{int(proved['positions']):,}".replace(",", " ") in readme
+    assert 0.1 <= proved["share"] < 0.11  # "one in ten"
     new = f"{censuses()['ashton']['plies'][6]['new']:,}".replace(",", " ")
     assert f"{new} new positions at ply 6" in readme
     reduced = [name for name in variant_names() if "-" in name]

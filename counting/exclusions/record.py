@@ -169,7 +169,7 @@ def count_exclusions(
     --------
     >>> record = count_exclusions("brandubh-5-4v0", 3)
     >>> record.of("no_end").placements, record.of("no_end").classes
-    (106303, 13460)
+    (106279, 13456)
     """
     variant = as_variant(variant)
     family = locked_sets(variant, pieces)

@@ -57,7 +57,7 @@ def surviving(
     >>> undecided = spaces(variant)["no_end"]
     >>> identity = variant.symmetries[0]
     >>> undecided.value(), surviving([(undecided, 1)], identity, locked_sets(variant, 3)).total()
-    (106895, 106303)
+    (106895, 106279)
     """
     space = signed[0][0]
     variant = space.variant

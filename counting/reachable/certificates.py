@@ -29,11 +29,15 @@ __all__ = [
     "VERSION",
     "Header",
     "PositionCertificate",
+    "Space",
     "decode_moves",
     "encode_moves",
     "read_file",
     "write_file",
 ]
+
+Space = Literal["undecided", "decided"]
+"""What is sampled: undecided positions with the side to move, or final placements by how they ended."""
 
 FORMAT: Final = "tablut-reachability"
 VERSION: Final = 1
@@ -75,7 +79,7 @@ class Header(_Strict):
     version: int
     variant: str = Field(max_length=4096)
     digest: str = Field(max_length=64)
-    space: Literal["undecided", "decided"] = "undecided"
+    space: Space = "undecided"
     generator: Literal["Philox4x64-10"]
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     first: Annotated[int, Field(ge=0, le=_MOST_SAMPLES)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from counting.reachable.certificates import Header, PositionCertificate, decode_moves, read_file
+from counting.reachable.certificates import Header, PositionCertificate, Space, decode_moves, read_file
 from counting.reachable.naive import NaiveReach, PositionKey, position_key
 from counting.reachable.plain_numbers import plain_number, plain_position, plain_size
 from tablut.errors import InputError
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from counting.reachable.chunks import Space
     from tablut.indexing import Ending
     from tablut.rules.naive import Cell
     from tablut.variants import Variant

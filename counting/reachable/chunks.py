@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from counting.reachable.certificates import VERSION, Header, PositionCertificate, read_file, write_file
+from counting.reachable.certificates import VERSION, Header, PositionCertificate, Space, read_file, write_file
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.families import counted_family
 from counting.reachable.intervals import Tally, share_interval
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["Chunk", "ChunkPlan", "Space"]
-
-Space = Literal["undecided", "decided"]
-"""What is sampled: undecided positions with the side to move, or final placements by how they ended."""
+__all__ = ["Chunk", "ChunkPlan"]
 
 _GAME_SAMPLES: Final = 500
 _LEMMA_SAMPLES: Final = 1 << 20

@@ -276,7 +276,7 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
     --------
     >>> from tablut.variants import load_variant
     >>> variant = load_variant("ashton-5-4v0")
-    >>> final = ending_index(variant).unrank(0)
+    >>> final = ending_index(variant).unrank(1000)
     >>> board = engine_for(variant).board(final.position.cells, final.position.side)
     >>> len(last_plies(variant, board[None], np.array([OUTCOME_OF[final.ending]])).sources) > 0
     True

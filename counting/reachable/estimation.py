@@ -13,9 +13,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from counting.reachable.certificates import PositionCertificate, write_file
+from counting.reachable.certificates import PositionCertificate, Space, write_file
 from counting.reachable.checker import Checker
-from counting.reachable.chunks import Chunk, ChunkPlan, Space
+from counting.reachable.chunks import Chunk, ChunkPlan
 from counting.reachable.endings import settle_endings
 from counting.reachable.report import ReachableEstimate, estimate_report
 from counting.reachable.stages import count_lemmas, settle_samples

@@ -11,6 +11,7 @@ from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, find_games, 
 from counting.reachable.homes import build_homes
 from counting.reachable.lemmas import lemmas_for
 from counting.reachable.peeling import peeling_for
+from tablut.engine.layout import cells_of_moves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,7 +127,7 @@ class GameFinder:
             lengths = np.empty(len(open_rows), dtype=np.int32)
             asked = np.ascontiguousarray(boards[open_rows])
             find_games(self.tables, room, asked, np.uint64(seed), shake, games, lengths)
-            starts, targets = (games & 127).tolist(), (games >> 7 & 127).tolist()
+            starts, targets = (cells.tolist() for cells in cells_of_moves(games))
             for row, start, target, length in zip(open_rows.tolist(), starts, targets, lengths.tolist(), strict=True):
                 if length == EXHAUSTED:
                     found[row] = ProofGame("exhausted")

@@ -18,7 +18,8 @@ from tablut.results import ExactInt, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counting.reachable.chunks import ChunkPlan, Space
+    from counting.reachable.certificates import Space
+    from counting.reachable.chunks import ChunkPlan
 
 __all__ = [
     "EndingStage",

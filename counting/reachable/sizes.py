@@ -13,7 +13,7 @@ from symmetry import count_orbits
 from tablut.engine import engine_for
 
 if TYPE_CHECKING:
-    from counting.reachable.chunks import Space
+    from counting.reachable.certificates import Space
     from tablut.variants import Variant
 
 __all__ = ["space_sizes"]

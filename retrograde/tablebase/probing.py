@@ -5,7 +5,7 @@
 >>> tablebase = prober_for(load_variant("ashton"))
 >>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)
 >>> tablebase.probe_wdl(position), tablebase.probe_dtm(position), tablebase.max_men
-('loss', 2, 3)
+('loss', 2, 5)
 >>> board = Board("ashton", position)
 >>> board.push(tablebase.best_moves(board)[0].move)
 >>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]

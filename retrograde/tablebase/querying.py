@@ -132,7 +132,7 @@ def list_positions(store: Store, query: TableQuery, most: int, tell: Callable[[i
     >>> from retrograde.tablebase.store import open_store
     >>> store = open_store(shipped_store("ashton"))
     >>> list_positions(store, TableQuery(wdl="win", side="white", order="longest"), 1)[1][0].dtm
-    7
+    35
     """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]

@@ -157,7 +157,9 @@ class PeopleConsole(Console):
         **settings
             As rich has them.
         """
-        super().out(*(printable(str(thing)) for thing in objects), sep=sep, end=end, **settings)
+        text = Text(sep.join(printable(str(thing)) for thing in objects))
+        # Not by rich's own `out`, which would call the `print` above, and that wraps.
+        super().print(text, end=end, **{"no_wrap": True, "overflow": "ignore", "crop": False, **settings})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render anything; control characters that rich itself did not add become escapes.

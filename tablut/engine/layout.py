@@ -33,6 +33,7 @@ __all__ = [
     "KING_AT",
     "SIDE_AT",
     "board_items",
+    "cells_of_moves",
     "coordinates",
     "count_of",
     "head",
@@ -127,6 +128,27 @@ def images_of_moves(moves: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     array([ True])
     """
     return table[moves & 127] | table[moves >> 7] << 7
+
+
+def cells_of_moves(moves: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the cells that moves begin and end on.
+
+    Parameters
+    ----------
+    moves : ndarray of integers
+        ``start | target << 7`` each.
+
+    Returns
+    -------
+    starts, targets : ndarray
+        Of the same shape and dtype.
+
+    Examples
+    --------
+    >>> cells_of_moves(np.array([1 | 2 << 7]))
+    (array([1]), array([2]))
+    """
+    return moves & 127, moves >> 7 & 127
 
 
 def read_undo(undo: int) -> tuple[int, int, int]:

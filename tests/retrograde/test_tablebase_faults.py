@@ -678,8 +678,8 @@ def test_a_long_build_says_what_it_takes(tmp_path: Path, capsys, monkeypatch) ->
 
 
 def test_probing_beyond_what_ships_says_how_to_build(capsys) -> None:
-    assert run(["probe", "-p", "9/9/9/4w4/2K6/9/4b4/9/3bb4 b"]) == 2
-    assert "tablut tablebase build -v ashton --men 5 --store tablebase-ashton" in capsys.readouterr().err
+    assert run(["probe", "-p", "9/9/4b4/4w4/2K6/9/4b4/9/3bb4 b"]) == 2
+    assert "tablut tablebase build -v ashton --men 6 --store tablebase-ashton" in capsys.readouterr().err
     assert run(["probe", str(DATA / "tablebase-2"), "-p", "5/1b3/2K2/3b1/4b w"]) == 2
     error = capsys.readouterr().err
     assert f"tablut tablebase build -v ashton-5-4v0 --men 4 --store {DATA / 'tablebase-2'}" in error

@@ -137,7 +137,12 @@ def test_bounds_as_json(capsys: Captured) -> None:
     assert {"no_end", "end", "total", "distinct"} <= report["corrected"].keys()
     assert report["classes"]["no_end"] == "118486156157130402293082101"
     assert {"id", "statement", "status", "evidence"} <= report["findings"][0].keys()
-    assert report["provenance"]["parameters"] == {"variant": "ashton", "latex": False}
+    assert report["provenance"]["parameters"] == {
+        "variant": None,
+        "latex": False,
+        "as_csv": False,
+        "as_bfile": False,
+    }
 
 
 def test_bounds_for_people(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ class Analyst:
     >>> board = Board("ashton-5-4v0")
     >>> found = Analyst(board.variant, SearchLimits(nodes=500), hash_mib=1).look(board)
     >>> found.wdl, found.dtm, found.source
-    ('win', 3, 'proof')
+    ('win', 3, 'tablebase')
     """
 
     def __init__(

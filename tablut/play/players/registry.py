@@ -130,6 +130,7 @@ def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
 
     Examples
     --------
+    >>> from tablut.play.search.limits import SearchLimits
     >>> check_limits("mcts", SearchLimits(depth=3))
     Traceback (most recent call last):
         ...

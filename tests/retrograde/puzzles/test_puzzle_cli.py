@@ -39,7 +39,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_the_command_is_registered() -> None:
-    assert {command.name for command in app.registered_commands} == {"solve", "make", "check"}
+    names = {"solve", "make", "check", "list", "show", "play", "tree"}
+    assert {command.name for command in app.registered_commands} == names
 
 
 def test_a_solved_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
