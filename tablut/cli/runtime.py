@@ -322,13 +322,13 @@ def commit() -> str | None:
     if not (root / ".git").exists():
         return None
 
-    def git(*arguments: str) -> str:
+    def _git(*arguments: str) -> str:
         return subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=10
         ).stdout.strip()
 
     try:
-        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain") else "")
+        return _git("rev-parse", "HEAD") + ("+" if _git("status", "--porcelain") else "")
     except (OSError, subprocess.SubprocessError):
         # No git on this machine, or a checkout that it will not read: the commit is not known.
         return None

@@ -24,7 +24,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> str:
+def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> str:  # without a browser nothing is rendered
     folder: Path = tmp_path_factory.mktemp("site")
     for artefact in site_files():
         target = folder / artefact.path

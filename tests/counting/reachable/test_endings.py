@@ -50,7 +50,7 @@ def belongs(variant: Variant, cells: str, ending: str) -> bool:
     return able and any(all(cells[cell] == "." for cell in way) for way in ways)
 
 
-@settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=3, suppress_health_check=list(HealthCheck))
 @given(small_variants(3, 2, 1))
 def test_ranks_are_those_of_an_enumeration(variant: Variant) -> None:
     """Every content of a board of nine cells: it has a rank exactly if it belongs, and each rank is one of them."""

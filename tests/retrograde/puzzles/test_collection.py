@@ -21,6 +21,8 @@ from tablut.variants import load_variant
 PUZZLES = read_puzzles(COLLECTION)
 STORED = {puzzle["id"]: puzzle for puzzle in results()["puzzles"]}
 NODES = {id_: puzzle["solution"]["nodes"] for id_, puzzle in STORED.items()}
+# What a table answered has no nodes, but its proof by search may be long.
+SEARCHED = [puzzle for puzzle in PUZZLES if STORED[puzzle.id]["solution"]["source"] == "search"]
 PATTERNS = [puzzle for puzzle in PUZZLES if "pattern" in puzzle.tags]
 
 
@@ -116,7 +118,7 @@ def check_independently(puzzle) -> None:
 
 
 @pytest.mark.parametrize(
-    "puzzle", [puzzle for puzzle in PUZZLES if NODES[puzzle.id] < 2_000], ids=lambda puzzle: puzzle.id
+    "puzzle", [puzzle for puzzle in SEARCHED if NODES[puzzle.id] < 2_000], ids=lambda puzzle: puzzle.id
 )
 def test_a_quick_proof_is_accepted(puzzle) -> None:
     check_independently(puzzle)
