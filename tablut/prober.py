@@ -8,7 +8,8 @@ package) and returns a `Prober`, or None if it has nothing on that variant.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tablut.errors import InputError, TablutError
@@ -16,12 +17,11 @@ from tablut.indexing.values import MISSING, Verdict, Wdl, value_of, verdict_of, 
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
 
     from tablut.indexing.tier_values import TierValues
+    from tablut.locations import LocationLike
     from tablut.position import Position
     from tablut.variants import Variant, VariantLike
 
@@ -130,15 +130,21 @@ class TierProber(Prober, Protocol):
         """
 
 
-def find_prober(variant: VariantLike, store: Path | None = None) -> Prober | None:
+@cache
+def _registered() -> tuple[EntryPoint, ...]:
+    """Return what installed packages have registered; looking for it takes tens of milliseconds, so it is kept."""
+    return tuple(entry_points(group="tablut.probers"))
+
+
+def find_prober(variant: VariantLike, store: LocationLike | None = None) -> Prober | None:
     """Return what can be probed about a variant.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         The rule set; its values must be those of exactly these rules.
-    store : Path, optional
-        A tablebase; by default what ships with the installed packages.
+    store : Path, Remote or str, optional
+        A tablebase, see `tablut.locations.as_location`; by default what ships with the installed packages.
 
     Returns
     -------
@@ -151,7 +157,7 @@ def find_prober(variant: VariantLike, store: Path | None = None) -> Prober | Non
         If a store is named that no installed package can probe for the variant.
     """
     variant = as_variant(variant)
-    for entry in entry_points(group="tablut.probers"):
+    for entry in _registered():
         prober: Prober | None = entry.load()(variant, store)
         if prober is not None:
             return prober

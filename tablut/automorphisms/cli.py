@@ -10,7 +10,7 @@ from rich.text import Text
 
 from symmetry import dihedral, orbits, stabiliser
 from tablut.cli.draw import draw_board, side_by_side
-from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible
 from tablut.cli.tables import Table, label, number, prose
 from tablut.errors import InputError
@@ -206,6 +206,7 @@ def show_command(
     if svg is not None:
         from tablut.svg import board as draw_svg
 
+        check_folder(svg, "--svg")
         for element, image in images:
             write_text(svg / f"{element.name}.svg", draw_svg(rules, image, caption=element.name))
     fixing = [element.name for element, image in images if image.cells == board.position.cells]

@@ -24,7 +24,9 @@ __all__ = [
     "PositionOption",
     "ResumeOption",
     "SchedulerOption",
+    "StoreArgument",
     "VariantOption",
+    "check_folder",
     "position_text",
     "read_bytes",
     "read_position",
@@ -90,6 +92,9 @@ ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with what th
 SchedulerOption = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
+]
+StoreArgument = Annotated[
+    str, typer.Argument(metavar="STORE", help="The tablebase: a folder, or a URL.", show_default=False)
 ]
 PositionOption = Annotated[
     str | None,
@@ -199,11 +204,33 @@ def position_text(source: str) -> str:
     Raises
     ------
     InputError
-        If it is neither the text of a position nor a readable file.
+        If it is neither the text of a position nor a readable file, or the file is empty.
     """
     if source != "-" and reading.looks_like_position(source) and not _exists(source):
         return source
-    return read_text(source, "position file", _POSITION_BYTES)
+    text = read_text(source, "position file", _POSITION_BYTES)
+    if not text.strip():
+        raise InputError(f"position file {excerpt(source)}: is empty")
+    return text
+
+
+def check_folder(folder: Path, option: str) -> None:
+    """Refuse a folder for output that is a file, before anything is written there.
+
+    Parameters
+    ----------
+    folder : Path
+        What an option names; it need not exist.
+    option : str
+        The option, for the error message.
+
+    Raises
+    ------
+    InputError
+        If a file, a device or a pipe has that name.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{option} {excerpt(str(folder))}: is no folder; name one, which need not exist yet")
 
 
 def read_position(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -77,6 +77,7 @@ class _LazyGroup(TyperGroup):
             target = app
         loaded = get_command(target)
         loaded.name = cmd_name
+        _show_examples(loaded, cmd_name, spec.examples)
         return loaded
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -109,6 +110,21 @@ class _LazyGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([*((spec.name, spec.help) for spec in self.specs.values()), ("help", _HELP)])
+
+
+def _show_examples(command: Any, name: str, examples: Sequence[str]) -> None:
+    """Put examples at the end of a command's help, and of each sub-command's help its own."""
+    start = ["tablut", *name.split()]
+    command.format_epilog = partial(_write_examples, [line for line in examples if line.split()[: len(start)] == start])
+    for inner, of_group in getattr(command, "commands", {}).items():
+        _show_examples(of_group, f"{name} {inner}", examples)
+
+
+def _write_examples(lines: Sequence[str], _: Any, formatter: Any) -> None:
+    if lines:
+        with formatter.section("Examples"):
+            # Whole, however narrow the terminal is: they are there to be copied.
+            formatter.write("".join(f"  {line}\n" for line in lines))
 
 
 _HELP = "Explain a command: `tablut help COMMAND`."
@@ -228,7 +244,7 @@ def _usage(error: typer.TyperException, args: Sequence[str]) -> str:
     # Some errors know how deep among the sub-commands they arose.
     if (context := getattr(error, "ctx", None)) is not None:
         command = context.command_path
-    message = error.format_message().rstrip(".?")
+    message = error.format_message().rstrip(".?").replace(": Value error, ", ": ")
     if (near := getattr(error, "possibilities", None)) is not None:
         message = error.message + (f", did you mean {near[0]!r}?" if near else "")
     return f"{message}; see `{command} --help`"

@@ -24,9 +24,13 @@ class CommandSpec(NamedTuple):
         One line for the list of commands.
     order : int
         Place in that list.
+    examples : tuple of str
+        Whole command lines; `--help` shows those of the command, or of its sub-command, that is asked about.
+        The documentation shows them too, where tests run them.
     """
 
     name: str
     target: str
     help: str
     order: int
+    examples: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from tablut.cli.draw import draw_board
 from tablut.cli.options import (
     PositionOption,
     VariantOption,
+    check_folder,
     read_bytes,
     read_position,
     variant_option,
@@ -23,7 +24,7 @@ from tablut.cli.options import (
 from tablut.cli.runtime import EXIT_NO, Reply, command
 from tablut.commands.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.errors import InputError
-from tablut.files import excerpt, write_text
+from tablut.files import check_output, excerpt, write_text
 from tablut.formats import berkeley, bologna, mcgill, opentafl, read_record, write_record
 from tablut.formats.replay import Replay, replay
 from tablut.notation import square_name
@@ -150,7 +151,11 @@ def replay_command(
     1 means that the record is wrong: a move is not legal, or a capture, a position or a
     result is not what the rules give.
     """
-    record = read_record(read_bytes(file, "record", RECORD_BYTES), variant)
+    if svg is not None:
+        check_folder(svg, "--svg")
+    if save is not None:
+        check_output(save)
+    record = read_record(read_bytes(file, "record", RECORD_BYTES), variant, origin=file)
     for warning in record.warnings:
         warn(warning)
     if not record.moves and record.result is None and not record.notes:

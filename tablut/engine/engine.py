@@ -1,30 +1,23 @@
 """`Engine`: the kernels of one variant behind functions that allocate, validate and explain.
 
-Bulk work goes from arrays of words to arrays of words. For one position there is a
-*board array*, ``uint32[2N + 4]`` (see `tablut.engine.layout`), on which moves are
-made and taken back.
+Bulk work goes from arrays of words to arrays of words, here. What is done with one
+position is in `tablut.engine.board_engine`, counting in `tablut.engine.perft_engine`.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from symmetry import stabiliser
-from tablut.engine import entry
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
-from tablut.engine.layout import KING_AT, SIDE_AT, head, new_board, read_undo
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
-from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
-from tablut.engine.perft_cache import PerftCache, perft_cached
-from tablut.engine.tables import build_tables
+from tablut.engine.perft_engine import PerftEngine
 from tablut.errors import InputError
 from tablut.notation import diagram_cells
 from tablut.position import BoardLike, Position
-from tablut.rules.outcome import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,11 +27,7 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.variants import Variant
 
-__all__ = ["Children", "Engine", "LeafStatistics", "engine_for"]
-
-_LETTERS = ".bwK"
-_ROW = 64
-"""Items from one board to the next where threads write to them: 256 bytes, more than twice a board."""
+__all__ = ["Children", "Engine", "engine_for"]
 
 
 class Children(NamedTuple):
@@ -62,34 +51,8 @@ class Children(NamedTuple):
     outcomes: NDArray[np.uint8]
 
 
-class LeafStatistics(NamedTuple):
-    """What the last plies of an applied perft did.
-
-    Attributes
-    ----------
-    nodes : int
-        Number of move sequences.
-    captured : int
-        Soldiers captured by the last plies.
-    key_sum : int
-        Sum modulo 2**64 of the Zobrist keys after the last plies.
-    outcomes : dict
-        Number of sequences by the outcome of the last ply; only what occurred.
-    """
-
-    nodes: int
-    captured: int
-    key_sum: int
-    outcomes: dict[Outcome | None, int]
-
-
-class Engine:
-    """The compiled rules of one variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
+class Engine(PerftEngine):
+    """The compiled rules of one variant, which is all that it is made from: ``Engine(variant)``.
 
     Attributes
     ----------
@@ -106,194 +69,6 @@ class Engine:
     >>> [engine.perft(board, depth) for depth in (1, 2, 3)]
     [56, 4408, 248456]
     """
-
-    def __init__(self, variant: Variant) -> None:
-        self.variant = variant
-        self.tables = build_tables(variant)
-
-    # -- one position ------------------------------------------------------------------
-
-    def board(self, cells: str, side: str) -> NDArray[np.uint32]:
-        """Return the board array of a placement.
-
-        Parameters
-        ----------
-        cells : str
-            One letter a cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
-        side : {'w', 'b'}
-            The side to move.
-
-        Returns
-        -------
-        ndarray of uint32, shape (2N + 4,)
-            Ready for `make`.
-
-        Raises
-        ------
-        InputError
-            If the number of cells is wrong, a letter is unknown, there is not exactly
-            one king, or the side is none.
-        """
-        size = self.variant.size
-        if len(cells) != size * size or set(cells) - set(_LETTERS):
-            raise InputError(f"placement {cells!r}: expected {size * size} letters of '{_LETTERS}'")
-        if cells.count("K") != 1:
-            raise InputError(f"placement {cells!r}: expected one king (K), found {cells.count('K')}")
-        if side not in ("w", "b"):
-            raise InputError(f"side {side!r}: expected 'w' or 'b'")
-        board = new_board(size)
-        for cell, letter in enumerate(cells):
-            if letter != ".":
-                rank, file = divmod(cell, size)
-                shift = 0 if letter == "b" else 16
-                board[rank] |= np.uint32(1 << (file + shift))
-                board[size + file] |= np.uint32(1 << (rank + shift))
-        head(board)[:] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
-        return board
-
-    def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
-        """Return the letters and the side to move of a board array; the inverse of `board`.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            A board array.
-
-        Returns
-        -------
-        cells : str
-            One letter a cell in the order of cell indices.
-        side : {'w', 'b'}
-            The side to move.
-        """
-        size = self.variant.size
-        rows = [
-            [".bw"[(int(board[rank]) >> file & 1) | (int(board[rank]) >> (file + 15) & 2)] for file in range(size)]
-            for rank in range(size)
-        ]
-        letters = [letter for row in rows for letter in row]
-        letters[int(head(board)[KING_AT])] = "K"
-        return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
-
-    def start(self) -> NDArray[np.uint32]:
-        """Return the board array of the start position."""
-        return self.board(diagram_cells(self.variant.start), self.variant.rules.first[0])
-
-    def legal_moves(self, board: NDArray[np.uint32]) -> NDArray[np.int32]:
-        """Return the legal moves of the side to move, in a fixed order.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            Not changed; the moves of a decided position are listed like any others.
-
-        Returns
-        -------
-        ndarray of int32, shape (m,)
-            ``start | target << 7``.
-        """
-        moves = np.empty(4 * self.tables.cells, dtype=np.int32)
-        return moves[: entry.legal_moves(self.tables, board, moves)]
-
-    def count_moves(self, board: NDArray[np.uint32], side: int) -> int:
-        """Return the number of legal moves of a side, whoever is to move.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            Not changed.
-        side : int
-            0 white, 1 black.
-
-        Returns
-        -------
-        int
-            Without generating a move.
-        """
-        return int(entry.mobility(self.tables, board, side))
-
-    def make(self, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
-        """Make a legal move on a board array, in place.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            Undecided; changed.
-        move : int
-            One of `legal_moves`; this is not checked.
-
-        Returns
-        -------
-        undo : int
-            For `unmake`; see `captured`.
-        outcome : int
-            Code, see `tablut.rules.OUTCOMES`.
-        """
-        undo, outcome = entry.make_move(self.tables, board, move)
-        return int(undo), int(outcome)
-
-    def unmake(self, board: NDArray[np.uint32], undo: int) -> None:
-        """Take back the last move made on a board array, in place.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            After the move; changed.
-        undo : int
-            As `make` returned it.
-        """
-        entry.unmake_move(self.tables, board, undo)
-
-    def captured(self, undo: int) -> tuple[int, ...]:
-        """Return the cells of the soldiers that a move captured, by its undo record.
-
-        Parameters
-        ----------
-        undo : int
-            As `make` returned it.
-
-        Returns
-        -------
-        tuple of int
-            In ascending order.
-        """
-        (_, target, directions), size = read_undo(undo), self.variant.size
-        steps = {1: -1, 2: -size, 4: 1, 8: size}
-        return tuple(sorted(target + step for direction, step in steps.items() if directions & direction))
-
-    def key(self, board: NDArray[np.uint32]) -> int:
-        """Return the Zobrist key of a board array.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            A board array.
-
-        Returns
-        -------
-        int
-            64 bits, computed from scratch.
-        """
-        return int(entry.position_key(self.tables, board))
-
-    def key_change(self, board: NDArray[np.uint32], undo: int) -> int:
-        """Return what the last move changed in the Zobrist key.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            After the move.
-        undo : int
-            As `make` returned it.
-
-        Returns
-        -------
-        int
-            To be combined with the key by exclusive or.
-        """
-        return int(entry.last_key_change(self.tables, board, undo))
-
-    # -- many positions ----------------------------------------------------------------
 
     def words(
         self, boards: NDArray[np.uint32] | BoardLike | Position | Iterable[BoardLike | Position]
@@ -463,129 +238,6 @@ class Engine:
                 f"not {words.dtype} of shape {words.shape}"
             )
         return np.ascontiguousarray(words)
-
-    # -- perft -------------------------------------------------------------------------
-
-    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1, cache_bytes: int = 0) -> int:
-        """Return the number of sequences of exactly ``depth`` plies from an undecided position; the last is counted.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            Not changed.
-        depth : int
-            Number of plies, at least 0.
-        threads : int
-            Number of threads, among which the first moves are divided.
-        cache_bytes : int
-            Memory in which positions that recur are remembered; none by default. The
-            number is the same; only one thread uses it.
-
-        Returns
-        -------
-        int
-            Exact; 1 for depth 0.
-
-        Raises
-        ------
-        InputError
-            If a cache is asked for together with several threads, or is too small.
-        """
-        if cache_bytes and depth:
-            if threads > 1:
-                raise InputError("perft cache: is used by one thread; leave out the cache or the threads")
-            cache = PerftCache(cache_bytes, self.tables.words)
-            return int(perft_cached(self.tables, board.copy(), depth, cache.positions, cache.depths, cache.counts))
-        if depth < 2 or threads < 2:
-            return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
-        return sum(self.divide(board, depth, threads=threads).values())
-
-    def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
-        """Return what `perft` counts, with every last move made, and what these moves did.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            Undecided; not changed.
-        depth : int
-            Number of plies, at least 1.
-        threads : int
-            Number of threads, among which the first moves are divided.
-
-        Returns
-        -------
-        LeafStatistics
-            The number of sequences with the captures, keys and outcomes of their last plies.
-
-        Raises
-        ------
-        InputError
-            If the depth is below 1.
-
-        Examples
-        --------
-        >>> from tablut.variants import load_variant
-        >>> engine = Engine(load_variant("ashton-5-4v0"))
-        >>> engine.perft_applied(engine.start(), 4).outcomes
-        {None: 2624, Outcome(termination='king_captured', winner='black'): 24}
-        """
-        if depth < 1:
-            raise InputError(f"depth {depth}: an applied perft has at least one ply")
-        roots = [board.copy()]
-        if threads > 1 and depth > 1:
-            roots, depth = [child for child, outcome in self._children(board) if not outcome], depth - 1
-
-        def _task(root: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint64]]:
-            counters = np.zeros(_ROW, dtype=np.uint64)[:LEAF_COUNTERS]
-            return int(perft_applied(self.tables, root, depth, counters)), counters
-
-        with ThreadPoolExecutor(max_workers=threads) as pool:
-            results = list(pool.map(_task, roots))
-        counters = np.zeros(LEAF_COUNTERS, dtype=np.uint64)
-        for _, share in results:
-            counters += share
-        outcomes = {outcome: int(leaves) for outcome, leaves in zip(OUTCOMES, counters[2:], strict=True) if leaves}
-        return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
-
-    def divide(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return the share of each first move in `perft`.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            Undecided; not changed.
-        depth : int
-            Number of plies, at least 1.
-        threads : int
-            Number of threads, among which the first moves are divided.
-
-        Returns
-        -------
-        dict of int to int
-            The number of sequences by first move, ``start | target << 7``.
-        """
-        moves = self.legal_moves(board)
-        children = self._children(board)
-
-        def _task(child: tuple[NDArray[np.uint32], int]) -> int:
-            if depth == 1:
-                return 1
-            return 0 if child[1] else int(perft_counted(self.tables, child[0], depth - 1))
-
-        with ThreadPoolExecutor(max_workers=threads) as pool:
-            return {int(move): nodes for move, nodes in zip(moves, pool.map(_task, children), strict=True)}
-
-    def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
-        moves = self.legal_moves(board)
-        # Rows far apart: threads that write to neighbouring boards must not share a cache line.
-        rows = np.zeros((len(moves), _ROW), dtype=np.uint32)
-        found = []
-        for row, move in zip(rows, moves, strict=True):
-            child = row[: len(board)]
-            child[:] = board
-            _, outcome = self.make(child, int(move))
-            found.append((child, outcome))
-        return found
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GameRecord", "read_record", "write_record"]
 
 
-def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRecord:
+def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
     r"""Return the game of a record of any of the three kinds.
 
     Parameters
@@ -29,6 +29,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRe
     variant : Variant, str or path-like, optional
         Rules to take instead of those that the record names; where they differ, ``warnings``
         of the record says so. If the record has the digest of its rules, they must match it.
+    origin : str
+        What error messages call a text that is no record at all: a file's name. By default its beginning.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRe
     tablut.errors.InputError: record 'once upon a time': expected tags such as [Variant "ashton"], ...
     """
     if isinstance(text, bytes):
-        text = _decoded(text)
+        text = _decoded(text, origin)
     text = text.removeprefix("\ufeff")
     rules = None if variant is None else as_variant(variant)
     if looks_like_log(text):
@@ -59,17 +61,19 @@ def read_record(text: str | bytes, variant: VariantLike | None = None) -> GameRe
         return read_game(text, rules)
     if variant is None and not text.lstrip().startswith("["):
         kinds = 'tags such as [Variant "ashton"], an OpenTafl record or a Bologna log'
-        raise InputError(f"record {excerpt(text.strip(), 40)}: expected {kinds}")
+        shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
+        raise InputError(f"record {shown}: expected {kinds}")
     return read_native(text, rules)
 
 
-def _decoded(content: bytes) -> str:
+def _decoded(content: bytes, origin: str) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         text = content.decode("latin-1")
         if not looks_like_log(text.replace("\r\n", "\n")):
-            raise InputError("record: not a UTF-8 text file") from error
+            shown = f"record {excerpt(origin)}" if origin else "record"
+            raise InputError(f"{shown}: not a UTF-8 text file") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -156,8 +156,10 @@ def load_variant(name: str) -> Variant:
     tablut.errors.VariantError: variant 'asthon': no such rule set; did you mean 'ashton'? ...
     """
     path = Path(name)
-    if path.suffix.lower() == ".toml" or len(path.parts) > 1:
+    if path.suffix.lower() == ".toml" or "/" in name or os.sep in name:
         return _from_file(path)
+    if name.lower() not in variant_names() and os.path.isfile(name):  # noqa: PTH113  # of no name an error
+        raise VariantError(f"variant {excerpt(name)}: no such rule set; write {excerpt('./' + name)} for the file")
     return shipped_variant(name)
 
 

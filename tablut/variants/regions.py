@@ -9,7 +9,7 @@ and a cell that it can only reach over a decided position is not in the region.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tablut.notation import square_name
 
@@ -210,56 +210,72 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
         if letter in terrain
     )
     escapes = frozenset(cell for cell in cells if terrain[cell] in "*X")
-    royal_corners = frozenset(cell for cell in cells if terrain[cell] == "X")
     free_cells = frozenset(cell for cell in cells if terrain[cell] in ".*+")
-
-    def _landings(cell: int, direction: tuple[int, int]) -> Iterator[int]:
-        """Yield the cells on which a king that slides over a board without soldiers may stop."""
-        for target in ray(cell, direction, size):
-            if terrain[target] in CAMP_LETTERS:
-                return
-            if target != castle or rules.castle.stop == "king":
-                yield target
-            if target == castle and rules.castle.passable == "nobody":
-                return
-
-    king_start = start.index("K")
-    king_cells = {king_start}
-    pending = [king_start]
-    while pending:
-        cell = pending.pop()
-        for direction in DIRECTIONS:
-            for target in _landings(cell, direction):
-                if target not in king_cells and target not in escapes:
-                    king_cells.add(target)
-                    pending.append(target)
-
-    def _way_back(escape: int, direction: tuple[int, int]) -> frozenset[int] | None:
-        """Return the soldier cells from an escape cell back to the nearest king cell, that one included."""
-        way = set()
-        for cell in ray(escape, direction, size):
-            if cell in free_cells:
-                way.add(cell)
-            if cell in king_cells:
-                return frozenset(way)
-            if terrain[cell] in CAMP_LETTERS or (cell == castle and rules.castle.passable == "nobody"):
-                return None
-        return None
-
-    approaches = {}
-    for escape in sorted(escapes):
-        ways = [way for direction in DIRECTIONS if (way := _way_back(escape, direction)) is not None]
-        if ways:
-            approaches[escape] = tuple(ways)
-
+    ways = _Ways(size, terrain, castle, rules)
+    king_cells = ways.king_cells(start.index("K"), escapes)
+    approaches = {
+        escape: found for escape in sorted(escapes) if (found := ways.back_from(escape, king_cells, free_cells))
+    }
     return Regions(
         size=size,
         castle=castle,
         camps=camps,
         escapes=escapes,
-        royal_corners=royal_corners,
-        king_cells=frozenset(king_cells),
+        royal_corners=frozenset(cell for cell in cells if terrain[cell] == "X"),
+        king_cells=king_cells,
         camp_cells=frozenset(cell for camp in camps if camp.garrison for cell in camp.cells),
         free_cells=free_cells,
         approaches=approaches,
     )
+
+
+class _Ways(NamedTuple):
+    """Where the terrain lets a king go that is alone on the board."""
+
+    size: int
+    terrain: str
+    castle: int
+    rules: Rules
+
+    def king_cells(self, start: int, escapes: frozenset[int]) -> frozenset[int]:
+        """Return the cells on which the king may stand while the game goes on."""
+        reached, pending = {start}, [start]
+        while pending:
+            cell = pending.pop()
+            for direction in DIRECTIONS:
+                for target in self._landings(cell, direction):
+                    if target not in reached and target not in escapes:
+                        reached.add(target)
+                        pending.append(target)
+        return frozenset(reached)
+
+    def back_from(
+        self, escape: int, king_cells: frozenset[int], free_cells: frozenset[int]
+    ) -> tuple[frozenset[int], ...]:
+        """Return, for each direction in which there is one, the way from an escape cell back to a king cell."""
+        found = (self._way_back(escape, direction, king_cells, free_cells) for direction in DIRECTIONS)
+        return tuple(way for way in found if way is not None)
+
+    def _landings(self, cell: int, direction: tuple[int, int]) -> Iterator[int]:
+        """Yield the cells on which a king that slides over a board without soldiers may stop."""
+        for target in ray(cell, direction, self.size):
+            if self.terrain[target] in CAMP_LETTERS:
+                return
+            if target != self.castle or self.rules.castle.stop == "king":
+                yield target
+            if target == self.castle and self.rules.castle.passable == "nobody":
+                return
+
+    def _way_back(
+        self, escape: int, direction: tuple[int, int], king_cells: frozenset[int], free_cells: frozenset[int]
+    ) -> frozenset[int] | None:
+        """Return the soldier cells from an escape cell back to the nearest king cell, that one included."""
+        way = set()
+        for cell in ray(escape, direction, self.size):
+            if cell in free_cells:
+                way.add(cell)
+            if cell in king_cells:
+                return frozenset(way)
+            if self.terrain[cell] in CAMP_LETTERS or (cell == self.castle and self.rules.castle.passable == "nobody"):
+                return None
+        return None

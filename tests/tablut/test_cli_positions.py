@@ -124,6 +124,33 @@ def test_an_unwritable_drawing_is_one_line(capsys: Captured, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_holds_nothing_of_the_kind_is_named(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.txt").write_text(" \n")
+    Path("other.txt").write_text("once upon a time")
+    Path("bytes.txt").write_bytes(b"\xff\xfe\x00")
+    assert "position file 'empty.txt': is empty" in refusal(capsys, "show", "-p", "empty.txt")
+    assert "record 'empty.txt': expected tags" in refusal(capsys, "replay", "empty.txt")
+    assert "record 'other.txt': expected tags" in refusal(capsys, "replay", "other.txt")
+    assert "record 'bytes.txt': not a UTF-8 text" in refusal(capsys, "replay", "bytes.txt")
+
+
+def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("game.txt").write_text('[Variant "ashton"]\n\n1. e4-f4\n')
+    Path("file").write_text("kept")
+    for command in (["symmetry", "show"], ["replay", "game.txt"]):
+        assert "--svg 'file': is no folder" in refusal(capsys, *command, "--svg", "file")
+    # Nothing is drawn if the record cannot be written after it.
+    assert "Is a directory" in refusal(capsys, "replay", "game.txt", "--svg", "drawings", "--save", str(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "game.txt"]
+    assert Path("file").read_text() == "kept"
+
+
 def test_status(capsys: Captured) -> None:
     assert answer(capsys, "status")["status"] == []
     result = answer(capsys, "status", "-v", "ashton-5-4v0", "-p", "2w2/5/b1b1b/5/2b2 w")

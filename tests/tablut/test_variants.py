@@ -278,6 +278,19 @@ def test_a_file_beside_is_named_for_one_that_is_not_there(tmp_path: Path) -> Non
         load_variant(str(path.with_name("my-ruels.toml")))
 
 
+def test_a_file_of_another_ending_is_read_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(user_file(tmp_path, name="my-rules.toml"))
+    path.rename(tmp_path / "my-rules")
+    path.with_name("leiden").write_text("no rules")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(VariantError, match=r"variant 'my-rules': no such rule set; write './my-rules' for the file"):
+        load_variant("my-rules")
+    assert load_variant("./my-rules").name == "my-rules"
+    assert load_variant("leiden") is load_variant("LEIDEN")
+    with pytest.raises(VariantError, match="leiden"):
+        load_variant("./leiden")
+
+
 @pytest.mark.parametrize("name", variant_names())
 def test_shipped_names_are_read_in_any_case(name: str) -> None:
     assert load_variant(name.upper()) is load_variant(name.title()) is load_variant(name)
