@@ -31,6 +31,8 @@ __all__ = [
     "leaf_sums",
     "mark_known",
     "mark_unique",
+    "row_hash",
+    "row_sum",
     "scatter",
     "table_bits",
 ]
@@ -45,8 +47,21 @@ CACHED_ROWS: Final = 8192
 
 
 @inlined
-def _row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design."""
+def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
+    """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design.
+
+    Parameters
+    ----------
+    row : pointer to uint64
+        The packed position; its bits `FIXING` do not count.
+    width : int
+        Its number of words.
+
+    Returns
+    -------
+    uint64
+        The hash; its top bits name the leaf.
+    """
     mixed = U64(0x7461626C75743032)
     for word in range(width - 1):
         mixed = (mixed ^ row[word]) * U64(0xBF58476D1CE4E5B9)
@@ -58,8 +73,23 @@ def _row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 
 @inlined
-def _row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return what a row of this hash adds to a checksum, by all of its bits."""
+def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
+    """Return what a row of this hash adds to a checksum, by all of its bits.
+
+    Parameters
+    ----------
+    value : uint64
+        The hash of the row.
+    row : pointer to uint64
+        The packed position.
+    width : int
+        Its number of words.
+
+    Returns
+    -------
+    uint64
+        What is to be added.
+    """
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
@@ -114,11 +144,11 @@ def leaf_sums(
     base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
         row = advance(base, index * width)
-        value = _row_hash(row, width)
+        value = row_hash(row, width)
         leaf = I64(value >> U64(64 - leaf_bits))
         leaf_of[index] = np.uint16(leaf)
         number_of[leaf] += 1
-        sum_of[leaf] += _row_sum(value, row, width)
+        sum_of[leaf] += row_sum(value, row, width)
 
 
 @kernel
@@ -175,9 +205,9 @@ def check_rows(
         wrong = False
         for _ in range(counts[leaf]):
             row = advance(pointer(rows), index * width)
-            value = _row_hash(row, width)
+            value = row_hash(row, width)
             wrong |= I64(value >> U64(64 - leaf_bits)) != first + leaf
-            total += _row_sum(value, row, width)
+            total += row_sum(value, row, width)
             index += 1
         if wrong or total != sums[leaf]:
             return first + leaf
@@ -326,7 +356,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
             for part in range(1 << parts):
                 cursor[part] = 0
             for index in range(size):
-                cursor[_slot_of(_row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
+                cursor[_slot_of(row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
             begin = 0
             for part in range(1 << parts):
                 count = cursor[part]
@@ -334,15 +364,15 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
                 begin += count
             for index in range(size):
                 row = advance(here, index * width)
-                part = _slot_of(_row_hash(row, width), leaf_bits, parts)
+                part = _slot_of(row_hash(row, width), leaf_bits, parts)
                 _copy_row(advance(spread, cursor[part] * width), row, width)
                 cursor[part] += 1
             source = spread
         found = 0
         for index in range(size):
             row = advance(source, index * width)
-            value = _row_hash(row, width)
-            checksum += _row_sum(value, row, width)
+            value = row_hash(row, width)
+            checksum += row_sum(value, row, width)
             slot = _slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
             while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
@@ -400,8 +430,8 @@ def mark_known(
         for _ in range(counts[leaf]):
             row = advance(pointer(known), index * width)
             index += 1
-            value = _row_hash(row, width)
-            checksum += _row_sum(value, row, width)
+            value = row_hash(row, width)
+            checksum += row_sum(value, row, width)
             slot = _slot_of(value, leaf_bits, bits[leaf])
             entry = I64(table[slot])
             while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
@@ -456,7 +486,7 @@ def compact(
         for index in range(starts[leaf], starts[leaf] + unique[leaf]):
             if dead[index] == 0:
                 row = advance(pointer(rows), index * width)
-                checksum += _row_hash(row, width)
+                checksum += row_hash(row, width)
                 _copy_row(advance(pointer(rows), kept * width), row, width)
                 kept += 1
         counts[leaf] = kept - before

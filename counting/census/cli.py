@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
+from counting.census.observer import Silent
 from counting.exports import bfile
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from counting.census.report import CensusReport
+    from counting.census.report import CensusReport, CountedPly
     from counting.census.verification import VerifyReport
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
+
+_LONG: Final = 60
+"""Seconds from which on an estimate is printed where there is no terminal."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -55,6 +59,19 @@ class _Display:
     def say(self, text: str) -> None:
         """Print a line above the bar."""
         self.display.console.print(text, soft_wrap=True)
+
+    def announce(self, text: str, _seconds: float) -> None:
+        """Print what begins, however short it is."""
+        self.say(text)
+
+
+class _Quiet(Silent):
+    """Where nobody watches, says only what will take long."""
+
+    def announce(self, text: str, seconds: float) -> None:
+        """Print what begins if it takes long."""
+        if seconds >= _LONG:
+            complain(f"census: {text}")
 
 
 def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
@@ -97,6 +114,25 @@ def census_command(
     ] = 4096,
     threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     scheduler: SchedulerOption = None,
+    disk: Annotated[
+        float | None,
+        typer.Option(
+            "--disk", metavar="GIB", min=0.001, help="Most disk, in GiB; a ply that needs more is made in passes."
+        ),
+    ] = None,
+    passes: Annotated[
+        int, typer.Option("--passes", min=1, max=4096, help="Passes over the last ply, at least; no bin is cut.")
+    ] = 1,
+    count_last: Annotated[
+        bool, typer.Option("--count-last", help="Count the last ply without storing its positions.")
+    ] = False,
+    part: Annotated[
+        str,
+        typer.Option("--part", metavar="K/N", help="With --count-last: only that part of the ply, by a hash."),
+    ] = "1/1",
+    again: Annotated[
+        bool, typer.Option("--again", help="With --count-last: count anew what was counted before, and compare.")
+    ] = False,
     against_bounds: Annotated[
         bool,
         typer.Option("--against-bounds", help="Show the bound by material; complete censuses always do."),
@@ -114,6 +150,7 @@ def census_command(
     A position is a placement with the side to move; classes are taken under the
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
+    from counting.census.counted import CountWish
     from counting.census.limits import TooLargeError
     from counting.census.run import census
 
@@ -123,11 +160,14 @@ def census_command(
         raise InputError("--graph: needs a complete census; add --all")
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
+    if not count_last and (again or part != "1/1"):
+        raise InputError("--part and --again: are for a ply that is counted and not stored; add --count-last")
+    wish = CountWish.part(part, passes, again=again)
     rules = load_variant(variant)
     partial: list[CensusReport] = []
     failure: TablutError | KeyboardInterrupt | None = None
     with progress("census") as display:
-        observer = _Display(display) if display.console.is_terminal else None
+        observer = _Display(display) if display.console.is_terminal else _Quiet()
         try:
             report = census(
                 rules,
@@ -136,6 +176,9 @@ def census_command(
                 store=store,
                 resume=resume,
                 memory=memory << 20,
+                disk=None if disk is None else int(disk * (1 << 30)),
+                passes=passes,
+                count=wish if count_last else None,
                 threads=threads,
                 scheduler=scheduler,
                 observer=observer,
@@ -148,7 +191,9 @@ def census_command(
             # What is done is shown first, then why it is not more.
             failure, report = error, partial[0]
     if failure is not None:
-        options = {"--plies": plies, "--all": all_plies, "--full": full, "--memory": memory, "--threads": threads}
+        options: dict[str, Any] = {"--plies": plies, "--all": all_plies, "--full": full, "--memory": memory}
+        options |= {"--threads": threads, "--disk": disk, "--passes": passes}
+        options |= {"--count-last": count_last, "--part": part, "--again": again}
         _say_how_to_go_on(variant, {**options, "--store": store, "--scheduler": scheduler, "--graph": graph})
     detailed = against_bounds or (report.complete and failure is None)
     show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
@@ -168,7 +213,7 @@ def _bfile(report: CensusReport) -> str:
     return bfile([ply.new for ply in report.plies], 0, comments)
 
 
-_DEFAULTS: Final = {"--memory": 4096, "--threads": 1}
+_DEFAULTS: Final = {"--memory": 4096, "--threads": 1, "--passes": 1, "--part": "1/1"}
 
 
 def _say_how_to_go_on(variant: str, options: dict[str, Any]) -> None:
@@ -234,6 +279,8 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
         console.print("The store has no count without symmetry.", style="dim")
     elif report.without_symmetry != report.plies:
         console.print(f"Without symmetry it ends after {report.without_symmetry} plies of {report.plies}.")
+    if report.counted is not None:
+        console.print(f"Ply {report.counted} was counted and not stored: only its tallies can be checked.")
     console.print(
         f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
         f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",
@@ -280,6 +327,8 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
         )
     elif report.move_limit is not None:
         console.print(f"The rules end a game after {report.move_limit} plies.", style="dim")
+    if report.counted is not None:
+        _show_counted(console, report.counted)
     if detailed:
         _show_bounds(console, report)
     if report.full is not None:
@@ -310,6 +359,27 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
             f"{report.children_per_cpu_second / 1e6:.1f} million a second.",
             style="dim",
         )
+
+
+def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
+    share = len(counted.hundredths)
+    how = f"in {counted.passes} pass{'es' if counted.passes > 1 else ''}"
+    if counted.whole:
+        console.print(f"Ply {counted.ply} was counted {how} and not stored.")
+    else:
+        console.print(
+            f"Of ply {counted.ply} {share} hundredth{'s were' if share > 1 else ' was'} counted {how}, and not stored: "
+            f"{counted.new:,} new positions in {counted.new_classes:,} classes, {counted.decided:,} decided in "
+            f"{counted.decided_classes:,}, from {counted.children:,} children.",
+            soft_wrap=True,
+        )
+    for each in counted.estimates:
+        console.print(
+            f"All of it, estimated: {each.name.replace('_', ' ')} {each.value:,} ({each.low:,} to {each.high:,}, 95 %)."
+        )
+    if counted.counted_again:
+        verdict = Text("the same numbers") if counted.agrees else Text("other numbers", "bold red")
+        console.print(Text.assemble(f"{len(counted.counted_again)} hundredths counted again: ", verdict, "."))
 
 
 def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.buckets import FIXING
+from counting.census.buckets import FIXING, row_hash
 from tablut.engine.attacks import captures_at, neighbour, slides_along, slides_of
 from tablut.engine.canonical import ImageTables, table_entries
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
@@ -47,7 +47,16 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["BLACK_WON", "DECIDED", "EXPANSION_COUNTERS", "cell_images", "expand_canonical"]
+__all__ = [
+    "BLACK_WON",
+    "DECIDED",
+    "EXPANSION_COUNTERS",
+    "cell_images",
+    "expand_canonical",
+    "expand_captures",
+    "expand_leaves",
+    "expand_quiet",
+]
 
 DECIDED: Final = 63
 """The bit of the last word that marks a decided position."""
@@ -224,13 +233,36 @@ class ChildTally(NamedTuple):
     ----------
     children : int
         Written so far, of all parents.
+    made : int
+        Moves of this parent, whether or not their children were written.
     capturing, captured : int
-        Moves of this parent that capture, and soldiers captured.
+        Those of them that capture, and soldiers captured.
     """
 
     children: int
+    made: int
     capturing: int
     captured: int
+
+
+class Choice(NamedTuple):
+    """Which children are written. Kernels make it.
+
+    Attributes
+    ----------
+    quiet, capturing : bool
+        Whether children of moves without and with a capture are.
+    leaf_bits : int
+        0, or the bits of the hash that name a leaf: then only children of some leaves are written.
+    first, last : int
+        These leaves, ``last`` excluded.
+    """
+
+    quiet: bool
+    capturing: bool
+    leaf_bits: int
+    first: int
+    last: int
 
 
 @inlined
@@ -251,20 +283,26 @@ def _read_parent(t: Tables, w: Work, word: NDArray[np.uint64]) -> Parent:
 
 
 @inlined
+def _threat(t: Tables, w: Work, target: int) -> int:
+    """Return 1 where an arriving piece may capture, else 0."""
+    to_rank, to_file = coordinates(t, target)
+    return ((I64(w.threats[to_rank]) >> to_file) | (I64(w.threats[t.size + to_file]) >> to_rank)) & 1
+
+
+@inlined
 def _played(t: Tables, w: Work, p: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
     """Return the outcome of a ply and the directions in which it captures; made on the board only where it matters."""
     king = target if is_king else p.home
-    to_rank, to_file = coordinates(t, target)
-    threat = (I64(w.threats[to_rank]) >> to_file) | (I64(w.threats[t.size + to_file]) >> to_rank)
+    threat = _threat(t, w, target)
     besieging = p.side == 1 and t.facing[king * t.cells + target] != 0
     outcome, directions = UNDECIDED, 0
-    if (threat & 1) != 0 or besieging or t.either_after_ply != 0:
+    if threat != 0 or besieging or t.either_after_ply != 0:
         left, shift = p.attackers, 16 - (p.side << 4)
         toggle(t, w.board, start, shift)
         toggle(t, w.board, target, shift)
         if is_king:
             put_king(t, w.board, target)
-        if (threat & 1) != 0:
+        if threat != 0:
             directions = captures_at(t, w.board, p.side, target, king)
         if directions != 0:
             toggle_captured(t, w.board, target, directions, 16 - shift)
@@ -332,15 +370,15 @@ def _write_child(
 
 @inlined
 def _expand_piece(
-    t: Tables, w: Work, p: Parent, start: int, children: NDArray[np.uint64], tally: ChildTally
+    t: Tables, w: Work, p: Parent, start: int, children: NDArray[np.uint64], tally: ChildTally, choice: Choice
 ) -> ChildTally:
-    """Write the children that the moves of one piece lead to, and count them."""
+    """Write the children that some moves of one piece lead to, and count them."""
     rank, file = coordinates(t, start)
     is_king = p.side == 0 and start == p.home
     slides_at = slides_of(t, p.side, start, p.home)
-    if not is_king:
+    if not is_king and choice.quiet:
         _remove_cell(w.table, t.cells + _MOVER, p.own, start)
-    total, capturing, captured = tally.children, tally.capturing, tally.captured
+    total, made, capturing, captured = tally.children, tally.made, tally.capturing, tally.captured
     for along in range(2):
         line, place = (rank, file) if along == 0 else (t.size + file, rank)
         first, step = (rank * t.size, 1) if along == 0 else (file, t.size)
@@ -348,15 +386,86 @@ def _expand_piece(
         while targets:
             target = first + trailing_zeros(targets) * step
             targets &= targets - 1
+            if not choice.quiet and _threat(t, w, target) == 0:
+                made += 1
+                continue
             outcome, directions = _played(t, w, p, start, target, is_king)
+            made += 1
             if directions != 0:
                 capturing += 1
                 captured += popcount(directions)
+            if not (choice.quiet if directions == 0 else choice.capturing):
+                continue
+            if not is_king and not choice.quiet:  # captures are few
+                _remove_cell(w.table, t.cells + _MOVER, p.own, start)
             pieces = _pieces_after(t, w, p, target, is_king, directions)
             king = target if is_king else p.home
-            _write_child(t, w, p, pieces, king, outcome, advance(children, total * t.words))
-            total += 1
-    return ChildTally(total, capturing, captured)
+            child = advance(children, total * t.words)
+            _write_child(t, w, p, pieces, king, outcome, child)
+            if choice.leaf_bits == 0:
+                total += 1
+            else:
+                # A child that is not wanted is overwritten by the next.
+                leaf = I64(row_hash(child, t.words) >> U64(64 - choice.leaf_bits))
+                total += 1 if choice.first <= leaf < choice.last else 0
+    return ChildTally(total, made, capturing, captured)
+
+
+@inlined
+def _expand_rows(
+    tables: Tables,
+    images: ImageTables,
+    template: NDArray[np.uint64],
+    order: int,
+    words: NDArray[np.uint64],
+    children: NDArray[np.uint64],
+    counters: NDArray[np.int64],
+    choice: Choice,
+) -> tuple[int, int]:
+    """Write some of the children of the undecided positions, and count all; see `expand_canonical`."""
+    t = flat(tables)
+    scratch_board, scratch_threats = np.empty(board_items(t.size), np.uint32), np.empty(2 * t.size, np.uint32)
+    scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), template.copy()
+    scratch_least = np.empty(16, dtype=np.uint64)
+    w = Work(
+        board=pointer(scratch_board),
+        threats=pointer(scratch_threats),
+        entries=pointer(scratch_entries),
+        table=pointer(scratch_table),
+        least=pointer(scratch_least),
+        rows=pointer(images.rows),
+        kings=pointer(images.kings),
+        candidates=pointer(images.candidates),
+    )
+    capacity = len(children) - 4 * t.cells
+    total = 0
+    parent = 0
+    while parent < len(words) and total <= capacity:
+        word = advance(pointer(words), parent * t.words)
+        parent += 1
+        if (word[t.words - 1] >> U64(DECIDED)) != U64(0):
+            continue
+        p = _read_parent(t, w, word)
+        mark_threats(t, w.board, p.side, w.threats)
+        tally = ChildTally(total, 0, 0, 0)
+        for rank in range(t.size):
+            own = own_pieces(line_of(w.board, rank), p.side)
+            while own:
+                start = rank * t.size + trailing_zeros(own)
+                own &= own - 1
+                tally = _expand_piece(t, w, p, start, pointer(children), tally, choice)
+        orbit = order // popcount(p.least)
+        counters[0] += orbit
+        counters[1] += orbit * tally.made
+        counters[2] += orbit * tally.capturing
+        counters[3] += orbit * tally.captured
+        total = tally.children
+    keep(scratch_board)
+    keep(scratch_threats)
+    keep(scratch_entries)
+    keep(scratch_table)
+    keep(scratch_least)
+    return parent, total
 
 
 @kernel
@@ -396,46 +505,86 @@ def expand_canonical(
     total : int
         The number of children.
     """
-    t = flat(tables)
-    scratch_board, scratch_threats = np.empty(board_items(t.size), np.uint32), np.empty(2 * t.size, np.uint32)
-    scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), template.copy()
-    scratch_least = np.empty(16, dtype=np.uint64)
-    w = Work(
-        board=pointer(scratch_board),
-        threats=pointer(scratch_threats),
-        entries=pointer(scratch_entries),
-        table=pointer(scratch_table),
-        least=pointer(scratch_least),
-        rows=pointer(images.rows),
-        kings=pointer(images.kings),
-        candidates=pointer(images.candidates),
-    )
-    capacity = len(children) - 4 * t.cells
-    total = 0
-    parent = 0
-    while parent < len(words) and total <= capacity:
-        word = advance(pointer(words), parent * t.words)
-        parent += 1
-        if (word[t.words - 1] >> U64(DECIDED)) != U64(0):
-            continue
-        p = _read_parent(t, w, word)
-        mark_threats(t, w.board, p.side, w.threats)
-        tally = ChildTally(total, 0, 0)
-        for rank in range(t.size):
-            own = own_pieces(line_of(w.board, rank), p.side)
-            while own:
-                start = rank * t.size + trailing_zeros(own)
-                own &= own - 1
-                tally = _expand_piece(t, w, p, start, pointer(children), tally)
-        orbit = order // popcount(p.least)
-        counters[0] += orbit
-        counters[1] += orbit * (tally.children - total)
-        counters[2] += orbit * tally.capturing
-        counters[3] += orbit * tally.captured
-        total = tally.children
-    keep(scratch_board)
-    keep(scratch_threats)
-    keep(scratch_entries)
-    keep(scratch_table)
-    keep(scratch_least)
-    return parent, total
+    choice = Choice(True, True, I64(0), I64(0), I64(0))
+    return _expand_rows(tables, images, template, order, words, children, counters, choice)
+
+
+@kernel
+def expand_leaves(
+    tables: Tables,
+    images: ImageTables,
+    template: NDArray[np.uint64],
+    order: int,
+    words: NDArray[np.uint64],
+    children: NDArray[np.uint64],
+    counters: NDArray[np.int64],
+    leaves: tuple[int, int, int],
+) -> tuple[int, int]:
+    """Write the canonical form of the children that some leaves have; count all.
+
+    Parameters
+    ----------
+    tables, images, template, order, words, children, counters : see `expand_canonical`
+        The same.
+    leaves : tuple of int
+        Bits of the hash that name a leaf, the first leaf, and the end.
+
+    Returns
+    -------
+    rows, total : int
+        As for `expand_canonical`.
+    """
+    choice = Choice(True, True, I64(leaves[0]), I64(leaves[1]), I64(leaves[2]))
+    return _expand_rows(tables, images, template, order, words, children, counters, choice)
+
+
+@kernel
+def expand_quiet(
+    tables: Tables,
+    images: ImageTables,
+    template: NDArray[np.uint64],
+    order: int,
+    words: NDArray[np.uint64],
+    children: NDArray[np.uint64],
+    counters: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Write the canonical form of the children to which no capture leads; count all.
+
+    Parameters
+    ----------
+    tables, images, template, order, words, children, counters : see `expand_canonical`
+        The same.
+
+    Returns
+    -------
+    rows, total : int
+        As for `expand_canonical`.
+    """
+    choice = Choice(True, False, I64(0), I64(0), I64(0))
+    return _expand_rows(tables, images, template, order, words, children, counters, choice)
+
+
+@kernel
+def expand_captures(
+    tables: Tables,
+    images: ImageTables,
+    template: NDArray[np.uint64],
+    order: int,
+    words: NDArray[np.uint64],
+    children: NDArray[np.uint64],
+    counters: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Write the canonical form of the children to which a capture leads; count all.
+
+    Parameters
+    ----------
+    tables, images, template, order, words, children, counters : see `expand_canonical`
+        The same.
+
+    Returns
+    -------
+    rows, total : int
+        As for `expand_canonical`.
+    """
+    choice = Choice(False, True, I64(0), I64(0), I64(0))
+    return _expand_rows(tables, images, template, order, words, children, counters, choice)

@@ -11,13 +11,14 @@ from counting.spaces import spaces
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counting.census.count_record import CountRecord
     from counting.census.records import PlyRecord
     from tablut.variants import Variant
 
 __all__ = ["ended", "excess"]
 
 
-def ended(variant: Variant, records: Sequence[PlyRecord]) -> bool:
+def ended(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> bool:
     """Return whether no more positions can be reached than those of the records, which begin with ply 0.
 
     Parameters
@@ -36,7 +37,7 @@ def ended(variant: Variant, records: Sequence[PlyRecord]) -> bool:
     return records[-1].counters["new_classes"] == 0 or (limit is not None and records[-1].ply >= limit)
 
 
-def excess(variant: Variant, records: Sequence[PlyRecord]) -> str | None:
+def excess(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> str | None:
     """Return where more positions were reached than the board has, or None.
 
     A ply has one side to move, so the positions of every other ply are different

@@ -6,9 +6,10 @@ the header, processor seconds of the task, the digest of the file, CRC-32 of all
 the header (JSON, `counting.census.records.RowHeader`, with spaces behind it so that the
 rows begin at a page); three index arrays of one entry a leaf (rows int64, hash sums
 uint64, moves int64); in parts of a ply the SHA-256 of each leaf that has rows; the rows.
-Files of children hold W times uint64 each; so do parts, which are kept, if W is 1, else
+Files of children and sorted rows hold W times uint64 each; so do parts, which are kept, if W is 1, else
 these hold the code of each (`counting.census.codes`), half as long or less, wherever
-codes fit kernels.
+codes fit kernels. The index of sorted rows is by bin (`counting.census.families`) instead of
+leaf. A tally has the index of rows that are nowhere stored.
 
 The digest of a file is that of header, index and leaf digests, so it stands for the rows
 too. It is checked whenever a file is opened, and by the record of the ply. Hash sums are of the
@@ -125,7 +126,7 @@ def write_rows(
     *,
     cpu: float,
     codes: tuple[int, int, int, int] | None = None,
-    lasting: bool = False,
+    kind: str = "children",
 ) -> Source:
     """Write a row file.
 
@@ -146,9 +147,10 @@ def write_rows(
     codes : tuple of int, optional
         Cells, most attackers, most defenders and the side to move (0 white, 1 black) of all
         rows, which are then stored as codes.
-    lasting : bool
-        Write a part of a ply: have it on the disk before it gets its name, so that it survives
-        a loss of power, and store the digests of its leaves.
+    kind : str
+        As in `counting.census.records.RowHeader`. A part and a tally are on the disk before they get
+        their names, so that they survive a loss of power. A part has the digests of its leaves; a
+        tally is given no rows.
 
     Returns
     -------
@@ -164,17 +166,17 @@ def write_rows(
     """
     arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
     header = {
-        "kind": "part" if lasting else "children",
+        "kind": kind,
         **owner._asdict(),
         "words": rows.shape[1],
         "leaf_bits": len(index[0]).bit_length() - 1,
-        "rows": len(rows),
+        "rows": int(index[0].sum()),
         "codes": codes,
         "stats": stats,
     }
     text = json.dumps(header, separators=(",", ":")).encode()
-    hasher = RowHasher(index[0], row_size(rows.shape[1], codes)) if lasting else None
-    digests = 32 * int(np.count_nonzero(index[0])) if lasting else 0
+    hasher = RowHasher(index[0], row_size(rows.shape[1], codes)) if kind == "part" else None
+    digests = 0 if hasher is None else 32 * int(np.count_nonzero(index[0]))
     text += b" " * (-(_HEAD.size + len(text) + len(arrays) + digests) % PAGE)
     begin = _HEAD.size + len(text) + len(arrays) + digests
     rows = np.ascontiguousarray(rows)
@@ -194,7 +196,7 @@ def write_rows(
                 head = head[:-4] + struct.pack("<I", zlib.crc32(head[:-4]))
                 file.seek(0)
                 write_span(file, np.frombuffer(head + content, dtype=np.uint8))
-                if lasting:
+                if kind in ("part", "tally"):
                     os.fsync(file)
             Path(name).replace(path)
         except BaseException:
@@ -218,7 +220,7 @@ def damaged(path: Path, what: str) -> InputError:
     InputError
         To be raised.
     """
-    also = "" if path.name.startswith("children") else f" and {path.parent.name}.json"
+    also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
     return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
 
 
@@ -291,7 +293,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
     if content != found:
         raise damaged(path, "header or index have another digest")
     begin = _HEAD.size + length + 24 * leaves + 32 * filled
-    wanted = begin + row_size(header.words, header.codes) * header.rows
+    wanted = begin + (0 if header.kind == "tally" else row_size(header.words, header.codes) * header.rows)
     if int(counts.sum()) != header.rows or (counts < 0).any():
         raise damaged(path, "its index does not add up")
     if size != wanted:

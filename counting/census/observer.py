@@ -41,6 +41,17 @@ class Observer(Protocol):
             The line.
         """
 
+    def announce(self, text: str, seconds: float) -> None:
+        """Hear what is about to begin.
+
+        Parameters
+        ----------
+        text : str
+            What it takes.
+        seconds : float
+            How long, about.
+        """
+
 
 class Silent:
     """An observer that does nothing."""
@@ -73,5 +84,16 @@ class Silent:
         Parameters
         ----------
         text : str
+            As for `Observer`.
+        """
+
+    def announce(self, text: str, seconds: float) -> None:
+        """See `Observer`.
+
+        Parameters
+        ----------
+        text : str
+            As for `Observer`.
+        seconds : float
             As for `Observer`.
         """

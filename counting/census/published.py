@@ -2,7 +2,8 @@
 
 ``published.json`` holds for each game (`Variant.digest`) the digests of its plies, as
 ``tablut census --json`` prints them. A digest is of game, counts and positions, and
-of the plies before: two programs that agree on the last agree on everything.
+of the plies before: two programs that agree on the last agree on everything. Under ``counted``
+stand those of plies that were counted and not stored.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
+from typing import Any
 
-__all__ = ["published_digests"]
+__all__ = ["published_counts", "published_digests"]
 
 
 @cache
-def _all() -> dict[str, list[str]]:
+def _all() -> dict[str, dict[str, Any]]:
     text = (resources.files("counting.census") / "published.json").read_text(encoding="utf-8")
-    return {census["game"]: census["plies"] for census in json.loads(text)["censuses"]}
+    return {census["game"]: census for census in json.loads(text)["censuses"]}
 
 
 def published_digests(game: str) -> list[str]:
@@ -41,4 +43,25 @@ def published_digests(game: str) -> list[str]:
     >>> published_digests("0" * 64)
     []
     """
-    return list(_all().get(game, []))
+    return list(_all().get(game, {}).get("plies", []))
+
+
+def published_counts(game: str) -> dict[int, str]:
+    """Return the digests of the plies of a game that were counted and not stored.
+
+    Parameters
+    ----------
+    game : str
+        `Variant.digest`.
+
+    Returns
+    -------
+    dict
+        By ply, 64 hexadecimal digits each.
+
+    Examples
+    --------
+    >>> published_counts("0" * 64)
+    {}
+    """
+    return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}

@@ -25,9 +25,22 @@ from tablut.files import read_bytes
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FORMAT_VERSION", "LEAF_BITS", "Owner", "PartEntry", "PlyRecord", "RowHeader", "StoreAbout", "digest_of"]
+__all__ = [
+    "BINS",
+    "FORMAT_VERSION",
+    "LEAF_BITS",
+    "Owner",
+    "PartEntry",
+    "PlyRecord",
+    "RowHeader",
+    "StoreAbout",
+    "digest_of",
+    "plan_name",
+]
 
 FORMAT_VERSION: Final = 4
+BINS: Final = 1 << 12
+"""Ranges of the hash of families; see `counting.census.families`."""
 LEAF_BITS: Final = 12
 """Bits of the hash that name a leaf: 4096 leaves, so a leaf fits into memory up to about 10^11 children."""
 RECORD_BYTES: Final = 4 << 20
@@ -55,6 +68,22 @@ def digest_of(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+def plan_name(*content: Any) -> str:
+    """Return a name that is the same for equal plans, in any run, and differs otherwise.
+
+    Parameters
+    ----------
+    *content : object
+        What JSON can hold.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
 def _all_counters(found: dict[str, int]) -> dict[str, int]:
     if set(found) != set(COUNTERS):
         raise ValueError("these are not the counters of a census")
@@ -63,6 +92,7 @@ def _all_counters(found: dict[str, int]) -> dict[str, int]:
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
 Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
 Number = Annotated[int, Field(ge=0, le=99_999)]
@@ -71,8 +101,24 @@ Few = Annotated[tuple[Count, ...], Field(max_length=128)]
 Material = Annotated[tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)]
 
 
-class _Model(BaseModel):
+class Model(BaseModel):
+    """What is read from a store: no field is missing, of another type, or unknown."""
+
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class Sealed(Model):
+    """What is a file of its own, and carries its digest."""
+
+    def fault(self) -> str | None:
+        """Return what is wrong with it by itself, or None.
+
+        Returns
+        -------
+        str or None
+            A few words.
+        """
+        raise NotImplementedError
 
 
 class Owner(NamedTuple):
@@ -97,14 +143,14 @@ class Owner(NamedTuple):
     plan: str
 
 
-class ExpansionStats(_Model):
+class ExpansionStats(Model):
     """What a file of children says: how many, and the four counters of `expand_canonical`."""
 
     children: Count
     counters: tuple[Count, Count, Count, Count]
 
 
-class PartStats(_Model):
+class PartStats(Model):
     """What a part says: children it was sifted from, counters and material of `survey`, and its own children."""
 
     children: Count
@@ -113,24 +159,35 @@ class PartStats(_Model):
     next_children: Count
 
 
-class RowHeader(_Model):
+class TallyStats(Model):
+    """What a tally says: as a part, and of which bins it is, and the counters of `expand_canonical`."""
+
+    children: Count
+    counters: Counters
+    material: Material
+    next_children: Count
+    bins: Bins
+    expanded: tuple[Count, Count, Count, Count]
+
+
+class RowHeader(Model):
     """The head of a row file; see `counting.census.files`.
 
     Attributes
     ----------
     kind : str
-        ``part`` or ``children``.
+        ``part``, ``children``, ``sorted`` (rows by bin; see `counting.census.sorting`) or ``tally`` (no rows).
     game, full, ply, number, plan
         As in `Owner`.
     words, leaf_bits, rows : int
         Words of a row, bits that name a leaf, number of rows.
     codes : tuple of int or None
         If rows are coded: cells, most attackers and defenders, the side to move.
-    stats : PartStats or ExpansionStats
+    stats : PartStats, ExpansionStats or TallyStats
         What the rows are.
     """
 
-    kind: Annotated[str, Field(pattern="^(part|children)$")]
+    kind: Annotated[str, Field(pattern="^(part|children|sorted|tally)$")]
     game: Digest
     full: bool
     ply: PlyNumber
@@ -148,7 +205,7 @@ class RowHeader(_Model):
         ]
         | None
     )
-    stats: PartStats | ExpansionStats
+    stats: PartStats | ExpansionStats | TallyStats
 
     @property
     def owner(self) -> Owner:
@@ -156,7 +213,7 @@ class RowHeader(_Model):
         return Owner(self.game, self.full, self.ply, self.number, self.plan)
 
 
-class StoreAbout(_Model):
+class StoreAbout(Sealed):
     """``census.json``: which census a folder holds; ``variant`` is a name for people, ``game`` decides."""
 
     format: int
@@ -201,7 +258,7 @@ class StoreAbout(_Model):
         return None if digest_of(content) == self.checksum else "its checksum is another"
 
 
-class PartEntry(_Model):
+class PartEntry(Model):
     """A part of a ply: rows, bytes of the file, and the digest that the file must have."""
 
     rows: Count
@@ -223,7 +280,7 @@ _COUNTED = {
 }
 
 
-class PlyRecord(_Model):
+class PlyRecord(Sealed):
     """``ply-004.json``: what one complete ply holds.
 
     Attributes
@@ -308,7 +365,7 @@ class _Format(BaseModel):
     format: int
 
 
-Record = TypeVar("Record", StoreAbout, PlyRecord)
+Record = TypeVar("Record", bound=Sealed)
 
 
 def read_record(path: Path, model: type[Record], hint: str) -> Record:
@@ -319,14 +376,14 @@ def read_record(path: Path, model: type[Record], hint: str) -> Record:
     path : Path
         The file.
     model : type
-        `StoreAbout` or `PlyRecord`.
+        `StoreAbout`, `PlyRecord` or `counting.census.count_record.CountRecord`.
     hint : str
         The way out if it is damaged.
 
     Returns
     -------
-    StoreAbout or PlyRecord
-        What ``model`` makes of the file.
+    model
+        What it makes of the file.
 
     Raises
     ------
@@ -358,12 +415,12 @@ def read_record(path: Path, model: type[Record], hint: str) -> Record:
     return found
 
 
-def dump(record: StoreAbout | PlyRecord) -> bytes:
+def dump(record: Model) -> bytes:
     """Return a record as it is written.
 
     Parameters
     ----------
-    record : StoreAbout or PlyRecord
+    record : Model
         What is written.
 
     Returns

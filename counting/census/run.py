@@ -11,9 +11,12 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from counting.census.counted import CountWish, count_ply
+from counting.census.extent import ended
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.limits import CensusLimits, TooLargeError, size_text
 from counting.census.observer import Observer, Silent
@@ -47,6 +50,9 @@ def census(
     store: Path | str | None = None,
     resume: bool = False,
     memory: int = _DEFAULT_MEMORY,
+    disk: int | None = None,
+    passes: int = 1,
+    count: CountWish | None = None,
     threads: int = 1,
     scheduler: str | None = None,
     observer: Observer | None = None,
@@ -70,6 +76,13 @@ def census(
         Go on with what the folder has.
     memory : int
         Most bytes of memory of this process; of each worker where there is a cluster.
+    disk : int, optional
+        Most bytes that the folder may take; a ply whose children do not fit is made in passes. What the disk has by
+        default, without ``store`` ``memory``.
+    passes : int
+        Make the last of the plies in so many passes at least.
+    count : CountWish, optional
+        Count the last of the plies, in part perhaps, without storing its positions.
     threads : int
         Tasks at once.
     scheduler : str, optional
@@ -102,29 +115,37 @@ def census(
     ([1, 56, 4408, 128008], [1, 7, 551, 16002])
     """
     variant = as_variant(variant)
+    if count is not None and (not plies or full or graph is not None):
+        raise InputError("--count-last: needs --plies N from 1 on, and neither --full nor --graph")
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
     observer = Silent() if observer is None else observer
     with _enough_memory(), _folder(store) as folder, open_scheduler(threads, scheduler) as workers:
-        words, disk = toolbox(variant, False).tables.words, None if store is not None else memory
-        limits = CensusLimits.from_memory(memory, workers.sharing, words, disk)
+        words = toolbox(variant, False).tables.words
+        most = memory if store is None and disk is None else disk
+        limits = CensusLimits.from_memory(memory, workers.sharing, words, most)
+        limits = replace(limits, in_passes=disk is not None)
         if plies is None:
             _refuse_hopeless(variant, folder, limits)
-        count = _Count(variant, folder, workers, limits, observer, resume)
+        task = _Task(variant, folder, workers, limits, observer, resume)
         shown = None if store is None else str(store)
-        with count.search("classes", full=False) as search:
+        with task.search("classes", full=False) as search:
             try:
-                records = search.run(plies)
-                check = count.without_symmetry(records, plies) if full else None
-                numbers = None if graph is None else count.graph(search, Path(graph))
+                stored = plies if count is None or plies is None else plies - 1
+                records = search.run(stored, passes if count is None else 1)
+                check = task.without_symmetry(records, plies) if full else None
+                numbers = None if graph is None else task.graph(search, Path(graph))
+                counted = None
+                if count is not None and plies is not None and not ended(variant, records):
+                    counted = count_ply(search, plies, count)
             except (TablutError, KeyboardInterrupt, MemoryError):
                 if partial is not None:
-                    partial(census_report(search, search.records, None, None, shown))
+                    partial(census_report(search, search.records, shown))
                 raise
-            return census_report(search, records, check, numbers, shown)
+            return census_report(search, records, shown, check=check, graph=numbers, counted=counted)
 
 
-class _Count(NamedTuple):
+class _Task(NamedTuple):
     """What the searches of one census have in common."""
 
     variant: Variant

@@ -15,8 +15,6 @@ References
 
 from __future__ import annotations
 
-import hashlib
-import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,7 +24,8 @@ from counting.census.buckets import FIXING, leaf_sums
 from counting.census.extent import ended, excess
 from counting.census.files import Source, damaged, open_rows, read_rows
 from counting.census.limits import TooLargeError, size_text
-from counting.census.records import LEAF_BITS, Owner
+from counting.census.passes import make_in_passes, passes_needed
+from counting.census.records import LEAF_BITS, Owner, plan_name
 from counting.census.stored import part_sums, rows_digest
 from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, write_part
 from counting.census.toolbox import start_rows, toolbox
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from counting.census.count_record import CountRecord
     from counting.census.limits import CensusLimits
     from counting.census.observer import Observer
     from counting.census.records import PlyRecord
@@ -70,6 +70,13 @@ class Search:
         How large these may be.
     observer : Observer
         Hears of the progress.
+
+    Attributes
+    ----------
+    records : list of PlyRecord
+        The plies that are stored.
+    passes : int
+        In how many passes a ply was made, at most.
     """
 
     def __init__(
@@ -89,6 +96,7 @@ class Search:
         self.records = store.records()
         # A file of an earlier run may have been changed since; a file of this run has not.
         self._found = len(self.records)
+        self.passes = 1
         if self.records:
             self._check_found()
             store.sweep(None if self.complete else len(self.records))
@@ -102,7 +110,7 @@ class Search:
         """Whether the last ply found nothing undecided that is new, or is the last of a game."""
         return ended(self.variant, self.records)
 
-    def run(self, plies: int | None) -> list[PlyRecord]:
+    def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
         """Make plies.
 
         A store that holds more plies gives only as many as were asked for.
@@ -111,6 +119,8 @@ class Search:
         ----------
         plies : int or None
             How many to make beyond ply 0; None for all.
+        passes : int
+            Make the last of them in so many passes at least.
 
         Returns
         -------
@@ -129,7 +139,7 @@ class Search:
             If a file cannot be written.
         """
         while not self.complete and (plies is None or len(self.records) <= plies):
-            self._next_ply()
+            self._next_ply(passes if len(self.records) == plies else 1)
         return self.records if plies is None else self.records[: plies + 1]
 
     # -- what is there -----------------------------------------------------------------
@@ -151,7 +161,7 @@ class Search:
                 raise damaged(files[0].path, "it does not hold the start")
         self._check_bound(self.records)
 
-    def _check_bound(self, records: Sequence[PlyRecord]) -> None:
+    def _check_bound(self, records: Sequence[PlyRecord | CountRecord]) -> None:
         """Raise if more positions of some material and side to move were reached than the board has."""
         if (fault := excess(self.variant, records)) is not None:
             self._contradict(records[-1].ply, fault)
@@ -200,42 +210,90 @@ class Search:
             "cpu": cpu,
         }
 
-    def _next_ply(self) -> None:
+    def _next_ply(self, passes: int) -> None:
         ply, before = len(self.records), self.records[-1]
-        self._check_space(ply)
-        tasks, plan = self._plan_expansion(ply)
-        self.observer.begin(ply, "expand", before.next_children)
-        expanded = self._run(run_expand, tasks)
+        passes = passes_needed(self, passes)
+        self._check_space(ply, passes)
+        self.passes = max(self.passes, passes)
+        merged, counters, plan, cpu = make_in_passes(self, passes) if passes > 1 else self._make_at_once(ply)
         # The expansion counts parents and moves once more, by another way.
-        counters = _sum([answer["counters"] for answer in expanded]).tolist()
-        children = sum(answer["children"] for answer in expanded)
+        found = [*counters[:2], sum(answer["children"] for answer in merged)]
         due = [before.counters["new"], before.counters["moves"], before.next_children]
-        if [*counters[:2], children] != due:
-            self._contradict(ply, f"{[*counters[:2], children]} parents, moves and children where {due} are due")
-
-        sources = [Source(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, expanded, strict=True)]
-        merges = self._plan_merge(ply, plan, sources)
-        self.observer.begin(ply, "merge", children)
-        merged = self._run(run_merge, merges)
-        if (found := sum(answer["children"] for answer in merged)) != children:
-            self._contradict(ply, f"{found} children were merged where {children} were expanded")
-        cpu = sum(answer["cpu"] for answer in [*expanded, *merged])
-        content = self._content(ply, merges[0].owner.plan, merged, counters, cpu)
+        if found != due:
+            self._contradict(ply, f"{found} parents, moves and children where {due} are due")
+        cpu += sum(answer["cpu"] for answer in merged)
+        content = self._content(ply, plan, merged, counters, cpu)
         self._check_bound([*self.records, SimpleNamespace(**content)])  # type: ignore[list-item]
         self.records.append(self.store.commit(content))
 
-    def _run(self, function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any]) -> list[dict[str, Any]]:
+    def _make_at_once(self, ply: int) -> tuple[list[dict[str, Any]], list[int], str, float]:
+        """Make the parts of a ply from all its children; return as `make_in_passes` does."""
+        tasks, plan = self.plan_expansion(ply)
+        self.observer.begin(ply, "expand", self.records[-1].next_children)
+        expanded = self.run_tasks(run_expand, tasks)
+        children = sum(answer["children"] for answer in expanded)
+        if children != (due := self.records[-1].next_children):
+            self._contradict(ply, f"{children} children were expanded where {due} are due")
+        sources = [Source(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, expanded, strict=True)]
+        merges = self._plan_merge(ply, plan, sources)
+        self.observer.begin(ply, "merge", children)
+        merged = self.run_tasks(run_merge, merges)
+        counters = _sum([answer["counters"] for answer in expanded]).tolist()
+        return merged, counters, merges[0].owner.plan, sum(answer["cpu"] for answer in expanded)
+
+    def run_tasks(self, function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any]) -> list[dict[str, Any]]:
+        """Run tasks that answer how many ``children`` they dealt with, and report these.
+
+        Parameters
+        ----------
+        function : callable
+            Of a task.
+        tasks : sequence
+            What it is called with.
+
+        Returns
+        -------
+        list of dict
+            The answers in the order of the tasks.
+        """
         return self.scheduler.run(function, tasks, lambda stats: self.observer.advance(stats["children"]))
 
-    def _share(self, total: int, most: int) -> int:
-        """Return how many children a task gets: enough tasks for all workers, none too small or too large."""
+    def share(self, total: int, most: int) -> int:
+        """Return how many children or rows a task gets: enough tasks for all workers, none too small or too large.
+
+        Parameters
+        ----------
+        total : int
+            Of all tasks.
+        most : int
+            Of one.
+
+        Returns
+        -------
+        int
+            At least 1.
+        """
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
-    def _plan_expansion(self, ply: int) -> tuple[list[ExpandTask], str]:
+    def plan_expansion(self, ply: int) -> tuple[list[ExpandTask], str]:
+        """Return the tasks that expand the last ply.
+
+        Parameters
+        ----------
+        ply : int
+            The ply that is made.
+
+        Returns
+        -------
+        tasks : list of ExpandTask
+            At least one.
+        plan : str
+            What their files name as their plan.
+        """
         before = self.records[-1]
-        share = self._share(before.next_children, self.limits.expand_children)
+        share = self.share(before.next_children, self.limits.expand_children)
         sources = self.store.parts(before)
-        plan = _plan_name("expand", before.digest, [source.digest for source in sources], share)
+        plan = plan_name("expand", before.digest, [source.digest for source in sources], share)
         tasks: list[ExpandTask] = []
         for source in sources:
             moves = open_rows(*source).moves
@@ -267,11 +325,11 @@ class Search:
         # No larger than need be: memory that is touched for the first time costs the system more than the
         # merge. No smaller: every merge opens every file of children.
         total = int(counts.sum())
-        share = self._share(total, min(most, max(_MERGE_ROWS, -(-total // _MERGES))))
+        share = self.share(total, min(most, max(_MERGE_ROWS, -(-total // _MERGES))))
         ranges = cut(counts, share)
         known = tuple(source for record in self.records[ply % 2 :: 2] for source in self.store.parts(record))
         digests = [[source.digest for source in sources] for sources in (children, known)]
-        name = _plan_name("merge", plan, digests, ranges)
+        name = plan_name("merge", plan, digests, ranges)
         return [
             MergeTask(
                 self.variant,
@@ -286,11 +344,16 @@ class Search:
             for number, (first, last) in enumerate(ranges)
         ]
 
-    def space_needed(self) -> tuple[int, int]:
+    def space_needed(self, last: PlyRecord | CountRecord | None = None) -> tuple[int, int]:
         """Return how many bytes the next ply needs: for children, and an estimate for its positions.
 
         The number of children is exact. What part of them is new is taken from the last
         ply, which overestimates it where the search slows down.
+
+        Parameters
+        ----------
+        last : PlyRecord or CountRecord, optional
+            The ply before; by default the last one that is stored.
 
         Returns
         -------
@@ -299,7 +362,7 @@ class Search:
         positions : int
             Bytes of its positions, estimated.
         """
-        last = self.records[-1]
+        last = self.records[-1] if last is None else last
         children = last.next_children
         kept = last.counters["new_classes"] + last.counters["decided_classes"]
         ratio = kept / last.children if last.children else 1.0
@@ -310,33 +373,92 @@ class Search:
         """Return how many bytes the store takes."""
         return sum(path.stat().st_size for path in self.store.root.rglob("*.rows"))
 
-    def _check_space(self, ply: int) -> None:
+    def work_room(self) -> tuple[int, str]:
+        """Return how many bytes the next ply may take, and which option or folder says so.
+
+        What an interrupted run has left of that ply counts as free, so that the answer is the same when it goes on.
+
+        Returns
+        -------
+        room : int
+            Bytes; negative if the plies so far take more than they may.
+        name : str
+            ``--disk`` or ``--store`` with the folder.
+        """
+        kept = sum(entry.bytes for record in self.records for entry in record.parts)
+        free = self.store.free_bytes() + self.stored_bytes() - kept
+        if (limit := self.limits.disk_bytes) is None or limit - kept > free:
+            return free, f"--store {str(self.store.root)!r}"
+        return limit - kept, "--disk"
+
+    def announce(self, text: str, children: int, seconds: float = 0.0) -> None:
+        """Say what is begun, and how long it takes.
+
+        Parameters
+        ----------
+        text : str
+            What is begun.
+        children : int
+            How many children it deals with, at the speed of the plies before.
+        seconds : float
+            Processor seconds besides.
+        """
+        before, cpu = sum(record.children for record in self.records), sum(record.cpu for record in self.records)
+        known = before >= _RATE_CHILDREN
+        if known:
+            seconds += children * cpu / before
+        seconds /= self.scheduler.workers
+        shown = f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
+        if self.limits.memory is not None:
+            text += f"; memory up to {size_text(self.limits.memory)}"
+        self.observer.announce(f"{text}; about {shown}" if known else text, seconds)
+
+    def check_counted(self, record: CountRecord) -> None:
+        """Raise unless a ply that was counted has all children that are due, and no more positions than the board.
+
+        Parameters
+        ----------
+        record : CountRecord
+            The ply after the last one that is stored, whole.
+
+        Raises
+        ------
+        ArithmeticError
+            If another number of children, parents or moves was counted, or too many positions.
+        TooLargeError
+            As for `run`.
+        """
+        before = self.records[record.ply - 1]
+        due = [before.counters["new"], before.counters["moves"], before.next_children]
+        found = [*record.expanded[:2], record.children]
+        if found != due:
+            self._contradict(record.ply, f"{found} parents, moves and children where {due} are due")
+        self._check_bound([*self.records[: record.ply], record])
+
+    def _check_space(self, ply: int, passes: int) -> None:
         children, positions = self.space_needed()
         stored, limit = self.stored_bytes(), self.limits.disk_bytes
-        self.observer.say(
-            f"ply {ply}: {self.records[-1].next_children:,} children, {size_text(children)}{self._time_needed()}; "
-            f"positions about {size_text(positions)}; stored so far {size_text(stored)}"
+        made = f", in {passes} passes of {size_text(children // passes)}" if passes > 1 else ""
+        # Each pass expands all parents; that is about half of the work.
+        again = self.records[-1].next_children * (passes - 1) // 2
+        self.announce(
+            f"ply {ply}: {self.records[-1].next_children:,} children, {size_text(children)}{made}; positions about "
+            f"{size_text(positions)}; stored so far {size_text(stored)}",
+            self.records[-1].next_children + again,
         )
-        if limit is not None and children + positions + stored > limit:
+        need = children // passes + positions
+        if limit is not None and not self.limits.in_passes and need + stored > limit:
             raise TooLargeError(
-                f"ply {ply} needs about {size_text(children + positions + stored)}, more than the memory of "
-                f"{size_text(limit)}; give a folder with --store, or more with --memory"
+                f"ply {ply} needs about {size_text(need + stored)}, more than the memory of "
+                f"{size_text(limit)}; give a folder with --store, or more with --memory, or more disk with --disk"
             )
-        work = self.store.root / "work"
-        there = sum(path.stat().st_size for path in work.rglob("*.rows")) if work.exists() else 0
-        if limit is None and children + positions - there > (free := self.store.free_bytes()):
+        room, _ = self.work_room()
+        if limit is None and need > room:
             raise TooLargeError(
-                f"--store {str(self.store.root)!r}: ply {ply} needs about {size_text(children + positions)}, "
-                f"{size_text(free)} are free; the plies so far are kept: free some space and go on with --resume"
+                f"--store {str(self.store.root)!r}: ply {ply} needs about {size_text(need)}, "
+                f"{size_text(self.store.free_bytes())} are free; the plies so far are kept: free some space and go on "
+                "with --resume, or let --disk make it in passes"
             )
-
-    def _time_needed(self) -> str:
-        """Return how long the next ply takes if it goes as fast as those before; nothing if that is not known."""
-        children, cpu = sum(record.children for record in self.records), sum(record.cpu for record in self.records)
-        if children < _RATE_CHILDREN or not cpu:
-            return ""
-        seconds = self.records[-1].next_children * cpu / children / self.scheduler.workers
-        return f", about {seconds:,.0f} s" if seconds < 600 else f", about {seconds / 60:,.0f} min"
 
 
 def _sum(arrays: Sequence[Any]) -> NDArray[np.int64]:
@@ -374,8 +496,3 @@ def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
         load += count
     ranges.append((first, len(loads)))
     return ranges
-
-
-def _plan_name(*content: Any) -> str:
-    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]

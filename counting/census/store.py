@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from counting.census.records import PlyRecord, StoreAbout, dump
-from counting.census.stored import ABOUT, StoredCensus, read_about
+from counting.census.stored import ABOUT, StoredCensus, read_about, tally_name
 from tablut.errors import InputError, OutputError, output_failure
 from tablut.files import child, lock_folder, remove_temporaries, sync_names, write_bytes
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from counting.census.count_record import CountRecord
     from tablut.variants import Variant
 
 __all__ = ["CensusStore"]
@@ -128,6 +129,71 @@ class CensusStore(StoredCensus):
         work = self._folder(self.root, "work")
         return self._folder(work, f"ply-{ply:03}") / f"children-{number:05}.rows"
 
+    def sorted_rows(self, ply: int, name: str, number: int) -> Path:
+        """Return where a file of sorted rows goes from which a ply is counted; its folder is made.
+
+        Parameters
+        ----------
+        ply : int
+            The ply that is counted.
+        name : str
+            ``parents``, ``captures`` or ``known``.
+        number : int
+            Which of them.
+
+        Returns
+        -------
+        Path
+            The file, which need not be there.
+
+        Raises
+        ------
+        OutputError, MachineError
+            If a folder cannot be made.
+        """
+        work = self._folder(self.root, "work")
+        return self._folder(work, f"ply-{ply:03}") / f"{name}-{number:05}.rows"
+
+    def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
+        """Return where the tally of some bins goes; its folder is made.
+
+        Parameters
+        ----------
+        folder : Path
+            That of the tallies of a ply.
+        bins : tuple of int
+            The first bin and the end.
+
+        Returns
+        -------
+        Path
+            The file, which need not be there.
+
+        Raises
+        ------
+        OutputError, MachineError
+            If the folder cannot be made.
+        """
+        return self._folder(folder.parent, folder.name) / tally_name(bins)
+
+    def commit_count(self, record: CountRecord) -> None:
+        """Write the record of a ply that is counted and not stored, and remove what it was made from.
+
+        Parameters
+        ----------
+        record : CountRecord
+            Its tallies are on the disk already.
+
+        Raises
+        ------
+        OutputError, MachineError
+            If it cannot be written.
+        """
+        sync_names(self.count_folder(record.ply))
+        write_bytes(self.root / f"count-{record.ply:03}.json", dump(record), lasting=True)
+        sync_names(self.root)
+        shutil.rmtree(self.root / "work", ignore_errors=True)
+
     def _folder(self, parent: Path, name: str) -> Path:
         folder = child(parent, name, "census folder")
         with _writing(f"census folder {str(folder)!r}"):
@@ -179,7 +245,7 @@ class CensusStore(StoredCensus):
         """
         work = child(self.root, "work", "census folder")
         with _writing(f"census folder {str(work)!r}"):
-            for folder in (self.root, *self.root.glob("ply-*"), *work.glob("*")):
+            for folder in (self.root, *self.root.glob("ply-*"), *self.root.glob("count-*"), *work.glob("*")):
                 if not folder.is_dir() or folder.is_symlink():
                     continue
                 if folder.parent == work and (ply is None or folder.name != f"ply-{ply:03}"):

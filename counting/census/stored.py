@@ -16,16 +16,35 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from counting.census.count_record import (
+    CountRecord,
+    Hundredth,
+    edge,
+    hundredth,
+    hundredth_of,
+    leaves_digest,
+)
+from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.files import RowFile, Source, damaged, open_rows
-from counting.census.records import PlyRecord, StoreAbout, read_record
+from counting.census.records import Owner, PlyRecord, StoreAbout, TallyStats, digest_of, read_record
 from tablut.errors import InputError
 from tablut.files import child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["ABOUT", "StoredCensus", "part_sums", "read_about", "rows_digest"]
+__all__ = [
+    "ABOUT",
+    "StoredCensus",
+    "bins_of",
+    "count_sums",
+    "part_sums",
+    "read_about",
+    "rows_digest",
+    "tally_name",
+    "tally_owner",
+]
 
 ABOUT: Final = "census.json"
 
@@ -99,6 +118,127 @@ class StoredCensus:
         if fault is not None:
             raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
         return record
+
+    def count_folder(self, ply: int, *, again: bool = False) -> Path:
+        """Return where the tallies of a ply are that was counted and not stored.
+
+        Parameters
+        ----------
+        ply : int
+            Which.
+        again : bool
+            Those of a count that is compared with an earlier one.
+
+        Returns
+        -------
+        Path
+            The folder, which need not be there.
+        """
+        return child(self.root, f"{'again' if again else 'count'}-{ply:03}", "census folder")
+
+    def count_record(self, before: PlyRecord) -> CountRecord | None:
+        """Return the record of the ply after another if it was counted and not stored, or None.
+
+        Parameters
+        ----------
+        before : PlyRecord
+            The ply before.
+
+        Returns
+        -------
+        CountRecord or None
+            None if the folder has none.
+
+        Raises
+        ------
+        InputError
+            If it is damaged, or does not follow after ``before``.
+        """
+        path = child(self.root, f"count-{before.ply + 1:03}.json", "census file")
+        if not path.exists():
+            return None
+        hint = "delete it, and go on with --resume"
+        record = read_record(path, CountRecord, hint)
+        fault = None
+        if (record.game, record.full, record.ply) != (self.game, self.full, before.ply + 1):
+            fault = "it belongs to another ply, or to another census"
+        elif record.before != before.digest:
+            fault = "it does not follow from the record of the ply before"
+        elif record.whole and not _follows(before, record):
+            fault = "its parents and children are not those that the ply before has"
+        if fault is not None:
+            raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
+        return record
+
+    def tallies(self, ply: int, before: str, folder: Path) -> tuple[list[RowFile], list[str]]:
+        """Return the tallies of a ply in a folder that belong to it and do not overlap.
+
+        Parameters
+        ----------
+        ply : int
+            The ply.
+        before : str
+            The digest of the ply before.
+        folder : Path
+            Where they are.
+
+        Returns
+        -------
+        files : list of RowFile
+            In the order of bins.
+        faults : list of str
+            A line for each file that is damaged, or belongs elsewhere.
+        """
+        files: list[RowFile] = []
+        faults = []
+        for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
+            try:
+                file = open_rows(path)
+            except InputError as error:
+                faults.append(str(error))
+                continue
+            bins = bins_of(file)
+            fits = file.header.owner == tally_owner(self.game, self.full, ply, before, bins)
+            if file.header.kind != "tally" or not fits or path.name != tally_name(bins):
+                faults.append(f"census file {str(path)!r} belongs elsewhere")
+            elif files and bins[0] < bins_of(files[-1])[1]:
+                faults.append(f"census file {str(path)!r}: the same bins as {files[-1].path.name} has")
+            else:
+                files.append(file)
+        return files, faults
+
+    def check_tallies(self, record: CountRecord) -> list[RowFile]:
+        """Return the tallies of a counted ply, opened and found to be those that its record names.
+
+        Parameters
+        ----------
+        record : CountRecord
+            As `count_record` returns it.
+
+        Returns
+        -------
+        list of RowFile
+            In the order of bins.
+
+        Raises
+        ------
+        InputError
+            Naming the file that is missing, damaged, or another.
+        """
+        folder, files = self.count_folder(record.ply), []
+        for entry in record.tallies:
+            file = open_rows(folder / tally_name(entry.bins), entry.digest)
+            owner = tally_owner(record.game, record.full, record.ply, record.before, entry.bins)
+            if (file.header.kind, file.header.owner, file.length) != ("tally", owner, entry.bytes):
+                raise damaged(file.path, "it belongs elsewhere")
+            files.append(file)
+        if any(getattr(record, name) != value for name, value in count_sums(files).items()):
+            path = self.root / f"count-{record.ply:03}.json"
+            raise InputError(
+                f"census file {str(path)!r} is damaged: it does not add up from its tallies; "
+                "delete it, and go on with --resume"
+            )
+        return files
 
     def check_parts(self, record: PlyRecord) -> list[RowFile]:
         """Return the parts of a ply, opened and found to be those that its record names.
@@ -203,6 +343,100 @@ def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def bins_of(file: RowFile) -> tuple[int, int]:
+    """Return the bins of a tally.
+
+    Parameters
+    ----------
+    file : RowFile
+        Any row file.
+
+    Returns
+    -------
+    tuple of int
+        The first bin and the end; twice 0 if the file is no tally.
+    """
+    stats = file.header.stats
+    return stats.bins if isinstance(stats, TallyStats) else (0, 0)
+
+
+def tally_name(bins: tuple[int, int]) -> str:
+    """Return the name of the tally of some bins.
+
+    Parameters
+    ----------
+    bins : tuple of int
+        The first bin and the end.
+
+    Returns
+    -------
+    str
+        Of a file.
+    """
+    return f"tally-{bins[0]:04}-{bins[1]:04}.rows"
+
+
+def tally_owner(game: str, full: bool, ply: int, before: str, bins: tuple[int, int]) -> Owner:
+    """Return what the tally of some bins belongs to: to the bins, whatever else is counted with them.
+
+    Parameters
+    ----------
+    game, full, ply : see `counting.census.records.PlyRecord`
+        Which ply of which census.
+    before : str
+        The digest of the ply before.
+    bins : tuple of int
+        The first bin and the end.
+
+    Returns
+    -------
+    Owner
+        For the header of the tally.
+    """
+    return Owner(game, full, ply, bins[0], digest_of(["tally", before, *bins])[:32])
+
+
+def count_sums(files: Sequence[RowFile]) -> dict[str, Any]:
+    """Return what tallies add up to, as `CountRecord` has it; of each hundredth that they cover.
+
+    Parameters
+    ----------
+    files : sequence of RowFile
+        Tallies in the order of bins, none of which straddles a hundredth; at least one.
+
+    Returns
+    -------
+    dict
+        ``counters``, ``material``, ``children``, ``next_children``, ``expanded``, ``leaves`` and ``hundredths``.
+
+    Raises
+    ------
+    InputError
+        Naming a tally that lies in several hundredths, or that does not begin where the one before ends.
+    """
+    shares: dict[int, list[RowFile]] = {}
+    for file in files:
+        bins = bins_of(file)
+        if (number := hundredth_of(bins)) is None:
+            raise damaged(file.path, "it lies in several hundredths")
+        some = shares.setdefault(number, [])
+        if bins[0] != (bins_of(some[-1])[1] if some else edge(number)):
+            raise damaged(file.path, "it does not begin where the tally before ends")
+        some.append(file)
+    for number, some in shares.items():
+        if bins_of(some[-1])[1] != edge(number + 1):
+            raise damaged(some[-1].path, "it does not reach the end of its hundredth")
+    stats = [file.header.stats.model_dump() for file in files]
+    found = {
+        **part_sums(stats),
+        "expanded": tuple(sum(each["expanded"][place] for each in stats) for place in range(EXPANSION_COUNTERS)),
+        "leaves": leaves_digest(files),
+        "hundredths": [hundredth(number, some) for number, some in sorted(shares.items())],
+    }
+    # As the record has them, so that the two can be compared.
+    return {**found, "hundredths": tuple(Hundredth(**each) for each in found["hundredths"])}
+
+
 def rows_digest(files: Iterable[RowFile]) -> str:
     """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts.
 
@@ -224,7 +458,7 @@ def rows_digest(files: Iterable[RowFile]) -> str:
     return content.hexdigest()
 
 
-def _follows(before: PlyRecord, record: PlyRecord) -> bool:
+def _follows(before: PlyRecord, record: PlyRecord | CountRecord) -> bool:
     """Return whether the parents, moves and children of a ply are those that the ply before has."""
     due = (before.counters["new"], before.counters["moves"])
     return record.expanded[:2] == due and record.children == before.next_children

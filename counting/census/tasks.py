@@ -22,7 +22,7 @@ from counting.census.buckets import (
     scatter,
     table_bits,
 )
-from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical
+from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical, expand_leaves
 from counting.census.files import RowFile, Source, open_rows, read_rows, spans, write_rows
 from counting.census.memory import room
 from counting.census.records import LEAF_BITS, Owner
@@ -38,7 +38,18 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["ExpandTask", "MergeTask", "run_expand", "run_merge", "write_part"]
+__all__ = [
+    "ExpandTask",
+    "MergeTask",
+    "answer_of",
+    "cleared",
+    "done_before",
+    "leaf_tables",
+    "rows_room",
+    "run_expand",
+    "run_merge",
+    "write_part",
+]
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class ExpandTask:
         Of the rows of these leaves the ``share``-th of so many equal parts.
     target : Path
         The file of children.
+    leaves : tuple of int, optional
+        Only children of these leaves are written: the first, and the end.
     """
 
     variant: Variant
@@ -70,6 +83,7 @@ class ExpandTask:
     share: int
     shares: int
     target: Path
+    leaves: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,16 +110,40 @@ class MergeTask:
     target: Path
 
 
-def _done(target: Path, owner: Owner) -> dict[str, Any] | None:
-    """Return the answer of a task that an earlier run has done."""
+def done_before(target: Path, owner: Owner) -> dict[str, Any] | None:
+    """Return the answer of a task that an earlier run has done.
+
+    Parameters
+    ----------
+    target : Path
+        The file that the task writes.
+    owner : Owner
+        What it must belong to.
+
+    Returns
+    -------
+    dict or None
+        As from `answer_of`; None if the file is missing, or of another plan.
+    """
     if not target.exists():
         return None
     file = open_rows(target)
-    return _answer(file) if file.header.owner == owner else None
+    return answer_of(file) if file.header.owner == owner else None
 
 
-def _answer(file: RowFile) -> dict[str, Any]:
-    """Return what a task answers: the statistics of its file, and how the file is known again."""
+def answer_of(file: RowFile) -> dict[str, Any]:
+    """Return what a task answers: the statistics of its file, and how the file is known again.
+
+    Parameters
+    ----------
+    file : RowFile
+        What the task wrote.
+
+    Returns
+    -------
+    dict
+        The statistics, ``cpu`` seconds, and rows, bytes and digest as ``entry``.
+    """
     entry = {"rows": file.header.rows, "bytes": file.length, "digest": file.digest}
     return {**file.header.stats.model_dump(), "cpu": file.cpu, "entry": entry}
 
@@ -132,7 +170,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     OutputError, MachineError
         If the file cannot be written.
     """
-    if (done := _done(task.target, task.owner)) is not None:
+    if (done := done_before(task.target, task.owner)) is not None:
         return done
     began = thread_clock()
     tools = toolbox(task.variant, task.full)
@@ -144,10 +182,14 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     if task.shares > 1:
         undecided = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
         total = int(count_children(tools.tables, undecided, np.empty(len(undecided), dtype=np.int64)))
-    children = _room("children", total + 4 * tools.tables.cells, tools.tables.words)
+    children = rows_room("children", total + 4 * tools.tables.cells, tools.tables.words)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-    handled, found = expand_canonical(tools.tables, tools.images, tools.cells, tools.order, rows, children, counters)
-    if handled != len(rows) or found != total:
+    arguments = (tools.tables, tools.images, tools.cells, tools.order, rows, children, counters)
+    if task.leaves is None:
+        handled, found = expand_canonical(*arguments)
+    else:
+        handled, found = expand_leaves(*arguments, (LEAF_BITS, *task.leaves))
+    if handled != len(rows) or (found != total if task.leaves is None else found > total):
         raise ArithmeticError(
             f"{task.source.path}: {found} children of {handled} rows where {total} of {len(rows)} were due"
         )
@@ -157,13 +199,13 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     children = children[:found]
     leaf_of = room("leaves", 2 * found).view(np.uint16)
     leaf_sums(children, leaf_bits, leaf_of, counts, sums)
-    ordered = _room("rows", found, tools.tables.words)
+    ordered = rows_room("rows", found, tools.tables.words)
     scatter(children, leaf_of, np.cumsum(counts) - counts, ordered)
     stats = {"children": found, "counters": counters.tolist()}
     index = (counts, sums, np.zeros_like(counts))
     write_rows(task.target, ordered, index, task.owner, stats, cpu=thread_clock() - began)
     # The time in the file leaves out its own writing; the time that is reported does not.
-    return {**_answer(open_rows(task.target)), "cpu": thread_clock() - began}
+    return {**answer_of(open_rows(task.target)), "cpu": thread_clock() - began}
 
 
 def run_merge(task: MergeTask) -> dict[str, Any]:
@@ -187,18 +229,17 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
     OutputError, MachineError
         If the file cannot be written.
     """
-    if (done := _done(task.target, task.owner)) is not None:
+    if (done := done_before(task.target, task.owner)) is not None:
         return done
     began = thread_clock()
     tools = toolbox(task.variant, task.full)
     width, first, last = tools.tables.words, task.first, task.last
     files = [open_rows(*source) for source in task.children]
-    leaf_bits = LEAF_BITS
     counts: NDArray[np.int64] = np.sum([file.counts[first:last] for file in files], axis=0, dtype=np.int64)
     sums: NDArray[np.uint64] = np.sum([file.sums[first:last] for file in files], axis=0, dtype=np.uint64)
     starts = np.zeros(last - first + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
-    rows = _room("rows", int(starts[-1]), width)
+    rows = rows_room("rows", int(starts[-1]), width)
     cursors = starts[:-1].copy()
     for file in files:
         for begin, end in spans(file, first, last):
@@ -206,15 +247,12 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
             children = read_rows(file, begin, end, check=False, name="block")
             copy_leaves(children, file.counts[begin:end], cursors[local], rows)
 
-    bits = table_bits(counts)
-    sizes = np.left_shift(1, bits)
-    tables, slots = np.cumsum(sizes) - sizes, _cleared("slots", int(sizes.sum()), np.dtype(np.uint32))
     unique, found_sums = np.empty_like(counts), np.empty_like(sums)
-    block = LeafTables(rows, starts, leaf_bits, bits, tables, slots)
+    block = leaf_tables(rows, starts)
     mark_unique(block, unique, found_sums)
     if not np.array_equal(sums, found_sums):
         _name_the_damaged(files, first, last)
-    dead = _cleared("dead", len(rows), np.dtype(np.uint8))
+    dead = cleared("dead", len(rows), np.dtype(np.uint8))
     for source in task.known:
         part = open_rows(*source)
         for begin, end in spans(part, first, last):
@@ -223,7 +261,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
             mark_known(known, part.counts[begin:end], block.part(local), dead, known_sums)
             if not np.array_equal(part.sums[begin:end], known_sums):
                 _name_the_damaged([part], begin, end)
-    leaves = 1 << leaf_bits
+    leaves = 1 << LEAF_BITS
     part_counts, part_sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
     kept = compact(rows, starts, unique, dead, part_counts[first:last], part_sums[first:last])
     return write_part(
@@ -282,17 +320,66 @@ def write_part(
         side = int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0
         codes = (*tools.codes, side)
     cpu = thread_clock() - began
-    write_rows(target, rows, (counts, sums, moves), owner, stats, cpu=cpu, codes=codes, lasting=True)
-    return {**_answer(open_rows(target)), "cpu": thread_clock() - began}
+    write_rows(target, rows, (counts, sums, moves), owner, stats, cpu=cpu, codes=codes, kind="part")
+    return {**answer_of(open_rows(target)), "cpu": thread_clock() - began}
 
 
-def _room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
-    """Return an uninitialised array of this thread."""
+def rows_room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
+    """Return an uninitialised array of this thread; see `room`.
+
+    Parameters
+    ----------
+    name : str
+        Which memory.
+    rows, width : int
+        How many rows, of how many words.
+
+    Returns
+    -------
+    ndarray of uint64, shape (rows, width)
+        Valid until the same name is asked for again.
+    """
     return room(name, 8 * rows * width).view(np.uint64).reshape(rows, width)
 
 
-def _cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array of zeros of this thread's."""
+def leaf_tables(rows: NDArray[np.uint64], starts: NDArray[np.int64]) -> LeafTables:
+    """Return rows of consecutive leaves with empty tables, for `mark_unique`.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves.
+    starts : ndarray of int64, shape (L + 1,)
+        Where each leaf begins, and n.
+
+    Returns
+    -------
+    LeafTables
+        The tables are memory of this thread.
+    """
+    bits = table_bits(np.diff(starts))
+    sizes = np.left_shift(1, bits)
+    slots = cleared("slots", int(sizes.sum()), np.dtype(np.uint32))
+    return LeafTables(rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots)
+
+
+def cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array of zeros of this thread; see `room`.
+
+    Parameters
+    ----------
+    name : str
+        Which memory.
+    count : int
+        How many.
+    kind : dtype
+        Of which type.
+
+    Returns
+    -------
+    ndarray
+        Valid until the same name is asked for again.
+    """
     array = room(name, count * kind.itemsize).view(kind)
     array.fill(0)
     return array

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from counting.census.count_record import leaves_digest
 from counting.census.extent import ended, excess
 from counting.census.files import read_rows, spans
 from counting.census.observer import Observer, Silent
 from counting.census.positions import Inspector
-from counting.census.published import published_digests
+from counting.census.published import published_counts, published_digests
 from counting.census.records import LEAF_BITS
 from counting.census.row_bytes import leaf_digests
 from counting.census.row_tables import RowTable, canonical_children
@@ -59,6 +60,7 @@ _CHECKS: Final = {
     "counts": "counts: orbits, moves, material and winners of each ply",
     "bound": "no more positions than the board has",
     "parents": "each position has a parent, each child is there",
+    "counted": "what was counted and not stored: tallies add up, and to what is stored of that ply",
     "full": "the same numbers without symmetry",
     "published": "the digests are those published",
 }
@@ -84,6 +86,8 @@ class VerifyReport(Result):
         Plies of the census, ply 0 included.
     without_symmetry : int or None
         Plies of the count without symmetry (`tablut census --full`); None if the store has none.
+    counted : int or None
+        The last ply that was counted and not stored, in whole or in part.
     complete : bool
         Whether the census is complete.
     parents : bool
@@ -102,6 +106,7 @@ class VerifyReport(Result):
     store: str
     plies: int
     without_symmetry: int | None
+    counted: int | None
     complete: bool
     parents: bool
     positions_checked: int
@@ -199,6 +204,7 @@ def verify_census(
         store=str(store),
         plies=len(first.records),
         without_symmetry=len(found["full"].records) if "full" in found else None,
+        counted=first.counted,
         complete=bool(first.records) and ended(first.variant, first.records),
         parents=parents,
         positions_checked=sum(each.positions for each in found.values()),
@@ -231,6 +237,7 @@ class _Verification:
         self.records: list[PlyRecord] = []
         self.files: list[list[RowFile]] = []
         self.positions = self.classes = 0
+        self.counted: int | None = None
         self.published = "not published"
 
     def run(self, *, parents: bool) -> None:
@@ -248,6 +255,8 @@ class _Verification:
             if parents:
                 for ply in range(1, len(self.records)):
                     self._check_parents(ply)
+        for record in self.records:
+            self._check_counted(record)
         self._compare_published()
 
     # -- files -------------------------------------------------------------------------
@@ -321,6 +330,35 @@ class _Verification:
             if file.header.ply == 0:
                 start = start_rows(self.variant, self.stored.full)
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: it is another position")
+
+    def _check_counted(self, before: PlyRecord) -> None:
+        """Check what was counted of the ply after another: no row is stored, so the tallies must add up."""
+        ply = before.ply + 1
+        try:
+            record = self.stored.count_record(before)
+            if record is None:
+                return
+            self.counted = ply
+            files = self.stored.check_tallies(record)
+        except InputError as error:
+            self.tally.add("counted", 1, 1, str(error))
+            return
+        self.tally.add("counted", len(files))
+        if not record.whole:
+            return
+        fault = excess(self.variant, [*self.records[:ply], record])
+        self.tally.add("counted", 1, fault is not None, f"ply {ply}: {fault}")
+        if ply < len(self.files) and self.files[ply]:
+            stored = self.records[ply]
+            same = all(
+                getattr(record, name) == getattr(stored, name)
+                for name in ("counters", "material", "children", "next_children", "expanded")
+            )
+            same &= record.leaves == leaves_digest(self.files[ply])
+            self.tally.add("counted", 1, not same, f"ply {ply}: other numbers were counted than are stored")
+        wanted = published_counts(self.stored.game).get(ply)
+        if wanted is not None and not self.stored.full:
+            self.tally.add("published", 1, record.digest != wanted, f"ply {ply}, counted, has another digest")
 
     # -- rows against rows -------------------------------------------------------------
 

@@ -139,13 +139,16 @@ def test_what_a_ply_takes_is_said_before_it(monkeypatch: pytest.MonkeyPatch) -> 
     said: list[str] = []
 
     class Listener(Silent):
-        def say(self, text: str) -> None:
+        def announce(self, text: str, seconds: float) -> None:
+            assert seconds >= 0
             said.append(text)
 
     monkeypatch.setattr("counting.census.search._RATE_CHILDREN", 100)
     census(VARIANT, plies=6, observer=Listener())
     assert [line.split(":")[0] for line in said] == [f"ply {ply}" for ply in range(1, 7)]
-    assert re.search(r"ply 6: [0-9,]+ children, [0-9.]+ kB, about [0-9]+ s; positions about", said[-1])
+    assert re.search(
+        r"ply 6: [0-9,]+ children, [0-9.]+ kB; positions about .* memory up to 4.3 GB; about [0-9]+ s", said[-1]
+    )
 
 
 # -- what is stopped -------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clusters import cluster
 
 from counting.census import census
 from counting.census.buckets import FIXING, leaf_sums
@@ -321,11 +322,9 @@ def test_clusters_need_their_package(
     assert "tablut[cluster]" in capsys.readouterr().err
 
 
-@pytest.mark.filterwarnings("default")
 def test_two_workers_of_a_cluster(tmp_path: Path) -> None:
-    from distributed import LocalCluster
-
+    pytest.importorskip("distributed")
     plain = census(VARIANT)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
-        spread = census(VARIANT, store=tmp_path, scheduler=cluster.scheduler_address)
+    with cluster(tmp_path / "cluster", workers=2) as address:
+        spread = census(VARIANT, store=tmp_path / "store", scheduler=address)
     assert numbers(spread) | {"stored_bytes": 0} == numbers(plain) | {"stored_bytes": 0}

@@ -1,0 +1,495 @@
+"""A ply that is counted and not stored: the same numbers in any number of passes, after any interruption."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from counting.census import census
+from counting.census.count_record import HUNDREDTHS, CountRecord, edge, hundredth_of, leaves_digest
+from counting.census.counted import Counted, CountWish, count_ply
+from counting.census.expansion import (
+    EXPANSION_COUNTERS,
+    expand_canonical,
+    expand_captures,
+    expand_leaves,
+    expand_quiet,
+)
+from counting.census.families import family_bins, family_marks, plain_bin
+from counting.census.files import open_rows, read_rows
+from counting.census.limits import CensusLimits, TooLargeError
+from counting.census.observer import Silent
+from counting.census.records import BINS, LEAF_BITS, dump
+from counting.census.report import CensusReport
+from counting.census.search import Search
+from counting.census.store import CensusStore
+from counting.census.toolbox import toolbox
+from counting.census.verification import verify_census
+from tablut.cli.shell import run
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.scheduling import LocalScheduler
+from tablut.variants import Variant, load_variant
+
+Captured = pytest.CaptureFixture[str]
+
+BOARD = load_variant("ashton-5-4v2")
+PLY = 6
+WIDE = CensusLimits.from_memory(1 << 30, 1, 1)
+NARROW = replace(WIDE, expand_children=5_000, merge_children=9_000, tally_children=3_000, sort_rows=700)
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+class Fuse(LocalScheduler):
+    """A scheduler that dies after some new tasks, and says which they were."""
+
+    def __init__(self, tasks: int) -> None:
+        super().__init__(1)
+        self.left = tasks
+        self.made: list[str] = []
+
+    def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
+        def burning(task: Any) -> dict[str, Any]:
+            if not task.target.exists():
+                if self.left == 0:
+                    raise KilledError
+                self.left -= 1
+                self.made.append(task.target.name)
+            answer: dict[str, Any] = function(task)
+            return answer
+
+        return super().run(burning, tasks, done)
+
+
+class Listener(Silent):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+    def announce(self, text: str, seconds: float) -> None:
+        assert seconds >= 0
+        self.lines.append(text)
+
+
+def counting(
+    folder: Path,
+    wish: CountWish,
+    limits: CensusLimits = WIDE,
+    scheduler: LocalScheduler | None = None,
+    listener: Listener | None = None,
+    variant: Variant = BOARD,
+    ply: int = PLY,
+) -> Counted:
+    store = CensusStore(folder, variant, full=False, resume=True)
+    try:
+        workers = LocalScheduler(1) if scheduler is None else scheduler
+        observer = Listener() if listener is None else listener
+        search = Search(variant, full=False, store=store, scheduler=workers, limits=limits, observer=observer)
+        search.run(ply - 1)
+        return count_ply(search, ply, wish)
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All plies up to the one that is counted, stored."""
+    folder = tmp_path_factory.mktemp("stored")
+    census(BOARD, plies=PLY, store=folder)
+    return folder / "classes"
+
+
+@pytest.fixture(scope="module")
+def before(stored: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plies before the one that is counted."""
+    folder = tmp_path_factory.mktemp("before") / "classes"
+    shutil.copytree(stored, folder, ignore=shutil.ignore_patterns(f"ply-{PLY:03}*"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def truth(before: Path, tmp_path_factory: pytest.TempPathFactory) -> CountRecord:
+    folder = tmp_path_factory.mktemp("truth") / "classes"
+    shutil.copytree(before, folder)
+    return counting(folder, CountWish()).record
+
+
+def copied(before: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(before, folder / "classes"))
+
+
+# -- what is counted ---------------------------------------------------------------------
+
+
+def test_counted_is_what_is_stored(stored: Path, truth: CountRecord) -> None:
+    store = CensusStore(stored, BOARD, full=False, resume=True)
+    record = store.records()[PLY]
+    files = store.check_parts(record)
+    store.close()
+    for name in ("counters", "material", "children", "next_children", "expanded"):
+        assert getattr(truth, name) == getattr(record, name), name
+    assert truth.leaves == leaves_digest(files)
+    assert truth.whole
+    assert sum(each.children for each in truth.hundredths) == record.children
+    assert sum(each.new for each in truth.hundredths) == record.counters["new"]
+
+
+@pytest.mark.parametrize("passes", [2, 3, 7, 40])
+def test_any_number_of_passes(before: Path, truth: CountRecord, tmp_path: Path, passes: int) -> None:
+    found = counting(copied(before, tmp_path), CountWish(passes=passes), NARROW)
+    assert found.passes >= min(passes, 7)  # no bin is cut
+    assert found.record.digest == truth.digest
+    assert found.record.hundredths == truth.hundredths
+    assert len(found.record.tallies) > HUNDREDTHS
+    assert not (tmp_path / "classes/work").exists()
+
+
+@pytest.mark.parametrize("ply", [3, 4])
+def test_the_full_game(ply: int, tmp_path: Path) -> None:
+    ashton = load_variant("ashton")
+    plain = census(ashton, plies=ply).plies
+    for passes in (1, 3):
+        report = census(ashton, plies=ply, store=tmp_path, resume=True, count=CountWish(passes=passes))
+        assert report.counted is not None
+        assert report.counted.whole
+        assert report.plies[ply].stored is False
+        names = ("new", "new_classes", "decided", "decided_classes", "moves", "captures", "captured", "total")
+        for name in names:
+            assert getattr(report.plies[ply], name) == getattr(plain[ply], name), name
+        shutil.rmtree(tmp_path / f"classes/count-{ply:03}")
+        (tmp_path / f"classes/count-{ply:03}.json").unlink()
+
+
+def test_threads_and_a_part_after_another(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    first = counting(folder, CountWish.part("2/10", 1, again=False)).record
+    assert [each.number for each in first.hundredths] == list(range(10, 20))
+    assert first.hundredths == truth.hundredths[10:20]
+    assert not first.whole
+    second = counting(folder, CountWish.part("1/2", 2, again=False), NARROW, LocalScheduler(3)).record
+    assert second.hundredths == truth.hundredths[:50]
+    assert counting(folder, CountWish()).record.digest == truth.digest
+    nothing = counting(folder, CountWish())
+    assert nothing.passes == 0
+    assert nothing.record.digest == truth.digest
+
+
+def test_a_part_counted_again(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    with pytest.raises(InputError, match=r"--again: .* was not counted before"):
+        counting(folder, CountWish(again=True))
+    counting(folder, CountWish())
+    again = counting(folder, CountWish.part("10/10", 3, again=True), NARROW)
+    assert again.passes >= 3
+    assert again.again == truth.hundredths[90:]
+    assert again.agrees
+    assert not (folder / f"again-{PLY:03}").exists()
+    other = again.again[0].model_copy(update={"new": 1})
+    assert not again._replace(again=(other,)).agrees
+
+
+def test_what_a_part_may_be() -> None:
+    assert CountWish.part("1/1", 1, again=False) == CountWish()
+    assert CountWish.part("20/20", 2, again=True) == CountWish((95, 100), 2, True)
+    for text in ("0/10", "11/10", "1/3", "1/0", "1", "a/b", "-1/10", "1/10 ", "²/10", "1" * 99 + "/10"):
+        with pytest.raises(InputError, match="--part"):
+            CountWish.part(text, 1, again=False)
+
+
+def test_hundredths() -> None:
+    assert edge(HUNDREDTHS) == BINS
+    for number in range(HUNDREDTHS):
+        assert edge(number) < edge(number + 1)
+        assert hundredth_of((edge(number), edge(number + 1))) == number
+        assert hundredth_of((edge(number), edge(number) + 1)) == number
+        assert hundredth_of((edge(number + 1) - 1, edge(number + 1))) == number
+        assert hundredth_of((edge(number), edge(number + 1) + 1)) is None
+    assert hundredth_of((5, 5)) is None
+
+
+# -- families and kernels ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ashton", "ashton-5-4v2", "brandubh", "berkeley"])
+def test_bins_against_the_plain_twin(name: str, tmp_path: Path) -> None:
+    variant = load_variant(name)
+    census(variant, plies=2, store=tmp_path)
+    tools, marks, engine = toolbox(variant, False), family_marks(variant, False), engine_for(variant)
+    for ply in (1, 2):
+        rows = read_rows(open_rows(tmp_path / f"classes/ply-{ply:03}/part-00000.rows"), 0, 1 << LEAF_BITS)[:50]
+        bins = np.empty(len(rows), dtype=np.uint16)
+        family_bins(tools.tables, marks, tools.order, 0, rows, bins)
+        children = np.empty(len(rows), dtype=np.uint16)
+        family_bins(tools.tables, marks, tools.order, 1, rows, children)
+        for row, found, of_children in zip(rows, bins.tolist(), children.tolist(), strict=True):
+            text = engine.positions(row[None, :])[0] if hasattr(engine, "positions") else None
+            number = sum(int(word) << 64 * place for place, word in enumerate(row))
+            cells = variant.size**2
+            black = [cell for cell in range(cells) if number >> cell & 1]
+            white = [cell for cell in range(cells) if number >> (cells + cell) & 1]
+            width = (cells - 1).bit_length()
+            king, side = number >> 2 * cells & (1 << width) - 1, number >> 2 * cells + width & 1
+            del text
+            ways = {1: plain_bin(variant, False, None, black), 0: plain_bin(variant, False, king, white)}
+            assert (found, of_children) == (ways[side], ways[1 - side])
+
+
+@pytest.mark.parametrize("name", ["ashton", "ashton-5-4v2", "brandubh-5-4v4"])
+def test_quiet_children_and_captures_are_all_children(name: str, tmp_path: Path) -> None:
+    variant = load_variant(name)
+    census(variant, plies=4, store=tmp_path)
+    tools, marks = toolbox(variant, False), family_marks(variant, False)
+    tables, images, cells, order = tools.tables, tools.images, tools.cells, tools.order
+    for ply in (3, 4):
+        rows = read_rows(open_rows(tmp_path / f"classes/ply-{ply:03}/part-00000.rows"), 0, 1 << LEAF_BITS)[:3000]
+        found = {}
+        for kernel, extra in (
+            (expand_canonical, ()),
+            (expand_quiet, ()),
+            (expand_captures, ()),
+            (expand_leaves, ((LEAF_BITS, 0, 1000),)),
+            (expand_leaves, ((LEAF_BITS, 1000, 1 << LEAF_BITS),)),
+        ):
+            counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
+            children = np.empty((300_000, tables.words), dtype=np.uint64)
+            handled, count = kernel(tables, images, cells, order, rows, children, counters, *extra)
+            assert handled == len(rows)
+            found[kernel.__name__, extra] = sorted(map(tuple, children[:count].tolist())), counters.tolist()
+        every, quiet, captures, low, high = found.values()
+        assert every[0] == sorted(quiet[0] + captures[0]) == sorted(low[0] + high[0])
+        assert len(captures[0]) > 0
+        assert len(low[0]) > 0
+        assert every[1] == quiet[1] == captures[1] == low[1] == high[1]
+        # What makes a pass exact: quiet children are of the bin that their parent names.
+        for row in rows[:40]:
+            children = np.empty((1000, tables.words), dtype=np.uint64)
+            counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
+            _, count = expand_quiet(tables, images, cells, order, row[None, :].copy(), children, counters)
+            bins, of_parent = np.empty(count, dtype=np.uint16), np.empty(1, dtype=np.uint16)
+            family_bins(tables, marks, order, 0, children[:count], bins)
+            family_bins(tables, marks, order, 1, row[None, :].copy(), of_parent)
+            assert set(bins.tolist()) <= set(of_parent.tolist())
+
+
+# -- interruptions and damage ----------------------------------------------------------------
+
+
+def test_dying_after_every_few_tasks(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    deaths = 0
+    while True:
+        try:
+            # Another number of passes each time: what is counted stays counted.
+            wish = CountWish(passes=1 + deaths % 4)
+            found = counting(folder, wish, (WIDE, NARROW)[deaths % 2], Fuse(23))
+        except KilledError:
+            deaths += 1
+            continue
+        break
+    assert deaths > 3
+    assert found.record.digest == truth.digest
+    assert not (folder / "work").exists()
+
+
+def test_a_pass_goes_on_inside(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    """What a killed pass has sorted and counted is not done again."""
+    folder = copied(before, tmp_path)
+    with pytest.raises(KilledError):
+        counting(folder, CountWish(), NARROW, Fuse(60))
+    kept = {path: path.stat().st_mtime_ns for path in folder.rglob("*.rows")}
+    assert any(path.name.startswith("parents") for path in kept)
+    tallies = [path for path in kept if path.name.startswith("tally")]
+    assert tallies
+    fuse = Fuse(100_000)
+    assert counting(folder, CountWish(), NARROW, fuse).record.digest == truth.digest
+    assert all(name.startswith("tally") for name in fuse.made)
+    assert all(path.stat().st_mtime_ns == kept[path] for path in tallies)
+
+
+@pytest.mark.parametrize("place", ["header", "index", "end", "foreign", "moved"])
+def test_a_bad_tally_is_named_and_counted_again(before: Path, truth: CountRecord, tmp_path: Path, place: str) -> None:
+    folder = copied(before, tmp_path)
+    with pytest.raises(KilledError):
+        counting(folder, CountWish(), WIDE, Fuse(40))
+    tally = sorted(folder.glob("count-*/tally-*"))[3]
+    if place == "end":
+        os.truncate(tally, tally.stat().st_size - 3)
+    elif place == "moved":
+        shutil.copy(sorted(folder.glob("count-*/tally-*"))[4], tally)
+    elif place == "foreign":
+        other = tmp_path / "other"
+        report = census(load_variant("brandubh-5-4v4"), plies=PLY, store=other, count=CountWish((0, 10)))
+        assert report.counted is not None
+        shutil.copy(sorted(other.glob("classes/count-*/tally-*"))[3], tally)
+    else:
+        content = bytearray(tally.read_bytes())
+        content[{"header": 70, "index": -9}[place]] ^= 4
+        tally.write_bytes(bytes(content))
+    listener = Listener()
+    assert counting(folder, CountWish(), WIDE, None, listener).record.digest == truth.digest
+    assert any(tally.name in line and "counted again" in line for line in listener.lines)
+
+
+@pytest.mark.parametrize("name", ["parents", "captures", "known"])
+def test_bad_sorted_rows(before: Path, truth: CountRecord, tmp_path: Path, name: str) -> None:
+    folder = copied(before, tmp_path)
+    with pytest.raises(KilledError):
+        counting(folder, CountWish(), WIDE, Fuse(40))
+    path = next(iter(sorted(folder.glob(f"work/*/{name}-*"), key=lambda path: -path.stat().st_size)))
+    sound = path.read_bytes()
+    # In its rows: found when they are read. Bins that are counted are not read again.
+    content = bytearray(sound)
+    content[-5] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=rf"{path.name}.*another checksum; delete it, and go on with --resume"):
+        counting(folder, CountWish())
+    # Before its rows: it is made again at once.
+    path.write_bytes(sound[:90] + b"x" + sound[91:])
+    listener = Listener()
+    assert counting(folder, CountWish(), WIDE, None, listener).record.digest == truth.digest
+    assert any(path.name in line and "made again" in line for line in listener.lines)
+
+
+def test_a_bad_record_is_named(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    counting(folder, CountWish())
+    path = folder / f"count-{PLY:03}.json"
+    content = json.loads(path.read_text())
+    content["counters"]["new"] += 1
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=rf"count-{PLY:03}\.json.*checksum is another"):
+        counting(folder, CountWish())
+    assert verify_census(folder, BOARD).failures == 1
+    # With fitting digests it still does not add up from its tallies.
+    fields = {name: content[name] for name in content if name not in ("format", "digest", "checksum")}
+    path.write_bytes(dump(CountRecord.make(fields)))
+    with pytest.raises(InputError, match=r"does not add up from its tallies|are not those that the ply before has"):
+        counting(folder, CountWish())
+    assert verify_census(folder, BOARD).failures > 0
+    path.unlink()
+    assert counting(folder, CountWish()).record.digest == truth.digest
+
+
+def test_verify_knows_a_counted_ply(before: Path, stored: Path, truth: CountRecord, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    counting(folder, CountWish())
+    report = verify_census(folder, BOARD)
+    assert report.failures == 0
+    assert report.counted == PLY
+    assert report.plies == PLY
+    # The same ply stored as well: it must be the same.
+    for path in (*stored.glob(f"ply-{PLY:03}/*"), stored / f"ply-{PLY:03}.json"):
+        target = folder / path.relative_to(stored)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(path, target)
+    assert verify_census(folder, BOARD).failures == 0
+    tally = next(folder.glob("count-*/tally-*"))
+    tally.unlink()
+    report = verify_census(folder, BOARD)
+    assert report.failures == 1
+    assert any(tally.name in message for check in report.checks for message in check.messages)
+
+
+# -- limits ------------------------------------------------------------------------------------
+
+
+def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    kept = sum(path.stat().st_size for path in folder.rglob("*.rows"))
+    listener = Listener()
+    found = counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 60_000), None, listener)
+    assert found.passes > 2
+    assert found.record.digest == truth.digest
+    assert any(f"in {found.passes} passes of at most" in line for line in listener.lines)
+    shutil.rmtree(folder / f"count-{PLY:03}")
+    (folder / f"count-{PLY:03}.json").unlink()
+    with pytest.raises(TooLargeError, match=r"--disk: .*parents of one bin"):
+        counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 50))
+    with pytest.raises(TooLargeError, match=r"--memory: .*--memory \d+"):
+        counting(folder, CountWish(), replace(WIDE, tally_children=10))
+
+
+def numbers(report: CensusReport) -> dict[str, Any]:
+    assert report.counted is not None
+    return report.counted.model_dump(exclude={"cpu_seconds", "passes"})
+
+
+def test_the_command(tmp_path: Path, capsys: Captured) -> None:
+    store = str(tmp_path / "store")
+    arguments = ["census", "-v", BOARD.name, "--plies", str(PLY), "--store", store, "--count-last"]
+    assert run([*arguments, "--part", "1/10", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["passes"], answer["counted"]["whole"], len(answer["plies"])) == (1, False, PLY)
+    plain = census(BOARD, plies=PLY).plies[PLY]
+    for estimate in answer["counted"]["estimates"][:2]:
+        assert estimate["low"] <= getattr(plain, estimate["name"]) <= estimate["high"]
+    assert run([*arguments, "--resume", "--passes", "3", "--disk", "0.5"]) == 0
+    assert f"Ply {PLY} was counted in" in capsys.readouterr().out
+    assert run([*arguments, "--resume", "--passes", "2", "--part", "1/4", "--again", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["counted"]["counted_again"] == list(range(25))
+    assert answer["counted"]["agrees"]
+    assert answer["plies"][PLY]["new"] == plain.new
+    assert answer["total"] == plain.total
+    assert not answer["plies"][PLY]["stored"]
+    for bad in (["--part", "1/10"], ["--again"]):
+        assert run(["census", "--plies", "2", *bad]) == 2
+        assert "--count-last" in capsys.readouterr().err
+    for bad in (["--all"], ["--plies", "0"], ["--plies", "3", "--full"]):
+        assert run(["census", "-v", BOARD.name, "--count-last", *bad]) == 2
+        assert "--count-last: needs --plies N" in capsys.readouterr().err
+
+
+def test_a_census_that_ends_before(tmp_path: Path) -> None:
+    small = load_variant("ashton-5-4v0")
+    report = census(small, plies=40, count=CountWish())
+    assert report.complete
+    assert report.counted is None
+    assert report.total == 139_097
+    # Its last ply, in which nothing undecided is new, can be counted too.
+    last = census(small, plies=report.plies[-1].ply, count=CountWish(passes=3))
+    assert last.counted is not None
+    assert (last.complete, last.total, last.decided_total) == (True, report.total, report.decided_total)
+
+
+@pytest.mark.filterwarnings("default")
+def test_on_a_cluster_whose_worker_is_killed(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    import threading
+
+    from distributed import LocalCluster
+
+    folder = copied(before, tmp_path)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
+        victim = next(iter(cluster.workers.values()))
+
+        def _kill() -> None:
+            while not list(folder.glob("count-*/tally-*")):
+                threading.Event().wait(0.01)
+            victim.process.process._process.kill()  # SIGKILL; the nanny starts another
+
+        killer = threading.Thread(target=_kill, daemon=True)
+        killer.start()
+        report = census(
+            BOARD,
+            plies=PLY,
+            store=folder.parent,
+            resume=True,
+            scheduler=cluster.scheduler_address,
+            count=CountWish(passes=3),
+        )
+        killer.join(timeout=30)
+        assert not killer.is_alive()
+    assert report.counted is not None
+    assert report.counted.digest == truth.digest
