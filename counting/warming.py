@@ -25,6 +25,8 @@ def middles_apart() -> None:
 COMMANDS = (
     "census --plies 3 --full -v ashton-5-4v0",
     "census --plies 2 --store {folder}/census -v ashton",
+    "census --plies 2 --passes 2 -v ashton-5-4v0",
+    "census --plies 3 --count-last -v ashton-5-4v0",
     "reachable estimate --samples 20 --lemma-samples 40 -v ashton",
     "reachable estimate --samples 4 --space decided -v ashton",
     "reachable lower --placements 25",

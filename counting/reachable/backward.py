@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["MOST_TREE", "BackwardTrees", "backward_tree"]
+__all__ = ["MOST_TREE", "BackwardTrees", "backward_tree", "position_keys"]
 
 MOST_TREE: Final = 300_000
 """Positions of the largest tree that a certificate may claim."""
@@ -52,19 +52,19 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
     30036
     """
     engine, lemmas = engine_for(variant), lemmas_for(variant)
-    start = _keys(engine.words(engine.start()))
-    known = np.unique(_keys(words))
+    start = position_keys(engine.words(engine.start()))
+    known = np.unique(position_keys(words))
     front = np.ascontiguousarray(words)
     while True:
         if len(known) > most or np.isin(start, known)[0]:
             return None
-        found = np.unique(_keys(predecessors(variant, front).words))
+        found = np.unique(position_keys(predecessors(variant, front).words))
         found = found[~np.isin(found, known)]
         front = found.view(np.uint64).reshape(len(found), words.shape[1])
         front = np.ascontiguousarray(front[lemmas.of_boards(engine.boards(front)) == 0])
         if not len(front):
             return known.view(np.uint64).reshape(len(known), words.shape[1])
-        known = np.union1d(known, _keys(front))
+        known = np.union1d(known, position_keys(front))
 
 
 class BackwardTrees:
@@ -102,18 +102,31 @@ class BackwardTrees:
         int or None
             The size of its tree, or of an earlier one that holds it; None as `backward_tree` returns it.
         """
-        key = _keys(words)
+        key = position_keys(words)
         for known in self._found:
             if np.isin(key, known)[0]:
                 return len(known)
         tree = backward_tree(self.variant, words)
         if tree is None:
             return None
-        self._found.append(_keys(tree))
+        self._found.append(position_keys(tree))
         return len(tree)
 
 
-def _keys(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return positions as one item each, to be sorted and compared."""
+def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
+    """Return positions as one item each, to be sorted and compared.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n, W)
+        Packed positions.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Records of W words, or plain words where one suffices.
+    """
     words = np.ascontiguousarray(words)
+    if words.shape[1] == 1:
+        return words.ravel()
     return words.view([(f"word{place}", np.uint64) for place in range(words.shape[1])]).ravel()

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.construction.layout import HOSTILE, PLACES, region_tables
+from counting.reachable.construction.layout import HOSTILE, PLACES, SIZE, region_tables
 from tablut.engine.jit import I64, inlined, kernel, popcount, trailing_zeros
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from counting.reachable.construction.layout import RegionTables
+
 __all__ = ["Closure", "closure_of", "mask_tables", "placement_number"]
+
+_ROW: Final = PLACES + 1
+"""Length of a row of `MaskTables.combinations`."""
+_TRAPS: Final = 2
+"""How many pairs `RegionTables.traps` has."""
 
 
 class MaskTables(NamedTuple):
@@ -79,71 +87,56 @@ def _with(mask: int, added: int) -> int:
 
 
 @inlined
-def _number(
-    black: int,
-    soldiers: int,
-    king: int,
-    ranks: NDArray[np.int32],
-    combinations: NDArray[np.int64],
-    king_places: NDArray[np.int64],
-) -> int:
+def _number(t: RegionTables, m: MaskTables, black: int, soldiers: int, king: int) -> int:
     """Return the number of a placement; ``king`` is a place or -1."""
     room, royal, first = I64(PLACES), I64(0), I64(0)
     if king >= 0:
-        room, royal, first = I64(PLACES - 1), I64(1) << king, I64(king_places[king])
+        room, royal, first = I64(PLACES - 1), I64(1) << king, I64(t.king_places[king])
     attackers, defenders = popcount(black), popcount(soldiers)
-    low = I64(ranks[_without(soldiers, black | royal)])
-    high = I64(ranks[_without(black, royal)])
-    return (first * combinations[room, attackers] + high) * combinations[room - attackers, defenders] + low
+    low = I64(m.ranks[_without(soldiers, black | royal)])
+    high = I64(m.ranks[_without(black, royal)])
+    return (first * m.combinations[room * _ROW + attackers] + high) * m.combinations[
+        (room - attackers) * _ROW + defenders
+    ] + low
 
 
 @inlined
-def _is_active(place: int, own: int, enemies: int, victims: NDArray[np.int64], anvils: NDArray[np.int64]) -> bool:
+def _is_active(t: RegionTables, place: int, own: int, enemies: int) -> bool:
     """Return whether a piece that arrives on a place captures something, or may."""
     own |= HOSTILE
     active = False
     for way in range(4):
-        active |= (enemies & victims[place, way]) != 0 and (own & anvils[place, way]) != 0
+        active |= (enemies & t.victims[4 * place + way]) != 0 and (own & t.anvils[4 * place + way]) != 0
     return active
 
 
 @inlined
-def _tips_are_safe(black: int, white: int, traps: NDArray[np.int64]) -> bool:
+def _tips_are_safe(t: RegionTables, black: int, white: int) -> bool:
     """Return whether an attacker that arrives on the tip of the camp captures nothing in the region."""
     safe = True
-    for trap in range(len(traps)):
-        safe &= (white >> traps[trap, 0]) & (black >> traps[trap, 1]) & 1 == 0
+    for trap in range(_TRAPS):
+        safe &= (white >> t.traps[2 * trap]) & (black >> t.traps[2 * trap + 1]) & 1 == 0
     return safe
 
 
 @inlined
-def _white_is_mobile(
-    black: int,
-    white: int,
-    king: int,
-    doors: int,
-    traps: NDArray[np.int64],
-    rays: NDArray[np.int64],
-    victims: NDArray[np.int64],
-    anvils: NDArray[np.int64],
-    king_places: NDArray[np.int64],
-) -> bool:
+def _white_is_mobile(t: RegionTables, black: int, white: int, king: int) -> bool:
     """Return whether some white piece can go and come back quietly, the tip of the camp being safe meanwhile."""
-    movers = white & ~doors
+    movers = white & ~t.doors
     while movers:
         place = trailing_zeros(movers)
         movers &= movers - 1
-        if _is_active(place, white, black, victims, anvils):
+        if _is_active(t, place, white, black):
             continue
         for way in range(4):
-            for step in range(9):
-                target = rays[place, way, step]
+            for step in range(SIZE):
+                target = t.rays[(4 * place + way) * SIZE + step]
                 if target < 0 or ((black | white) >> target) & 1:
                     break
-                if (doors >> target) & 1 or (place == king and king_places[target] < 0):
+                if (t.doors >> target) & 1 or (place == king and t.king_places[target] < 0):
                     continue
                 moved = white ^ (I64(1) << place) ^ (I64(1) << target)
-                if not _is_active(target, moved, black, victims, anvils) and _tips_are_safe(black, moved, traps):
+                if not _is_active(t, target, moved, black) and _tips_are_safe(t, black, moved):
                     return True
     return False
 
@@ -157,91 +150,99 @@ def _door_code(black: int, white: int) -> int:
     return code
 
 
-@kernel
-def _close(
-    attackers: int,
-    defenders: int,
-    kings: NDArray[np.int64],
-    root: int,
-    own_tempo: bool,
-    doors: int,
-    traps: NDArray[np.int64],
-    rays: NDArray[np.int64],
-    victims: NDArray[np.int64],
-    anvils: NDArray[np.int64],
-    king_places: NDArray[np.int64],
-    ranks: NDArray[np.int32],
-    masks: NDArray[np.int32],
-    firsts: NDArray[np.int64],
-    combinations: NDArray[np.int64],
-    queue: NDArray[np.int32],
-    seen: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-) -> int:
-    """Mark in ``seen`` what is assembled from ``root``, count it by doors, shape (27,), and return how much it is.
+class _Search(NamedTuple):
+    """One closure in work.
 
-    ``kings`` lists where a king can be; it is empty if there is none. O(placements x plies).
+    Attributes
+    ----------
+    attackers, defenders, crowned : int
+        The material; ``crowned`` is 1 with a king, else 0.
+    own_tempo : int
+        1 if white must be able to lose a tempo in the region after an attacker's ply, else 0.
+    queue : ndarray of int32
+        The placements found, in the order in which they were.
+    seen : ndarray of uint8
+        By number, whether a placement was found.
+    counts : ndarray of int64, shape (27,)
+        How many were found, by doors.
     """
-    crowned = len(kings) > 0
-    room = I64(PLACES - 1) if crowned else I64(PLACES)
-    lows = I64(combinations[room - attackers, defenders])
-    highs = I64(combinations[room, attackers])
-    queue[0] = root
-    seen[root] = 1
+
+    attackers: int
+    defenders: int
+    crowned: int
+    own_tempo: int
+    queue: NDArray[np.int32]
+    seen: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+
+
+@inlined
+def _found_by(
+    t: RegionTables, m: MaskTables, s: _Search, black: int, soldiers: int, king: int, place: int, target: int
+) -> int:
+    """Return the number of the placement to which a safe ply leads if it is new, else -1."""
+    royal = I64(1) << king if king >= 0 else I64(0)
+    white, change = soldiers | royal, (I64(1) << place) | (I64(1) << target)
+    is_black = (black >> place) & 1 != 0
+    own, enemies = (black ^ change, white) if is_black else (white ^ change, black)
+    if _is_active(t, target, own, enemies):
+        return I64(-1)
+    if is_black:
+        if not _tips_are_safe(t, own, white):
+            return I64(-1)
+        found = _number(t, m, own, soldiers, king)
+        if s.seen[found] or (s.own_tempo != 0 and not _white_is_mobile(t, own, white, king)):
+            return I64(-1)
+        return found
+    if not _tips_are_safe(t, black, own):
+        return I64(-1)
+    if place == king:
+        king = target
+    else:
+        soldiers ^= change
+    found = _number(t, m, black, soldiers, king)
+    return I64(-1) if s.seen[found] else found
+
+
+@kernel
+def _close(region: RegionTables, masks: MaskTables, search: _Search, root: int) -> int:
+    """Find what is assembled from ``root``, and return how much it is; O(placements x plies)."""
+    t, m, s = flat(region), flat(masks), flat(search)
+    room = I64(PLACES) - s.crowned
+    lows = I64(m.combinations[(room - s.attackers) * _ROW + s.defenders])
+    highs = I64(m.combinations[room * _ROW + s.attackers])
+    s.queue[0] = root
+    s.seen[root] = 1
     head, tail = 0, 1
     while head < tail:
-        number = I64(queue[head])
+        number = I64(s.queue[head])
         head += 1
         rest, low = number // lows, number % lows
         first, high = rest // highs, rest % highs
         king, royal = I64(-1), I64(0)
-        if crowned:
-            king = I64(kings[first])
+        if s.crowned != 0:
+            king = I64(t.kings[first])
             royal = I64(1) << king
-        black = _with(I64(masks[firsts[attackers] + high]), royal)
-        soldiers = _with(I64(masks[firsts[defenders] + low]), black | royal)
-        white = soldiers | royal
-        counts[_door_code(black, white)] += 1
-        movers = (black | white) & ~doors
+        black = _with(I64(m.masks[m.firsts[s.attackers] + high]), royal)
+        soldiers = _with(I64(m.masks[m.firsts[s.defenders] + low]), black | royal)
+        taken = black | soldiers | royal
+        s.counts[_door_code(black, soldiers | royal)] += 1
+        movers = taken & ~t.doors
         while movers:
             place = trailing_zeros(movers)
             movers &= movers - 1
-            bit = I64(1) << place
-            is_black = (black & bit) != 0
             for way in range(4):
-                for step in range(9):
-                    target = I64(rays[place, way, step])
-                    if target < 0 or ((black | white) >> target) & 1:
+                for step in range(SIZE):
+                    target = I64(t.rays[(4 * place + way) * SIZE + step])
+                    if target < 0 or (taken >> target) & 1:
                         break
-                    if place == king and king_places[target] < 0:
+                    if place == king and t.king_places[target] < 0:
                         continue
-                    change = bit | (I64(1) << target)
-                    if is_black:
-                        if _is_active(target, black ^ change, white, victims, anvils):
-                            continue
-                        if not _tips_are_safe(black ^ change, white, traps):
-                            continue
-                        found = _number(black ^ change, soldiers, king, ranks, combinations, king_places)
-                        if seen[found]:
-                            continue
-                        if own_tempo and not _white_is_mobile(
-                            black ^ change, white, king, doors, traps, rays, victims, anvils, king_places
-                        ):
-                            continue
-                    else:
-                        if _is_active(target, white ^ change, black, victims, anvils):
-                            continue
-                        if not _tips_are_safe(black, white ^ change, traps):
-                            continue
-                        if place == king:
-                            found = _number(black, soldiers, target, ranks, combinations, king_places)
-                        else:
-                            found = _number(black, soldiers ^ change, king, ranks, combinations, king_places)
-                        if seen[found]:
-                            continue
-                    seen[found] = 1
-                    queue[tail] = found
-                    tail += 1
+                    found = _found_by(t, m, s, black, soldiers, king, place, target)
+                    if found >= 0:
+                        s.seen[found] = 1
+                        s.queue[tail] = found
+                        tail += 1
     return tail
 
 
@@ -323,30 +324,17 @@ def closure_of(black: int, soldiers: int, king: int, *, own_tempo: bool) -> Clos
     >>> int(closure_of(1 << 22, 0, -1, own_tempo=False).placements)
     23
     """
-    t, m = region_tables(), mask_tables()
+    region = region_tables()
     attackers, defenders, room = black.bit_count(), soldiers.bit_count(), PLACES - (king >= 0)
-    kings = t.kings if king >= 0 else np.empty(0, dtype=np.int64)
-    size = max(1, len(kings)) * comb(room, attackers) * comb(room - attackers, defenders)
-    queue, seen = np.empty(size, dtype=np.int32), np.zeros(size, dtype=np.uint8)
-    by_doors = np.zeros(27, dtype=np.int64)
-    placements = _close(
-        attackers,
-        defenders,
-        kings,
-        placement_number(black, soldiers, king),
-        own_tempo,
-        t.doors,
-        t.traps,
-        t.rays,
-        t.victims,
-        t.anvils,
-        t.king_places,
-        m.ranks,
-        m.masks,
-        m.firsts,
-        m.combinations,
-        queue,
-        seen,
-        by_doors,
+    size = (len(region.kings) if king >= 0 else 1) * comb(room, attackers) * comb(room - attackers, defenders)
+    search = _Search(
+        attackers=attackers,
+        defenders=defenders,
+        crowned=int(king >= 0),
+        own_tempo=int(own_tempo),
+        queue=np.empty(size, dtype=np.int32),
+        seen=np.zeros(size, dtype=np.uint8),
+        counts=np.zeros(27, dtype=np.int64),
     )
-    return Closure(int(placements), by_doors, seen)
+    placements = _close(region, mask_tables(), search, placement_number(black, soldiers, king))
+    return Closure(int(placements), search.counts, search.seen)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from clusters import cluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -181,15 +182,12 @@ def test_a_scheduler_needs_a_folder_and_an_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
 def test_two_workers_of_a_cluster_change_nothing(tmp_path: Path) -> None:
-    from distributed import LocalCluster
-
+    pytest.importorskip("distributed")
     variant = load_variant("brandubh-5-4v0")
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
-        spread = estimate(
-            variant, 1200, 4, lemma_samples=3000, store=str(tmp_path / "store"), scheduler=cluster.scheduler_address
-        )
+    with cluster(tmp_path / "cluster", workers=2) as address:
+        store = str(tmp_path / "store")
+        spread = estimate(variant, 1200, 4, lemma_samples=3000, store=store, scheduler=address)
     alone = estimate(variant, 1200, 4, lemma_samples=3000)
     assert (spread.certificates, spread.lemmas, spread.interval99) == (
         alone.certificates,
