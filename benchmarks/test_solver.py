@@ -1,7 +1,7 @@
 """Speed of the solver, one thread: ``pytest benchmarks/test_solver.py --benchmark-enable --benchmark-only -s``.
 
 Timed in CPU seconds of the process; an entry is a class of placements with one side to
-move. Whole tiers of ashton are solved from those below them, which are given.
+move. Whole tiers are solved from those below them, which are given.
 """
 
 import time
@@ -15,18 +15,39 @@ from tablut.variants import load_variant
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 
+TIERS = [
+    ("ashton", (1, 2)),
+    ("ashton", (2, 1)),
+    ("ashton", (3, 0)),
+    ("ashton", (2, 2)),
+    ("ashton", (3, 1)),
+    ("ashton", (4, 0)),
+    ("mcgill", (1, 2)),
+    ("mcgill", (2, 1)),
+    ("mcgill", (3, 0)),
+]
+
+
 @pytest.fixture(scope="module")
-def solver():
-    variant = load_variant("ashton")
-    materials = [material for tiers in generations(tier_graph(variant, 5)) for material in tiers]
-    found = TierSolver(variant, materials)
-    for material in materials:
-        if sum(material) < 4:
-            found.solve(material)
-    return found
+def solvers():
+    return {}
 
 
-@pytest.mark.parametrize("material", [(1, 2), (2, 1), (3, 0), (2, 2), (3, 1)], ids=lambda m: f"{m[0]}v{m[1]}")
+@pytest.fixture
+def solver(solvers, name):
+    if name not in solvers:
+        variant = load_variant(name)
+        materials = [material for tiers in generations(tier_graph(variant, 5)) for material in tiers]
+        solvers[name] = TierSolver(variant, materials)
+        for material in materials:
+            if sum(material) < 4:
+                solvers[name].solve(material)
+    return solvers[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "material"), TIERS, ids=lambda part: part if isinstance(part, str) else f"{part[0]}v{part[1]}"
+)
 def test_solve(benchmark, solver, material):
     benchmark.pedantic(solver.solve, args=(material,), rounds=1 if sum(material) == 4 else 3)
     entries = 2 * solver.size(material)

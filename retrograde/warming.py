@@ -20,6 +20,8 @@ COMMANDS = (
     "tablebase verify {folder}/solution",
     "tablebase build --men 3 -v ashton-5-4v0 --store {folder}/tiers",
     "tablebase verify {folder}/tiers",
+    # Slices, since no tier of so many men fits.
+    "tablebase build --men 6 -v brandubh-5-4v4 --memory 1 --store {folder}/slices",
     "probe -p '5/5/2K2/5/b4 w' {folder}/tiers",
     "puzzle solve -v ashton-5-4v0 --nodes 100000",
     "puzzle solve -v ashton-5-4v0 --tablebase {folder}/tiers -p '5/1b3/2K2/5/b3b w' --nodes 100000",

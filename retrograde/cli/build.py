@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,14 +13,17 @@ import typer
 from tablut.cli.options import SchedulerOption, VariantOption, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import TablutError
+from tablut.locations import as_location
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.cli.summary import TablebaseInfo
     from tablut.cli.people import PeopleConsole
+    from tablut.locations import Location
 
 __all__ = ["build_command"]
 
+_MEMORY = 4096
 _LONG = 10
 """A build that takes more seconds is announced with its cost."""
 
@@ -29,32 +33,39 @@ def build_command(
     men: Annotated[int, typer.Option("--men", min=2, help="Most men, the king counted.")],
     variant: VariantOption = "ashton",
     store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="DIR", help="Where it goes. [default: ./tablebase-NAME]", show_default=False),
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="STORE",
+            help="A folder, or an s3:// URL. [default: ./tablebase-NAME]",
+            show_default=False,
+        ),
     ] = None,
     threads: Annotated[int, threads_option("Threads for each tier.")] = 1,
     memory: Annotated[
         int,
-        typer.Option("--memory", metavar="MIB", min=1, help="Most memory for a tier, in MiB; beyond it, a disk."),
-    ] = 4096,
+        typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices."),
+    ] = _MEMORY,
     scheduler: SchedulerOption = None,
 ) -> Reply:
     """Solve all tiers of at most so many men, and store every value with its distance.
 
     Stored tiers are kept: an interrupted build goes on, and a build of more men adds
-    to one of fewer. A long build prints its cost first.
+    to one of fewer. A long build prints its cost first, and which tiers it builds in slices.
     The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
     from retrograde.cli.summary import info_of
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.estimate import check_build
-    from retrograde.tablebase.store import open_store, tier_name
+    from retrograde.tablebase.store import is_store, open_store, tier_name
     from retrograde.tablebase.writer import sweep
 
     rules = load_variant(variant)
-    root = store if store is not None else Path(f"tablebase-{rules.name}")
-    built = open_store(root).tiers() if (root / "zarr.json").exists() else []
-    estimate = check_build(rules, men, memory << 20, root, built)
+    root = as_location(f"tablebase-{rules.name}" if store is None else store)
+    # One that is to be elsewhere is built in the system's folder for temporary files.
+    folder = root if isinstance(root, Path) else Path(tempfile.gettempdir())
+    built = open_store(root).tiers() if is_store(root) else []
+    estimate = check_build(rules, men, memory << 20, folder, built)
     if estimate.seconds >= _LONG:
         typer.echo(f"tablut: {rules.name}, at most {men} men: {estimate}", err=True)
     try:
@@ -72,12 +83,15 @@ def build_command(
                 )
             )
     except KeyboardInterrupt:
-        if (root / "zarr.json").exists():
-            with suppress(TablutError, OSError):
-                # Remove what the abandoned thread has left; the next build would do it, too.
-                sweep(root)
+        if is_store(root):
+            if isinstance(root, Path):
+                with suppress(TablutError, OSError):
+                    # Remove what the abandoned thread has left; the next build would do it, too.
+                    sweep(root)
             finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
             words = ["tablut", "tablebase", "build", "-v", variant, "--men", str(men), "--store", str(root)]
+            # Slices of another size would begin anew.
+            words += [] if memory == _MEMORY else ["--memory", str(memory)]
             typer.echo(
                 f"tablut: interrupted; tiers finished and kept: {finished}; go on: {shlex.join(words)}", err=True
             )
@@ -86,7 +100,7 @@ def build_command(
     return Reply(info, lambda console: _show(console, info, root))
 
 
-def _show(console: PeopleConsole, info: TablebaseInfo, root: Path) -> None:
+def _show(console: PeopleConsole, info: TablebaseInfo, root: Location) -> None:
     from retrograde.cli.summary import show_info
 
     show_info(console, info)

@@ -16,7 +16,6 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.puzzle_file import Puzzle
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["solve_file"]
 
 
-def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: Path | None, all_wins: bool) -> Reply:
+def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
     """Check the stipulations of a puzzle file; an interrupt answers what was solved until then.
 
     Parameters
@@ -37,7 +36,7 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: P
         The rule set, if the puzzles name none; its name or file.
     limits : ProofLimits
         For each puzzle.
-    tablebase : Path or None
+    tablebase : str or None
         A tablebase; by default what ships for each rule set.
     all_wins : bool
         Look for wins that take longer as well.

@@ -118,7 +118,7 @@ class _Maker:
 
             self._keep(interruptible(partial(source, self.variant, self.wanted, tell=tell)))
 
-    def mine(self, store: Path | None, samples: int | None) -> None:
+    def mine(self, store: str | None, samples: int | None) -> None:
         """Find the deepest puzzles of a tablebase."""
         from retrograde.puzzles.mining import from_tablebase
 

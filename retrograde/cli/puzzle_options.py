@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,7 +47,8 @@ PositionsOption = Annotated[
     ),
 ]
 StoreOption = Annotated[
-    Path | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase. [default: what ships, if anything]")
+    str | None,
+    typer.Option("--tablebase", metavar="STORE", help="A folder, or a URL. [default: what ships, if anything]"),
 ]
 
 

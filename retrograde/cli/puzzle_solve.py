@@ -117,7 +117,7 @@ class _Wish(NamedTuple):
 
 
 def _solve_position(
-    variant: Variant, asked: Position, limits: ProofLimits, tablebase: Path | None, wish: _Wish
+    variant: Variant, asked: Position, limits: ProofLimits, tablebase: str | None, wish: _Wish
 ) -> Reply:
     from retrograde.proofs.solver import Solver
 

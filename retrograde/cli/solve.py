@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,8 +27,13 @@ __all__ = ["solve_command"]
 def solve_command(
     variant: VariantOption = "ashton",
     store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="DIR", help="Also keep every value, as a tablebase.", show_default=False),
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="STORE",
+            help="Also keep every value: in a folder, or under an s3:// URL.",
+            show_default=False,
+        ),
     ] = None,
     threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     memory: Annotated[
@@ -74,7 +78,7 @@ def solve_command(
                 steps.append(f"stores in {store}")
                 interruptible(lambda: solved.store(store))
     except KeyboardInterrupt:
-        words = ["tablut", "solve", "-v", variant, *([] if store is None else ["--store", str(store)])]
+        words = ["tablut", "solve", "-v", variant, *([] if store is None else ["--store", store])]
         typer.echo(
             f"tablut: interrupted at {steps[-1] if steps else 'the index'}; a solution is kept in memory alone until "
             f"it is stored; start it again: {shlex.join(words)}",

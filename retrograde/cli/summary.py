@@ -11,10 +11,9 @@ from tablut.indexing.values import unforced
 from tablut.results import Result
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from retrograde.tablebase.schema import TierRecord
     from tablut.cli.people import PeopleConsole
+    from tablut.locations import LocationLike
     from tablut.variants import Variant
 
 __all__ = ["TablebaseInfo", "TierResult", "info_of", "show_info", "tier_result"]
@@ -76,13 +75,13 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
     )
 
 
-def info_of(store: Path) -> TablebaseInfo:
+def info_of(store: LocationLike) -> TablebaseInfo:
     """Return what a tablebase holds.
 
     Parameters
     ----------
-    store : Path
-        The tablebase's folder.
+    store : Path, Remote or str
+        The tablebase.
 
     Returns
     -------

@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from tablut.cli.options import StoreArgument
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
@@ -42,7 +42,7 @@ class _Found(Result):
 
 @command
 def query_command(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)],
+    store: StoreArgument,
     wdl: Annotated[
         Literal["win", "draw", "loss", "unresolved"] | None, typer.Option("--wdl", help="Its value, for the mover.")
     ] = None,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from retrograde.tablebase.walking import WalkNode
-from tablut.cli.options import PositionOption, read_position
+from tablut.cli.options import PositionOption, StoreArgument, read_position
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
 from tablut.position import Position
@@ -33,7 +32,7 @@ class TableWalk(Result):
 
 @command
 def walk_command(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)],
+    store: StoreArgument,
     position: PositionOption = None,
     plies: Annotated[int, typer.Option("--plies", min=0, max=20, help="How far all moves are followed.")] = 1,
     most: Annotated[int, typer.Option("--most", min=1, max=10**6, help="Most positions.")] = 20_000,
@@ -48,7 +47,7 @@ def walk_command(
     with progress("walk") as display:
         task = display.add_task("", total=None)
         nodes = interruptible(partial(walk, tablebase, asked, plies, most, lambda: display.advance(task)))
-    found = TableWalk(variant=rules.name, store=str(store), plies=plies, nodes=nodes)
+    found = TableWalk(variant=rules.name, store=store, plies=plies, nodes=nodes)
     return Reply(found, lambda console: _show(console, found))
 
 

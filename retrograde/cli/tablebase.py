@@ -11,12 +11,13 @@ from rich.text import Text
 
 from retrograde.cli.build import build_command
 from retrograde.cli.summary import info_of, show_info
+from retrograde.cli.table_copy import copy_command
 from retrograde.cli.table_query import query_command
 from retrograde.cli.table_walk import walk_command
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
-from tablut.cli.options import PositionOption, read_position, threads_option, variant_option
+from tablut.cli.options import PositionOption, StoreArgument, read_position, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label
 from tablut.errors import InputError
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ProbeResult", "RatedMoveResult", "app", "probe_command", "probe_result"]
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify endgame tablebases.")
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, copy, describe and verify tablebases.")
 app.command("build")(build_command)
+app.command("copy")(copy_command)
 app.command("query")(query_command)
 app.command("walk")(walk_command)
-
-StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="The tablebase's folder.", show_default=False)]
 
 
 class _Failure(Result):
@@ -56,6 +56,7 @@ class _Verified(Result):
     quick: bool
     files_checked: int
     positions_checked: int
+    verified_before: dict[str, int]
     samples: _Samples
     played: dict[str, int]
     published: dict[str, list[str]]
@@ -113,23 +114,32 @@ def verify_command(
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk."),
     ] = 4096,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record", metavar="FILE", help="Note verified tiers there; pass over those it has.", show_default=False
+        ),
+    ] = None,
 ) -> Reply:
     """Verify every stored value from its moves, by other code than the solver.
 
     The move generator and the rank of a position are shared; a sample of wins, losses and draws is
     played out by the naive rules. Also compares every file with its digest and the values with those published, and
-    proves that the index has each position exactly once.
+    proves that the index has each position exactly once. With --record, a run that was stopped goes on with the tiers
+    that are not verified yet; one that has changed since is verified again.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify
 
     if quick and sample:
         raise InputError("--quick and --sample: --quick looks at the files alone; choose one of them")
+    if quick and record is not None:
+        raise InputError("--quick and --record: --quick proves no values that could be noted; choose one of them")
     files = open_store(store)
     variant = files.variant
     if files.missing():
         raise TablebaseError(
-            f"tablebase {str(store)!r}: is not complete, without {', '.join(files.missing())}; finish it by the "
+            f"tablebase {store!r}: is not complete, without {', '.join(files.missing())}; finish it by the "
             "command that began it"
         )
     proved: dict[str, int] = {}
@@ -149,23 +159,23 @@ def verify_command(
                     seed=seed,
                     threads=threads,
                     memory=memory << 20,
+                    record=record,
                     advanced=advanced,
                 )
             )
     except KeyboardInterrupt:
         # The interrupt came in the last tier that was named.
         done = ", ".join(list(proved)[:-1]) or "none"
-        words = shlex.join(["tablut", "tablebase", "verify", str(store)])
-        typer.echo(
-            f"tablut: interrupted; tiers verified: {done}; start it again: {words}",
-            err=True,
-        )
+        words = ["tablut", "tablebase", "verify", store, *(["--record", str(record)] if record else [])]
+        way = "go on" if record else "start it again (with --record FILE it can go on)"
+        typer.echo(f"tablut: interrupted; tiers verified: {done}; {way}: {shlex.join(words)}", err=True)
         raise
     verified = _Verified(
         variant=variant.name,
         quick=quick,
         files_checked=report.files_checked,
         positions_checked=report.positions_checked,
+        verified_before=report.verified_before,
         samples=_Samples(**report.samples),
         played=report.played,
         published={str(standing): tiers for standing, tiers in report.published.items()},
@@ -184,6 +194,9 @@ def _show_verified(console: PeopleConsole, variant: str, report: Verification, *
     console.print(f"{variant}: {report.files_checked:,} files compared with their digests")
     if not quick:
         console.print(f"{report.positions_checked:,} values verified from their moves")
+        if report.verified_before:
+            tiers, values = ", ".join(report.verified_before), sum(report.verified_before.values())
+            console.print(f"{values:,} verified before, by the record: {tiers}", soft_wrap=True)
         searched, followed = report.samples["searched"], report.samples["followed"]
         played = ", ".join(f"{count} {kind}" for kind, count in report.played.items())
         console.print(f"{searched} positions searched and {followed} played out by the naive rules ({played})")
@@ -209,8 +222,8 @@ def _show_verified(console: PeopleConsole, variant: str, report: Verification, *
 @command
 def probe_command(
     store: Annotated[
-        Path | None,
-        typer.Argument(metavar="[STORE]", help="A tablebase's folder. [default: what ships]", show_default=False),
+        str | None,
+        typer.Argument(metavar="[STORE]", help="A folder, or a URL. [default: what ships]", show_default=False),
     ] = None,
     position: PositionOption = None,
     variant: Annotated[
@@ -273,7 +286,7 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
 
 
 def _missing(
-    error: MissingTableError, board: Board, tablebase: Tablebase, store: Path | None, name: str | None
+    error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
     """Return the error for missing material: how to build it, or that no game comes to it."""
     game, (attackers, defenders) = tablebase.variant, board.position.material
@@ -283,11 +296,11 @@ def _missing(
             f"{game.name} has a tier {attackers}v{defenders}"
         )
     words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
-    words += ["--store", f"tablebase-{game.name}" if store is None else str(store)]
+    words += ["--store", f"tablebase-{game.name}" if store is None else store]
     return InputError(f"{error}; build it: {shlex.join(words)}")
 
 
-def _tablebase(store: Path | None, name: str | None) -> Tablebase:
+def _tablebase(store: str | None, name: str | None) -> Tablebase:
     from retrograde.tablebase.probing import open_tablebase, prober_for
 
     if store is not None and name is None:

@@ -234,25 +234,84 @@ def build_certificate(
     TablutError
         If the strategy is larger, or the limits of the search run out.
     """
-    from tablut.position import Move, Position
-    from tablut.rules.outcome import OUTCOMES
+    variant = engine.variant
+    strategies = _Strategies(engine, search)
+    found = strategies.found(board, plies, most)
+    return ProofCertificate(
+        variant=shipped_name(variant),
+        game=variant.digest,
+        position=strategies.text(board),
+        winner="white" if search.prover == 0 else "black",
+        plies=plies,
+        plies_left=variant.rules.move_limit if plies_left is None else plies_left,
+        strategy=strategies.needed(board, found),
+    )
 
-    variant, size = engine.variant, engine.variant.size
-    winner: Literal["white", "black"] = "white" if search.prover == 0 else "black"
-    # By the text of a position: plies and move, as the engine writes it.
-    found: dict[str, tuple[int, int]] = {}
 
-    def _text(position: NDArray[Any]) -> str:
+class _Strategies:
+    """Strategies of a winner, taken out of the search that proved the win; positions are board arrays."""
+
+    def __init__(self, engine: Engine, search: WinSearch) -> None:
+        self._engine, self._search = engine, search
+        self._winner = ("white", "black")[search.prover]
+
+    def text(self, position: NDArray[Any]) -> str:
         """Return the one-line text of a position."""
-        cells, side = engine.cells(position)
+        from tablut.position import Position
+
+        cells, side = self._engine.cells(position)
         return str(Position(cells, side))  # type: ignore[arg-type]
 
-    def _is_winners(position: NDArray[Any]) -> bool:
-        """Return whether it is the winner's turn."""
-        return int(head(position)[SIDE_AT]) == search.prover
+    def found(self, board: NDArray[Any], plies: int, most: int) -> dict[str, tuple[int, int]]:
+        """Return plies and move, as the engine writes it, by the text of every position that the search came to."""
+        found: dict[str, tuple[int, int]] = {}
+        # Positions to be covered, each with the plies that are left.
+        waiting = [(board, plies)]
+        while waiting:
+            position, left = waiting.pop()
+            code = None
+            if self._is_winners(position):
+                name = self.text(position)
+                if name in found and found[name][0] <= left:
+                    continue
+                if not self._search.within(position, left):
+                    raise TablutError(f"proof of '{name}': the limits ran out; raise --nodes or --seconds")
+                if len(found) >= most and name not in found:
+                    where = self.text(board)
+                    raise TablutError(f"proof of '{where}': has over {most:,} positions; raise --proof-positions")
+                left, code = self._search.distance, self._search.move
+                found[name] = left, code
+                left -= 1
+            waiting += [(child, left - 1) for child in self._after(position, code)]
+        return found
 
-    def _after(position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
+    def needed(self, board: NDArray[Any], found: dict[str, tuple[int, int]]) -> dict[str, tuple[int, str]]:
+        """Return what the strategy comes to: where a faster move was found, not what only the slower one led to."""
+        from tablut.position import Move
+
+        size = self._engine.variant.size
+        strategy: dict[str, tuple[int, str]] = {}
+        uncovered = [board]
+        while uncovered:
+            position, code = uncovered.pop(), None
+            if self._is_winners(position):
+                name = self.text(position)
+                if name in strategy:
+                    continue
+                left, code = found[name]
+                strategy[name] = left, str(Move.from_code(code, size))
+            uncovered += self._after(position, code)
+        return strategy
+
+    def _is_winners(self, position: NDArray[Any]) -> bool:
+        """Return whether it is the winner's turn."""
+        return int(head(position)[SIDE_AT]) == self._search.prover
+
+    def _after(self, position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
         """Return the positions that the loser's moves lead to, after the winner's move if it is the winner's turn."""
+        from tablut.rules.outcome import OUTCOMES
+
+        engine = self._engine
         if code is not None:
             position = position.copy()
             _, outcome = engine.make(position, code)
@@ -260,48 +319,8 @@ def build_certificate(
                 return []
         children = engine.expand(engine.words(position))
         decided = [OUTCOMES[number] for number in children.outcomes.tolist()]
-        assert all(outcome is None or outcome.winner == winner for outcome in decided), _text(position)
+        assert all(outcome is None or outcome.winner == self._winner for outcome in decided), self.text(position)
         return [child for child, end in zip(engine.boards(children.words), decided, strict=True) if end is None]
-
-    # Positions to be covered, each with the plies that are left.
-    waiting = [(board, plies)]
-    while waiting:
-        position, left = waiting.pop()
-        code = None
-        if _is_winners(position):
-            name = _text(position)
-            if name in found and found[name][0] <= left:
-                continue
-            if not search.within(position, left):
-                raise TablutError(f"proof of '{name}': the limits ran out; raise --nodes or --seconds")
-            if len(found) >= most and name not in found:
-                raise TablutError(f"proof of '{_text(board)}': has over {most:,} positions; raise --proof-positions")
-            left, code = search.distance, search.move
-            found[name] = left, code
-            left -= 1
-        waiting += [(child, left - 1) for child in _after(position, code)]
-
-    # Where a faster move was found for a position, what only the slower one led to is not needed any more.
-    strategy: dict[str, tuple[int, str]] = {}
-    uncovered = [board]
-    while uncovered:
-        position, code = uncovered.pop(), None
-        if _is_winners(position):
-            name = _text(position)
-            if name in strategy:
-                continue
-            left, code = found[name]
-            strategy[name] = left, str(Move.from_code(code, size))
-        uncovered += _after(position, code)
-    return ProofCertificate(
-        variant=shipped_name(variant),
-        game=variant.digest,
-        position=_text(board),
-        winner=winner,
-        plies=plies,
-        plies_left=variant.rules.move_limit if plies_left is None else plies_left,
-        strategy=strategy,
-    )
 
 
 # -- reading ---------------------------------------------------------------------------

@@ -9,39 +9,44 @@ nor on threads or workers.
 from __future__ import annotations
 
 import shutil
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from retrograde.solver.estimate import tier_bytes, too_little
+from retrograde.solver.slices.building import SliceBuild, scratch_folder
+from retrograde.solver.slices.files import DamagedSliceError
+from retrograde.solver.slices.packed import to_codes
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import TierSolver
+from retrograde.tablebase.copying import Staging
 from retrograde.tablebase.errors import DamagedTableError, TooOldError
-from retrograde.tablebase.scratch import mapped_array
 from retrograde.tablebase.store import SIDES, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.compilation import cpu_clock, wall_clock
+from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import ALIAS, ALIAS_CODE, DECIDED, code_of
-from tablut.scheduling import open_scheduler
+from tablut.indexing.values import DECIDED
+from tablut.locations import as_location
+from tablut.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from retrograde.tablebase.store import Store
-    from tablut.variants import VariantLike
+    from tablut.locations import LocationLike
+    from tablut.scheduling import Scheduler
+    from tablut.variants import Variant, VariantLike
 
-__all__ = ["TierTask", "build_tablebase", "build_tier"]
+__all__ = ["TierTask", "build_in_slices", "build_tablebase", "build_tier"]
 
-_BYTES = 4
-"""Bytes of memory for an entry of a tier: two items."""
 _PART = 1 << 16
-"""Items that are turned into codes together, and back."""
+"""Codes that are turned into items together."""
 
 
 class TierTask(NamedTuple):
@@ -55,19 +60,16 @@ class TierTask(NamedTuple):
         The tier.
     threads : int
         Number of threads.
-    memory : int
-        Bytes of memory; what does not fit is mapped from files beside the store.
     """
 
     root: str
     attackers: int
     defenders: int
     threads: int
-    memory: int
 
 
 def build_tablebase(
-    root: Path | str,
+    root: LocationLike,
     variant: VariantLike,
     men: int,
     *,
@@ -80,8 +82,9 @@ def build_tablebase(
 
     Parameters
     ----------
-    root : Path or str
-        The store; made if it is missing.
+    root : Path, Remote or str
+        The store; made if it is missing. One elsewhere is built in a folder of this machine, and each tier is sent
+        when it is finished.
     variant : Variant, str or path-like
         The game.
     men : int
@@ -89,7 +92,8 @@ def build_tablebase(
     threads : int
         Number of threads; one tier is built at a time, by all of them.
     memory : int
-        Bytes for the arrays of one tier and those below it.
+        Bytes for the arrays of one tier and those below it. A larger tier is built in slices
+        (`retrograde.solver.slices`), each a task that takes no more.
     scheduler : str, optional
         Address of a running Dask cluster whose workers see the store under the same
         name. They build tiers that do not need each other side by side, each with one thread.
@@ -104,7 +108,8 @@ def build_tablebase(
     Raises
     ------
     InputError
-        If there is no tier of so few men, or the folder holds something else.
+        If there is no tier of so few men, if the folder holds something else, or if not even a slice of a tier fits
+        into the memory.
     MachineError
         If the disk is full; the tiers that are finished are kept.
 
@@ -117,28 +122,58 @@ def build_tablebase(
     [(1, 0), (2, 0)]
     """
     variant = as_variant(variant)
+    place = as_location(root)
+    if not isinstance(place, Path):
+        if scheduler is not None:
+            raise InputError(
+                f"--scheduler: its workers need a folder that all of them see, not {str(place)!r}; build in one, then "
+                "send it: tablut tablebase copy"
+            )
+        with Staging(place, advanced or (lambda _: None)) as staging:
+            build_tablebase(staging.folder, variant, men, threads=threads, memory=memory, advanced=staging.tell)
+        return open_store(place)
+    root = place
     order = generations(tier_graph(variant, men))
     store = create(root, variant, [material for tiers in order for material in tiers])
     tell = advanced or (lambda _: None)
     with writing(root), open_scheduler(threads=1, address=scheduler) as cluster:
         share = threads if scheduler is None else 1
+        slicer = LocalScheduler(threads) if scheduler is None else cluster
         for tiers in order:
-            missing = [material for material in tiers if not _is_sound(store, material, tell)]
-            tasks = [TierTask(str(Path(root).resolve()), *material, share, memory) for material in missing]
+            missing = []
+            for material in tiers:
+                if _is_sound(store, material, tell):
+                    shutil.rmtree(scratch_folder(root, material), ignore_errors=True)
+                else:
+                    missing.append(material)
+            sliced = [material for material in missing if _is_too_large(variant, material, memory)]
+            whole = [material for material in missing if material not in sliced]
+            tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
                 # In this process, so that every step of a tier can be told.
                 for task in tasks:
                     build_tier(task, tell)
             else:
                 cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
+            for material in sliced:
+                build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell)
     return open_store(root)
+
+
+def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> bool:
+    """Return whether a tier does not fit into memory and is built in slices; one that cannot be is refused."""
+    if tier_bytes(variant, material) <= memory:
+        return False
+    if not material[1]:
+        raise too_little(variant, material, memory)
+    return True
 
 
 def _is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None]) -> bool:
     """Return whether a tier is there as it was written; one that is damaged is built again, and that is told."""
     if not store.has(*material):
         return False
-    if not (store.root / tier_name(material) / "zarr.json").is_file():
+    if not Path(str(store.root), tier_name(material), "zarr.json").is_file():
         # What an abandoned task named after its files had been removed.
         return False
     try:
@@ -173,48 +208,91 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     started, cpu = wall_clock(), cpu_clock()
     tell(f"{name}: index")
     solver = TierSolver(store.variant, [*lower, material], threads=task.threads)
-    sizes = [solver.size(other) for other in solver.materials]
-    scratch = Path(task.root) / f".{name}.scratch"
-    # What a killed task left is of no use.
-    shutil.rmtree(scratch, ignore_errors=True)
-    allocate = _mapped(scratch) if _BYTES * sum(sizes) > task.memory else _held
-    try:
-        for other in lower:
-            tell(f"{name}: reads {other[0]}v{other[1]}")
-            solver.items[other] = _read(store, other, allocate)
-        white, black = solver.solve(material, allocate, lambda step: tell(f"{name}: {step}"))
-        tell(f"{name}: stores")
-        seconds = {
-            "seconds": round(wall_clock() - started, 3),
-            "cpu_seconds": round(cpu_clock() - cpu, 3),
-        }
-        index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
-        codes = _to_codes(white), _to_codes(black)
-        write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    for other in lower:
+        tell(f"{name}: reads {other[0]}v{other[1]}")
+        solver.items[other] = _read(store, other)
+    white, black = solver.solve(material, advanced=lambda step: tell(f"{name}: {step}"))
+    tell(f"{name}: stores")
+    seconds = {
+        "seconds": round(wall_clock() - started, 3),
+        "cpu_seconds": round(cpu_clock() - cpu, 3),
+    }
+    index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
+    codes = to_codes(white), to_codes(black)
+    write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)
     return {"tier": name, **seconds}
 
 
-def _to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Turn a solver's items into codes that are to be stored, in their place; see `tablut.indexing.values`."""
-    # Part by part, so that the cache holds what is in between.
-    for start in range(0, len(items), _PART):
-        part = items[start : start + _PART]
-        codes = code_of(part)
-        codes[part == ALIAS] = ALIAS_CODE
-        part[:] = codes
-    return items
+def build_in_slices(
+    root: Path,
+    material: tuple[int, int],
+    scheduler: Scheduler,
+    *,
+    memory: int,
+    tell: Callable[[str], None],
+    cuts: Sequence[int] | None = None,
+) -> dict[str, Any]:
+    """Build one tier slice by slice from those below it, which the store must have.
+
+    Parameters
+    ----------
+    root : Path
+        The store, under a name that all workers know.
+    material : (int, int)
+        Attackers and defenders.
+    scheduler : Scheduler
+        What runs the tasks.
+    memory : int
+        Bytes for the arrays of a process.
+    tell : callable
+        Told what is being done.
+    cuts : sequence of int, optional
+        The first row of each slice, and the number of rows; by default as few slices as the memory allows.
+
+    Returns
+    -------
+    dict
+        ``tier``, its name, ``slices``, how many there were, ``seconds`` that it took, and over all runs ``cpu_seconds``
+        of the tasks and the bytes of the files that they opened (``read``) and have ``written``.
+
+    Raises
+    ------
+    InputError
+        If not even the smallest slice fits into the memory.
+    DamagedSliceError
+        If files of slices are damaged again and again.
+    """
+    started = wall_clock()
+    build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
+    while True:
+        sides = build.solve()
+        tell(f"{build.name}: stores")
+        spent: dict[str, Any] = {
+            "slices": build.count,
+            "seconds": round(wall_clock() - started, 3),
+            "cpu_seconds": round(sides.cpu_seconds, 3),
+            "read": sides.read,
+            "written": sides.written,
+        }
+        solver = build.tier.solver
+        index = TierIndex(solver.variant, *material, representatives=_representatives(solver, material))
+        try:
+            write_tier(
+                root, index, sides.white, sides.black, {"version": __version__, **spent}, threads=scheduler.sharing
+            )
+        except DamagedSliceError as error:
+            build.count_damage(error)
+            continue
+        build.remove()
+        return {"tier": build.name, **spent}
 
 
-def _read(
-    store: Store, material: tuple[int, int], allocate: Callable[[int], NDArray[np.uint16]]
-) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+def _read(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Return the items of a stored tier; its aliases hold anything, and nobody asks for them."""
     tier = store.tier(*material)
     found = []
     for side in SIDES:
-        items = allocate(tier.entries)
+        items = np.empty(tier.entries, dtype=np.uint16)
         tier.codes(side, items)
         for start in range(0, len(items), _PART):
             part = items[start : start + _PART]
@@ -230,17 +308,3 @@ def _representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[n
     part = slice(start, start + x.square.kings * space)
     own: NDArray[np.bool_] = (x.row.number[part] >= 0) & (x.row.element[part] == 0)
     return own.reshape(x.square.kings, space)
-
-
-def _held(size: int) -> NDArray[np.uint16]:
-    return np.zeros(size, dtype=np.uint16)
-
-
-def _mapped(folder: Path) -> Callable[[int], NDArray[np.uint16]]:
-    """Return a function that makes arrays in files of a folder."""
-    number = count()
-
-    def allocate(size: int) -> NDArray[np.uint16]:
-        return mapped_array(folder / f"{next(number)}.items", size, np.uint16)
-
-    return allocate

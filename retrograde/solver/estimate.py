@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from functools import lru_cache
+from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retrograde.solver.tier_graph import Material, tier_graph
@@ -16,7 +18,16 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["CLASSES_A_SECOND", "BuildEstimate", "check_build", "estimate_build"]
+__all__ = [
+    "CLASSES_A_SECOND",
+    "BuildEstimate",
+    "check_build",
+    "estimate_build",
+    "judging_bytes",
+    "least_memory",
+    "tier_bytes",
+    "too_little",
+]
 
 CLASSES_A_SECOND: Final = 4_000_000
 """What a processor solves: 2 to 9 million were measured for tiers of ashton, 1.5 for mcgill (docs/solving.md)."""
@@ -26,8 +37,132 @@ _ITEM_BYTES: Final = 2
 """Of a class while it is solved."""
 _INDEX_BYTES: Final = 10
 """For each king and combination of row soldiers, at most."""
+_WINDOW_BYTES: Final = 6
+"""Likewise, of what a slice sees of it."""
+_SLICE_BYTES: Final = 1.0
+"""Of a class in the files of slices: brandubh's 2v2 in nine slices wrote 4 in all its steps; two or three are kept."""
+_JUDGED_MEN: Final = 5
+"""`retrograde.solver.kernels.workspace.MARKED_MEN`."""
+_SHOWN: Final = 8
+"""Tiers that are named."""
 _INDEXED: Final = 1 << 31
 """Combinations of row soldiers that the index can number."""
+
+
+@lru_cache(maxsize=1024)
+def tier_bytes(variant: Variant, material: Material) -> int:
+    """Return how many bytes it takes to solve a tier in memory: its arrays and those of the tiers below, and the index.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    material : (int, int)
+        Attackers and defenders.
+
+    Returns
+    -------
+    int
+        About so many.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> tier_bytes(load_variant("ashton"), (1, 0)) < 10_000 < tier_bytes(load_variant("ashton"), (2, 1))
+    True
+    """
+    graph = tier_graph(variant)
+    needed = [material, *graph.successors(material)]
+    classes: int = sum(-(-graph.nodes[tier]["positions"] // len(variant.symmetries)) for tier in needed)
+    return _ITEM_BYTES * classes + sum(_INDEX_BYTES * _combinations(variant, tier) for tier in needed)
+
+
+@lru_cache(maxsize=1024)
+def least_memory(variant: Variant, material: Material) -> int:
+    """Return how many bytes of memory are enough to build a tier, in the smallest slices if it has defenders.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    material : (int, int)
+        Attackers and defenders.
+
+    Returns
+    -------
+    int
+        An upper bound; it does not look at what stands in the way of a move.
+    """
+    defenders = material[1]
+    if not defenders:
+        return tier_bytes(variant, material)
+    needed = [material, *tier_graph(variant).successors(material)]
+    near = 1 + 2 * (variant.size - 1) * (defenders + 1)
+    entries = max(TierIndex(variant, *material).widths)
+    for tier in needed:
+        index = TierIndex(variant, *tier)
+        # As many rows as white's moves lead to, as black's captures lead to, or all of a king.
+        rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
+        entries += rows * max(index.widths)
+    tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
+    return _ITEM_BYTES * entries + tables + judging_bytes(variant, material)
+
+
+def judging_bytes(variant: Variant, material: Material) -> int:
+    """Return the bytes of a thread's room to judge a row as a whole; see `retrograde.solver.kernels.workspace`.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    material : (int, int)
+        Attackers and defenders.
+
+    Returns
+    -------
+    int
+        None if there are too many attackers.
+    """
+    attackers, defenders = material
+    if attackers > _JUDGED_MEN:
+        return 0
+    spots = len(variant.regions.free_cells | variant.regions.camp_cells)
+    alone = 0 if defenders else 2 * _ITEM_BYTES * comb(spots, attackers)
+    return comb(spots, attackers - 1) * (4 * variant.size + spots) + alone
+
+
+def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:
+    """Return the error for a memory into which not even the smallest slices of a tier fit.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    material : (int, int)
+        Attackers and defenders.
+    memory : int
+        Bytes that are allowed.
+    workers : int
+        Tasks of a process at once.
+
+    Returns
+    -------
+    InputError
+        With what would do.
+    """
+    enough = -(-workers * least_memory(variant, material) // (1 << 20))
+    shared = f" for {workers} tasks at once" if workers > 1 else ""
+    return InputError(
+        f"--memory {memory >> 20}: tier {material[0]}v{material[1]} of {variant.name} does not fit{shared}, not even "
+        f"in the smallest slices; --memory {enough} is enough"
+    )
+
+
+@lru_cache(maxsize=1024)
+def _combinations(variant: Variant, material: Material) -> int:
+    """Return how many kings' cells and combinations of row soldiers the index of a tier numbers."""
+    index = TierIndex(variant, *material)
+    return index.row_space * len(index.kings.representatives)
 
 
 class BuildEstimate(NamedTuple):
@@ -41,8 +176,12 @@ class BuildEstimate(NamedTuple):
         In them, with either side to move.
     memory : int
         Bytes at once: the index, and as much of the arrays as is allowed in memory.
+    sliced : tuple of (int, int)
+        The tiers that do not fit into the memory and are built in slices.
+    least : int
+        Bytes of memory that are enough for the tiers that do not fit; 0 if all do.
     scratch : int
-        Bytes at once of arrays that are mapped from a disk.
+        Bytes at once of the files of slices.
     stored : int
         Bytes of the tiers that are to be built.
     seconds : float
@@ -54,6 +193,8 @@ class BuildEstimate(NamedTuple):
     tiers: int
     classes: int
     memory: int
+    sliced: tuple[Material, ...]
+    least: int
     scratch: int
     stored: int
     seconds: float
@@ -62,9 +203,11 @@ class BuildEstimate(NamedTuple):
     def __str__(self) -> str:
         disk = f"{_size(self.stored)} on disk" + (f" and {_size(self.scratch)} of scratch" if self.scratch else "")
         rate = f"{CLASSES_A_SECOND // 10**6} million classes a second"
+        names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in self.sliced[:_SHOWN])
+        names += f" and {len(self.sliced) - _SHOWN} more" if len(self.sliced) > _SHOWN else ""
         return (
             f"{self.tiers} tiers, {self.classes:,} classes: about {_size(self.memory)} of memory, {disk}, "
-            f"{_time(self.seconds)} of processor time at {rate}"
+            f"{_time(self.seconds)} of processor time at {rate}" + (f"; in slices: {names}" if names else "")
         )
 
 
@@ -97,27 +240,21 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     graph = tier_graph(variant, men)
     order = len(variant.symmetries)
     classes = {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
-    index: dict[Material, int] = {}
-    for material in graph:
-        plain = TierIndex(variant, *material)
-        index[material] = plain.row_space * len(plain.kings.representatives)
     todo = [material for material in graph if material not in built]
-    most_memory = scratch = 0
-    for material in todo:
-        needed = [material, *graph.successors(material)]
-        arrays = _ITEM_BYTES * sum(classes[tier] for tier in needed)
-        tables = _INDEX_BYTES * sum(index[tier] for tier in needed)
-        most_memory = max(most_memory, tables + (arrays if arrays <= memory else 0))
-        scratch = max(scratch, arrays if arrays > memory else 0)
+    takes = {material: tier_bytes(variant, material) for material in todo}
+    too_large = [material for material in todo if takes[material] > memory]
+    sliced = tuple(material for material in too_large if material[1])
     whole = sum(classes[material] for material in todo)
     return BuildEstimate(
         tiers=len(todo),
         classes=whole,
-        memory=most_memory,
-        scratch=scratch,
+        memory=max((memory if material in sliced else takes[material] for material in todo), default=0),
+        sliced=sliced,
+        least=max((least_memory(variant, material) for material in too_large), default=0),
+        scratch=round(_SLICE_BYTES * max((classes[material] for material in sliced), default=0)),
         stored=round(_STORED_BYTES * whole),
         seconds=whole / CLASSES_A_SECOND,
-        indexable=all(index[material] < _INDEXED for material in todo),
+        indexable=all(_combinations(variant, material) < _INDEXED for material in todo),
     )
 
 
@@ -148,22 +285,29 @@ def check_build(variant: Variant, men: int, memory: int, root: Path, built: Coll
         If it cannot be made here, with what could.
     """
     estimate = estimate_build(variant, men, memory, built)
-    problem = _problem(estimate, root)
+    problem = _problem(estimate, root, memory)
     if problem is None:
         return estimate
     possible = men - 1
-    while possible > 1 and _problem(estimate_build(variant, possible, memory, built), root) is not None:
+    while possible > 1:
+        if _problem(estimate_build(variant, possible, memory, built), root, memory) is None:
+            break
         possible -= 1
     way_out = f"--men {possible} is possible here" if possible > 1 else "use a machine that has more"
     raise InputError(f"--men {men}: {problem}; {way_out} ({estimate})")
 
 
-def _problem(estimate: BuildEstimate, root: Path) -> str | None:
+def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
     if not estimate.indexable:
         return "has more classes than can be numbered"
     has = physical_memory()
-    if has is not None and estimate.memory > has:
-        return f"needs {_size(estimate.memory)} of memory, the machine has {_size(has)}"
+    if has is not None and max(estimate.memory, estimate.least) > has:
+        return f"needs {_size(max(estimate.memory, estimate.least))} of memory, the machine has {_size(has)}"
+    if estimate.least > memory:
+        enough = -(-estimate.least // (1 << 20))
+        return (
+            f"does not fit into --memory {memory >> 20}, not even in the smallest slices: --memory {enough} is enough"
+        )
     place = root.absolute()
     while not place.exists():
         place = place.parent

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from retrograde.solver.tier_solver import codes_of
+from retrograde.tablebase.copying import Staging
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut.indexing.tier_boards import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
+from tablut.locations import as_location
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from retrograde.solver.tier_solver import TierSolver
     from retrograde.tablebase.store import Store
     from tablut.indexing.tier_tables import TierTables
+    from tablut.locations import LocationLike
 
 __all__ = ["store_solution"]
 
 _STEP = 1 << 20
 
 
-def store_solution(solver: TierSolver, root: Path | str) -> Store:
+def store_solution(solver: TierSolver, root: LocationLike) -> Store:
     """Write all tiers of a solver to a store that does not have them yet.
 
     A store's tiers are indexed under all symmetries of the rules; the solver may have used
@@ -38,7 +40,7 @@ def store_solution(solver: TierSolver, root: Path | str) -> Store:
     ----------
     solver : TierSolver
         With all its tiers solved.
-    root : Path or str
+    root : Path, Remote or str
         The store; made if it is missing.
 
     Returns
@@ -62,6 +64,12 @@ def store_solution(solver: TierSolver, root: Path | str) -> Store:
     ...     store_solution(solver, folder + "/base").tiers()
     [(1, 0)]
     """
+    place = as_location(root)
+    if not isinstance(place, Path):
+        with Staging(place) as staging:
+            store_solution(solver, staging.folder)
+        return open_store(place)
+    root = place
     variant = solver.variant
     whole = tier_tables(variant, solver.materials)
     store = create(root, variant, solver.materials)

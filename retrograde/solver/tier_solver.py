@@ -28,6 +28,7 @@ from retrograde.solver.kernels.forward import forward_pass
 from retrograde.solver.kernels.immediate import immediate_pass
 from retrograde.solver.kernels.task import FULL, LOSSES, WINS, Pass
 from retrograde.solver.kernels.workspace import Desk, new_workspace
+from retrograde.solver.rules import rules_to_solve_by
 from retrograde.solver.tier_graph import tier_graph
 from tablut.engine.records import directory
 from tablut.engine.tables import build_tables
@@ -44,10 +45,11 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.variants import Variant
 
-__all__ = ["SolverError", "TierSolver", "codes_of"]
+__all__ = ["BLACK", "SEEN", "WHITE", "SolverError", "TierSolver", "codes_of"]
 
 WHITE, BLACK = 0, 1
-_SEEN = 3
+"""Sides to move, as the arrays of a tier are numbered."""
+SEEN = 3
 """White's wins in so many plies are known when all moves of black are looked at."""
 _TASKS = 32
 """Parts into which a tier's rows are divided, for each thread."""
@@ -98,11 +100,11 @@ class TierSolver:
         self.group = tuple(group if group is not None else variant.symmetries)
         self.threads = threads
         self.tables = build_tables(variant)
+        # The solver's own passes may go by other rules; those that count what is reached may not.
+        self._simpler = build_tables(rules_to_solve_by(variant))
         self.index = tier_tables(variant, self.materials, self.group)
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
-        defenders = max(defenders for _, defenders in self.materials)
-        column_men = max((attackers for attackers, defenders in self.materials if defenders), default=0)
-        self._desks = [self.new_desk(defenders, column_men) for _ in range(threads)]
+        self._desks = [self.solving_desk() for _ in range(threads)]
         self._directories = [directory(desk) for desk in self._desks]
 
     def size(self, material: tuple[int, int]) -> int:
@@ -120,7 +122,7 @@ class TierSolver:
         """
         return int(self.index.tier.size[self.materials.index(material)])
 
-    def new_desk(self, defenders: int, column_men: int = 0) -> Desk:
+    def new_desk(self, defenders: int, column_men: int = 0, alone: int = 0) -> Desk:
         """Return what a thread works with; see `retrograde.solver.kernels.workspace.new_workspace`.
 
         Parameters
@@ -129,14 +131,29 @@ class TierSolver:
             Most defenders of the tiers that it works on.
         column_men : int
             Most column soldiers of these; 0 if no row will be judged as a whole.
+        alone : int
+            Most attackers of those without defenders; 0 if no king will be.
 
         Returns
         -------
         Desk
             Of this solver's variant and tiers.
         """
-        workspace = new_workspace(self.variant, defenders, column_men)
+        workspace = new_workspace(self.variant, defenders, column_men, alone)
         return Desk(self.tables, build_origins(self.variant), self.index, workspace)
+
+    def solving_desk(self) -> Desk:
+        """Return what a thread works with that solves these tiers.
+
+        Returns
+        -------
+        Desk
+            Of the rules that `retrograde.solver.rules.rules_to_solve_by` gives.
+        """
+        defenders = max(defenders for _, defenders in self.materials)
+        column_men = max((attackers for attackers, defenders in self.materials if defenders), default=0)
+        alone = max((attackers for attackers, defenders in self.materials if not defenders), default=0)
+        return self.new_desk(defenders, column_men, alone)._replace(tables=self._simpler)
 
     def rows(self, tier: int) -> int:
         """Return the number of rows of a tier, given by its number.
@@ -209,7 +226,7 @@ class TierSolver:
         work.forward(LOSSES, BLACK, 1, by_rows=True)
         work.forward(WINS, WHITE, 1)
         tell("black's moves")
-        work.forward(FULL, BLACK, _SEEN, by_rows=True)
+        work.forward(FULL, BLACK, SEEN, by_rows=True)
         tell("white's moves")
         work.forward(FULL, WHITE, 1)
         distance = 1
@@ -221,7 +238,7 @@ class TierSolver:
             work.propagate(WHITE, lost=True, distance=distance)
             if distance > 1:
                 work.propagate(BLACK, lost=False, distance=distance)
-            if distance > _SEEN:
+            if distance > SEEN:
                 work.propagate(WHITE, lost=False, distance=distance)
             distance += 1
         self.items[material] = arrays
@@ -247,8 +264,14 @@ class _Tier:
         if missing:
             raise SolverError(f"tier {attackers}v{defenders}: needs {missing} first")
 
-    def parts(self) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows that cover the tier."""
+    def parts(self, *, whole_kings: bool) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows that cover the tier; where kings are judged as a whole, they can be kept together."""
+        numbers, kings = self.solver.index.tier, self.solver.index.square.kings
+        if self.solver.threads > 1 and whole_kings and numbers.column_men[self.tier] == 0:
+            for by_king in range(self.tier * kings, (self.tier + 1) * kings):
+                first = int(numbers.first_row[by_king])
+                yield first, first + int(numbers.row_count[by_king])
+            return
         count = min(self.rows, _TASKS * self.solver.threads) if self.solver.threads > 1 else 1
         for part in range(count):
             yield part * self.rows // count, (part + 1) * self.rows // count
@@ -271,7 +294,7 @@ class _Tier:
         def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
             return immediate_pass(desk, self.task(side, report), first, last)
 
-        self.found[side] += self._share(run)
+        self.found[side] += self._share(run, whole_kings=True)
 
     def forward(self, mode: int, side: int, limit: int, *, by_rows: bool = False) -> None:
         """Run a forward pass over all rows."""
@@ -279,7 +302,7 @@ class _Tier:
         def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
             return forward_pass(desk, self.task(side, report, mode, limit, by_rows=by_rows), first, last)
 
-        self.found[side] += self._share(run)
+        self.found[side] += self._share(run, whole_kings=by_rows)
 
     def propagate(self, side: int, *, lost: bool, distance: int) -> None:
         """Propagate all positions of one value to their parents, in whichever direction is shorter."""
@@ -290,7 +313,7 @@ class _Tier:
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
         # What has been seen of the other side's wins must not be forgotten.
-        if limit >= _SEEN and is_quicker(forward, int(self.found[side, distance << 1 | lost])):
+        if limit >= SEEN and is_quicker(forward, int(self.found[side, distance << 1 | lost])):
             self.forward(FULL, 1 - side, limit)
         else:
             self.backward(side, lost=lost, distance=distance)
@@ -306,10 +329,12 @@ class _Tier:
 
         self.found[1 - side] += self._share(run)
 
-    def _share(self, run: Callable[[NDArray[np.int64], NDArray[np.int64], int, int], int]) -> NDArray[np.int64]:
+    def _share(
+        self, run: Callable[[NDArray[np.int64], NDArray[np.int64], int, int], int], *, whole_kings: bool = False
+    ) -> NDArray[np.int64]:
         """Run a pass part by part, on all threads, and return what it reports."""
         solver = self.solver
-        parts = list(self.parts())
+        parts = list(self.parts(whole_kings=whole_kings))
         free = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in solver._directories]
         reports = [report for _, report in free]
         if len(parts) == 1:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.tablebase.writer import Codes
+
 __all__ = [
     "code_histogram",
     "fill_aliases",
@@ -52,13 +54,13 @@ def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, length)
 
 
-def code_histogram(codes: NDArray[np.uint16]) -> dict[int, int]:
+def code_histogram(codes: Codes) -> dict[int, int]:
     """Return how often each code occurs; aliases are not counted.
 
     Parameters
     ----------
-    codes : ndarray of uint16, shape (n,)
-        Read part by part, so it may be mapped from a file.
+    codes : ndarray of uint16, shape (n,), or Codes
+        Read part by part, so they may come from a file.
 
     Returns
     -------

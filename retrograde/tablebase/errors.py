@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tablut.errors import InputError
 
-__all__ = ["DamagedTableError", "TablebaseError", "TooNewError", "TooOldError"]
+__all__ = ["DamagedTableError", "NoRecordError", "TablebaseError", "TooNewError", "TooOldError"]
 
 
 class TablebaseError(InputError):
@@ -13,6 +13,10 @@ class TablebaseError(InputError):
 
 class DamagedTableError(TablebaseError):
     """A file that is missing, cut short, or holds other bytes than were written."""
+
+
+class NoRecordError(TablebaseError):
+    """A folder without the record that a tablebase, or a tier, begins with."""
 
 
 class TooOldError(TablebaseError):

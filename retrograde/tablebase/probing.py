@@ -25,7 +25,7 @@ A position in which the side to move cannot move is lost in 0 plies. Under
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from threading import Lock
@@ -48,6 +48,7 @@ from tablut.indexing.values import (
     verdict_of,
     within_limit,
 )
+from tablut.locations import resolved
 from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.variants import as_variant
@@ -59,8 +60,9 @@ if TYPE_CHECKING:
     from retrograde.tablebase.batch import BatchProber
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tier_values import TierValues
+    from tablut.locations import LocationLike
     from tablut.position import Move
-    from tablut.variants import VariantLike
+    from tablut.variants import Variant, VariantLike
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
@@ -113,7 +115,7 @@ class Tablebase:
         # By material, side and number.
         self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
         self._open: dict[tuple[int, int], StoredTier] = {}
-        self._lock = Lock()
+        self._lock, self._batch_lock = Lock(), Lock()
 
     # -- what is there -----------------------------------------------------------------
 
@@ -274,24 +276,27 @@ class Tablebase:
         if len(cells) != self._cells or cells.count("K") != 1:
             raise InputError(f"position '{position}': is no position of {self.variant.name} with one king")
         material = (cells.count("b"), cells.count("w"))
-        tier = self._open.get(material) or self._open_tier(material, position)
-        entry = tier.ranker.rank(cells)
-        if entry is None:
-            raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
-        number, offset = divmod(entry, tier.record.chunk)
-        code = int(self._chunk(material, tier, "white" if side == "w" else "black", number)[offset])
-        value: int = value_of_code(code)
-        return value
-
-    def _open_tier(self, material: tuple[int, int], position: Position) -> StoredTier:
         if not material[0]:
             raise InputError(f"position '{position}': is decided: black has no soldier left")
         try:
-            tier = self.store.tier(*material)
+            code = self._code(material, cells, "white" if side == "w" else "black")
         except MissingTableError as error:
             raise MissingTableError(f"position '{position}': {error}") from None
-        self._open[material] = tier
-        return tier
+        if code is None:
+            raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
+        value: int = value_of_code(code)
+        return value
+
+    def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
+        """Return the stored code of a placement; None if it is no undecided one."""
+        tier = self._open.get(material)
+        if tier is None:
+            tier = self._open[material] = self.store.tier(*material)
+        entry = tier.ranker.rank(cells)
+        if entry is None:
+            return None
+        number, offset = divmod(entry, tier.record.chunk)
+        return int(self._chunk(material, tier, side, number)[offset])
 
     def _chunk(self, material: tuple[int, int], tier: StoredTier, side: SideName, number: int) -> NDArray[Any]:
         key = (material, side, number)
@@ -354,12 +359,13 @@ class Tablebase:
     def _batch(self) -> BatchProber:
         from retrograde.tablebase.batch import BatchProber
 
-        return BatchProber(self.store)
+        return BatchProber(self.store, self._code)
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed undecided positions.
 
-        A tier is unpacked into memory, a byte an entry, when it is first met, and stays.
+        A tier of which many are asked for, in one call or over all, is unpacked into memory, a byte an entry, and
+        stays. Of the others only the chunks are read that the positions need.
 
         Parameters
         ----------
@@ -372,7 +378,9 @@ class Tablebase:
             See `tablut.prober.verdict_of`; `tablut.prober.MISSING` where no table
             knows, or the words are no undecided position.
         """
-        return self._batch.probe(words, MISSING)
+        with self._batch_lock:
+            batch = self._batch
+        return batch.probe(words, MISSING)
 
     def load_tiers(self, memory: int) -> TierValues | None:
         """Return the values of the tiers that fit into so many bytes, for compiled code.
@@ -405,13 +413,13 @@ def _merit(rated: RatedMove) -> tuple[int, int]:
     return (2, -(rated.dtm or 0)) if rated.wdl == "loss" else (1, 0)
 
 
-def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebase:
+def open_tablebase(path: LocationLike, cache_bytes: int = CACHE_BYTES) -> Tablebase:
     """Open a tablebase.
 
     Parameters
     ----------
-    path : Path or str
-        Its folder.
+    path : Path, Remote or str
+        Its folder, or its URL; see `tablut.locations.as_location`.
     cache_bytes : int
         Most memory for chunks that single probes have unpacked.
 
@@ -423,9 +431,18 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     Raises
     ------
     TablebaseError
-        If the folder holds none that this program can read.
+        If there is none that this program can read.
+    MachineError
+        If a store elsewhere does not answer.
     """
     return Tablebase(open_store(path), cache_bytes)
+
+
+@cache
+def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
+    """Return the tablebases in a folder of the program's own, which does not change while it runs."""
+    folders = [path.parent for path in sorted(data.glob("*/zarr.json"))]
+    return tuple((folder, open_store(folder).variant) for folder in folders)
 
 
 def shipped_store(variant: VariantLike) -> Path | None:
@@ -443,20 +460,36 @@ def shipped_store(variant: VariantLike) -> Path | None:
     """
     variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
-    for folder in sorted(data.glob("*/zarr.json")):
-        if open_store(folder.parent).variant.same_game(variant):
-            return folder.parent
-    return None
+    return next((folder for folder, game in _shipped(data) if game.same_game(variant)), None)
 
 
-def prober_for(variant: VariantLike, store: Path | None = None) -> Tablebase | None:
+_probers: LRUCache[str, Tablebase] = LRUCache(16)
+_probers_lock = Lock()
+
+
+def _kept(place: str) -> Tablebase:
+    """Return the open tablebase of a place, the same one as long as its records are what they were."""
+    with _probers_lock:
+        kept = _probers.get(place)
+    if kept is not None and kept.store.is_current():
+        return kept
+    opened = open_tablebase(place)
+    with _probers_lock:
+        _probers[place] = opened
+    return opened
+
+
+def prober_for(variant: VariantLike, store: LocationLike | None = None) -> Tablebase | None:
     """Return the tablebase of a variant: a store, or what ships; None if nothing does.
+
+    Who asks again gets the same object, with all that it has read, unless the store has been changed meanwhile.
+    It may be asked from several threads.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         The game.
-    store : Path, optional
+    store : Path, Remote or str, optional
         A store of it; by default what ships.
 
     Returns
@@ -473,7 +506,7 @@ def prober_for(variant: VariantLike, store: Path | None = None) -> Tablebase | N
     found = store if store is not None else shipped_store(variant)
     if found is None:
         return None
-    tablebase = open_tablebase(found)
+    tablebase = _kept(resolved(found))
     if not tablebase.variant.same_game(variant):
         raise TablebaseError(
             f"tablebase {str(found)!r}: is of {tablebase.variant.name!r}, another game than {variant.name!r}"

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from retrograde.tablebase.errors import DamagedTableError, TablebaseError, TooNewError, TooOldError
+from retrograde.tablebase.errors import DamagedTableError, NoRecordError, TablebaseError, TooNewError, TooOldError
 from tablut.errors import InputError
 from tablut.files import read_bytes, write_text
 from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
+from tablut.segments import Segment
 from tablut.variants import Variant
 from tablut.variants.regions import CAMP_LETTERS
 from tablut.variants.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from tablut.indexing.values import Wdl
+    from tablut.locations import Location
+    from tablut.remote import Remote
 
 __all__ = [
     "FORMAT_NAME",
@@ -37,15 +41,18 @@ __all__ = [
     "SideRecord",
     "TierRecord",
     "digest_of",
+    "has_record",
     "read_record",
+    "record_text",
     "write_record",
 ]
 
 FORMAT_NAME: Final = "tablut-tablebase"
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 """Version of the layout; goes up whenever an older program would misread a newer store.
 
-1: without the digests of decoded values. 2: with them, required.
+1: without the digests of decoded values. 2: with them, required. 3: with the segments of each shard, so that a chunk
+can be read from afar and verified without the rest of its shard.
 """
 
 PARTS: Final = ("white", "black", "representatives")
@@ -55,6 +62,8 @@ _OLDEST: Final = 1
 _SIZES: Final = range(3, 12, 2)
 _TEXT_BYTES: Final = 64 << 20
 _ATTRIBUTE: Final = "tablut"
+_TRIES: Final = 3
+"""How often a record elsewhere is asked for if it is not as it was written."""
 
 
 Part = Literal["white", "black", "representatives"]
@@ -154,10 +163,35 @@ class SideRecord(_Record):
 
 
 class FileRecord(_Record):
-    """A file of a tier: its length in bytes and the SHA-256 digest of its content."""
+    """A file of a tier: its length in bytes and the SHA-256 digest of its content.
+
+    Attributes
+    ----------
+    bytes : int
+        Its length.
+    sha256 : str
+        The digest of all of it.
+    segments : tuple of (int, str), or None
+        Of a shard, in order, the lengths of its chunks and of its index, each with the digest of these bytes; see
+        `retrograde.tablebase.shards`. None in versions 1 and 2, and for other files.
+    """
 
     bytes: Count
     sha256: Digest
+    segments: tuple[tuple[Annotated[int, Field(gt=0)], Digest], ...] | None = None
+
+    @model_validator(mode="after")
+    def _segments_are_the_whole(self) -> FileRecord:
+        if self.segments is not None and sum(size for size, _ in self.segments) != self.bytes:
+            raise ValueError("the segments of a file are not as long as the file")
+        return self
+
+    def cut(self) -> list[Segment]:
+        """Return the segments that can be verified by themselves: the whole file if it is not known how it is cut."""
+        if self.segments is None:
+            return [Segment(0, self.bytes, self.sha256)]
+        starts = accumulate((size for size, _ in self.segments), initial=0)
+        return [Segment(start, *segment) for start, segment in zip(starts, self.segments, strict=False)]
 
 
 class TierRecord(_Record):
@@ -209,6 +243,9 @@ class TierRecord(_Record):
             raise ValueError("the digests of its values are not those of its format version")
         if self.values is not None and set(self.values) != set(PARTS):
             raise ValueError("not every array has a digest of its values")
+        cut = [file.segments is not None for name, file in self.files.items() if not name.endswith("zarr.json")]
+        if any(cut) if self.version < 3 else not all(cut):
+            raise ValueError("the segments of its shards are not those of its format version")
         if self.shard % self.chunk:
             raise ValueError("a shard is not a number of chunks")
         return self
@@ -318,16 +355,31 @@ def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
     OutputError
         If the file cannot be written.
     """
-    body = record.model_dump(mode="json", by_alias=True, exclude_none=False)
-    write_text(folder / "zarr.json", _group_text(body), lasting=True)
+    write_text(folder / "zarr.json", record_text(record), lasting=True)
 
 
-def read_record(folder: Path, model: type[Model]) -> Model:
+def record_text(record: RootRecord | TierRecord) -> str:
+    """Return the text of the Zarr group that has a record.
+
+    Parameters
+    ----------
+    record : RootRecord or TierRecord
+        The record.
+
+    Returns
+    -------
+    str
+        JSON, with the record's digest.
+    """
+    return _group_text(record.model_dump(mode="json", by_alias=True, exclude_none=False))
+
+
+def read_record(folder: Location, model: type[Model]) -> Model:
     """Return the record of a folder's Zarr group.
 
     Parameters
     ----------
-    folder : Path
+    folder : Path or Remote
         The folder.
     model : type
         What the record is to be.
@@ -342,18 +394,63 @@ def read_record(folder: Path, model: type[Model]) -> Model:
     TablebaseError
         If there is no such record; `TooOldError`, `TooNewError` or `DamagedTableError`
         if it is of another format version or not as it was written.
+    MachineError
+        If a store elsewhere does not answer.
     """
     path = folder / "zarr.json"
     shown = repr(str(path))
-    if path.is_symlink():
-        raise TablebaseError(f"tablebase file {shown}: is a link; a tablebase holds its files itself")
-    if not path.exists():
-        raise TablebaseError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
+    if isinstance(path, Path):
+        if path.is_symlink():
+            raise TablebaseError(f"tablebase file {shown}: is a link; a tablebase holds its files itself")
+        if not path.exists():
+            raise NoRecordError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
+        try:
+            return _parsed(read_bytes(path, "tablebase file", _TEXT_BYTES), shown, model)
+        except DamagedTableError:
+            raise
+        except InputError as error:
+            if isinstance(error, TablebaseError):
+                raise
+            raise DamagedTableError(f"{error}; build it again") from error
+    for left in reversed(range(_TRIES)):
+        content = path.read("tablebase file", _TEXT_BYTES)
+        if content is None:
+            raise NoRecordError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
+        try:
+            return _parsed(content, shown, model)
+        except DamagedTableError:
+            # The way may have spoilt it.
+            if not left:
+                raise
+    raise AssertionError("the loop ends by a record or an error")
+
+
+def has_record(folder: Remote) -> bool:
+    """Return whether a folder elsewhere has a record; it is not read.
+
+    Parameters
+    ----------
+    folder : Remote
+        The folder.
+
+    Returns
+    -------
+    bool
+        Whether there is one.
+
+    Raises
+    ------
+    MachineError
+        If the store does not answer.
+    """
+    return (folder / "zarr.json").find("tablebase file") is not None
+
+
+def _parsed(content: bytes, shown: str, model: type[Model]) -> Model:
+    """Return the record that a group's text holds, everything about it checked."""
     try:
-        text = read_bytes(path, "tablebase file", _TEXT_BYTES).decode()
+        text = content.decode()
         group = json.loads(text)
-    except InputError as error:
-        raise DamagedTableError(f"{error}; build it again") from error
     except (ValueError, RecursionError) as error:
         raise DamagedTableError(f"tablebase file {shown}: damaged: {error}; build it again") from error
     attributes = group.get("attributes") if isinstance(group, dict) else None

@@ -16,13 +16,15 @@ Zarr takes a file that is not there for an array of zeros, which here would be a
 so which files a tier has follows from its length, never from a list; each is looked for with its
 length in the tier's record before it is read, and compared with its digest there before it is
 read for the first time. Links are not followed. `retrograde.tablebase.writer` writes them.
+
+A store may be elsewhere (`tablut.locations`): a web server has no folders, so a tier is there if its record is, and
+what is read is verified segment by segment (`retrograde.tablebase.tier_files`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import stat
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -30,11 +32,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from retrograde.tablebase.encoding import slices, unpack_bits
-from retrograde.tablebase.errors import DamagedTableError, TablebaseError
+from retrograde.tablebase.errors import DamagedTableError, NoRecordError, TablebaseError
 from retrograde.tablebase.ranking import Ranker
-from retrograde.tablebase.schema import PARTS, RootRecord, TierRecord, read_record
+from retrograde.tablebase.schema import PARTS, RootRecord, TierRecord, has_record, read_record
+from retrograde.tablebase.tier_files import files_of
+from tablut.errors import TablutError
 from tablut.files import excerpt
 from tablut.indexing.tiers import TierIndex
+from tablut.locations import as_location, names_in
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
@@ -43,9 +48,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.schema import Part
+    from tablut.locations import Location, LocationLike
     from tablut.variants import Variant
 
-__all__ = ["SIDES", "SideName", "Store", "StoredTier", "little_endian", "open_store", "sha256_of", "tier_name"]
+__all__ = ["SIDES", "SideName", "Store", "StoredTier", "is_store", "little_endian", "open_store", "tier_name"]
 
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
@@ -76,18 +82,18 @@ def tier_name(material: tuple[int, int]) -> str:
 
 
 class Store:
-    """A tablebase on disk; see `open_store`.
+    """A tablebase in a folder, of this machine or elsewhere; see `open_store`.
 
     Parameters
     ----------
-    root : Path
+    root : Path or Remote
         Its folder.
     record : RootRecord
         What it says about itself.
 
     Attributes
     ----------
-    root : Path
+    root : Path or Remote
         Its folder.
     record : RootRecord
         What it says about itself.
@@ -95,10 +101,15 @@ class Store:
         The game.
     """
 
-    def __init__(self, root: Path, record: RootRecord) -> None:
+    def __init__(self, root: Location, record: RootRecord) -> None:
         self.root, self.record = root, record
         self.variant = record.variant.variant()
         self._tiers: dict[tuple[int, int], StoredTier] = {}
+        # What is elsewhere is asked for once: a tier that is written later is there when the store is opened anew.
+        self._there: dict[tuple[int, int], bool] = {}
+        # Taken before anything else is read.
+        folders = [root, *(self._folder(*material) for material in record.tiers)] if isinstance(root, Path) else []
+        self._stamps = {folder: _stamp(folder) for folder in folders}
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
@@ -122,7 +133,16 @@ class Store:
         bool
             Whether its folder is.
         """
-        return (attackers, defenders) in self.planned and self._folder(attackers, defenders).is_dir()
+        if (attackers, defenders) not in self.planned:
+            return False
+        folder = self._folder(attackers, defenders)
+        if isinstance(folder, Path):
+            return folder.is_dir()
+        there = self._there.get((attackers, defenders))
+        if there is None:
+            there = (attackers, defenders) in self._tiers or has_record(folder)
+            self._there[attackers, defenders] = there
+        return there
 
     def tier(self, attackers: int, defenders: int) -> StoredTier:
         """Return a tier, its record and the presence of its files checked; what is no folder of the store is refused.
@@ -144,14 +164,50 @@ class Store:
         TablebaseError
             If it is damaged, or belongs to another game.
         """
-        found = self._tiers.get((attackers, defenders))
+        material = (attackers, defenders)
+        found = self._tiers.get(material)
+        if found is not None:
+            return found
+        # Elsewhere, reading the record is how one finds out.
+        there = self.has(*material) if isinstance(self.root, Path) else material in self.planned
+        if there and self._there.get(material, True):
+            try:
+                found = StoredTier(self._folder(*material), self.variant, material)
+            except NoRecordError:
+                if isinstance(self.root, Path):
+                    raise
+                self._there[material] = False
         if found is None:
-            if not self.has(attackers, defenders):
-                planned = "is to have it: finish its build" if (attackers, defenders) in self.planned else "has not it"
-                raise MissingTableError(f"tier {attackers}v{defenders}: tablebase {str(self.root)!r} {planned}")
-            found = StoredTier(self._folder(attackers, defenders), self.variant, (attackers, defenders))
-            self._tiers[attackers, defenders] = found
+            planned = "is to have it: finish its build" if material in self.planned else "has not it"
+            raise MissingTableError(f"tier {attackers}v{defenders}: tablebase {str(self.root)!r} {planned}")
+        self._tiers[material] = found
         return found
+
+    def is_current(self) -> bool:
+        """Return whether the records that have been read are still there as they were: else open the store anew.
+
+        Returns
+        -------
+        bool
+            For a folder of this machine by time, length and number of each record's file; elsewhere they are read
+            again.
+
+        Raises
+        ------
+        MachineError
+            If a store elsewhere does not answer.
+        """
+        if isinstance(self.root, Path):
+            return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
+        try:
+            if read_record(self.root, RootRecord) != self.record:
+                return False
+            if any(read_record(tier.folder, TierRecord) != tier.record for tier in self._tiers.values()):
+                return False
+        except TablebaseError:
+            return False
+        missing = (self.root / tier_name(material) for material, there in self._there.items() if not there)
+        return not any(has_record(folder) for folder in missing)
 
     def missing(self) -> list[str]:
         """Return the names of the tiers that are planned and not there."""
@@ -160,10 +216,10 @@ class Store:
     def strangers(self) -> list[str]:
         """Return the names of tiers that are there and not planned: they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
-        found = (path.name for path in self.root.iterdir() if _TIER_NAME.fullmatch(path.name))
+        found = (name for name in names_in(self.root) or [] if _TIER_NAME.fullmatch(name))
         return sorted(set(found) - planned)
 
-    def _folder(self, attackers: int, defenders: int) -> Path:
+    def _folder(self, attackers: int, defenders: int) -> Location:
         return self.root / tier_name((attackers, defenders))
 
 
@@ -172,7 +228,7 @@ class StoredTier:
 
     Parameters
     ----------
-    folder : Path
+    folder : Path or Remote
         Its folder.
     variant : Variant
         The game that it must belong to.
@@ -185,9 +241,9 @@ class StoredTier:
         If the record, or a file that it names, is not as it should be.
     """
 
-    def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
+    def __init__(self, folder: Location, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
-        if folder.is_symlink():
+        if isinstance(folder, Path) and folder.is_symlink():
             raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
         self.record = read_record(folder, TierRecord)
         if self.record.game != variant.digest:
@@ -200,9 +256,9 @@ class StoredTier:
                 f"tablebase file {str(folder / 'zarr.json')!r}: is tier {self.record.name}, not "
                 f"{material[0]}v{material[1]}; build it again"
             )
+        self._files = files_of(folder, self.record.files)
         self._check_files()
         self._arrays: dict[str, Any] = {}
-        self._compared: set[str] = set()
 
     def _lengths(self) -> dict[Part, int]:
         """Return how long each array is: the record's entries, and a bit for each combination of row soldiers."""
@@ -234,48 +290,38 @@ class StoredTier:
                     f"{excerpt(min(wrong))}; build the tier again"
                 )
         for name in self.record.files:
-            self._check_length(name)
+            self._files.find(name)
             # What says how the data are to be read is small, and is checked at once.
-            if name.endswith("zarr.json"):
-                self._check_content(name)
-
-    def _check_length(self, name: str) -> None:
-        path, expected = self.folder, self.record.files[name].bytes
-        try:
-            for step in name.split("/"):
-                path /= step
-                found = path.lstat()
-                if stat.S_ISLNK(found.st_mode):
-                    raise TablebaseError(f"tablebase file {str(path)!r}: is a link; a tablebase holds its files itself")
-        except FileNotFoundError:
-            path = self.folder / name
-            raise DamagedTableError(f"tablebase file {str(path)!r}: is missing; build the tier again") from None
-        except OSError as error:
-            raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
-        if not stat.S_ISREG(found.st_mode):
-            raise DamagedTableError(f"tablebase file {str(path)!r}: is no ordinary file; build the tier again")
-        length = found.st_size
-        if length != expected:
-            raise DamagedTableError(
-                f"tablebase file {str(path)!r}: has {length} bytes, not {expected}; build the tier again"
-            )
-
-    def _check_content(self, name: str) -> None:
-        path = self.folder / name
-        try:
-            digest = sha256_of(path)
-        except OSError as error:
-            raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
-        if digest != self.record.files[name].sha256:
-            raise DamagedTableError(f"tablebase file {str(path)!r}: damaged: not its SHA-256; build the tier again")
+            if name.endswith("zarr.json") and isinstance(self.folder, Path):
+                self._files.compare(name)
 
     def check_contents(self) -> Iterator[DamagedTableError]:
         """Yield an error for every file of which the content is not what was written."""
         for name in self.record.files:
             try:
-                self._check_content(name)
+                self._files.compare(name)
             except DamagedTableError as error:
                 yield error
+
+    def content(self, name: str) -> bytes:
+        """Return all of a file of the tier, compared with its digest.
+
+        Parameters
+        ----------
+        name : str
+            One of the record's names.
+
+        Returns
+        -------
+        bytes
+            As it was written.
+
+        Raises
+        ------
+        TablebaseError
+            If it is not, or cannot be read.
+        """
+        return self._files.content(name)
 
     def values(self) -> dict[Part, str]:
         """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`.
@@ -350,16 +396,10 @@ class StoredTier:
         """
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
-            name = f"{part}/c/{number}"
-            # Also a file that has gone since the tier was opened must not read as zeros.
-            self._check_length(name)
-            if name not in self._compared:
-                # Checksums of chunks do not tell whether the shard is this one or another.
-                self._check_content(name)
-                self._compared.add(name)
+            self._files.before_reading(f"{part}/c/{number}")
         try:
             return np.asarray(array[start:stop])
-        except MemoryError:
+        except (MemoryError, TablutError):
             raise
         except Exception as error:
             # Whatever the codecs find wrong with the bytes, and in whatever words: the file is damaged.
@@ -374,7 +414,9 @@ class StoredTier:
             import zarr
 
             try:
-                array = zarr.open_array(self.folder / part, mode="r")
+                array = zarr.open_array(self._files.source(part), mode="r", zarr_format=3)
+            except TablutError:
+                raise
             except Exception as error:
                 raise DamagedTableError(
                     f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: {_first_line(error)}; "
@@ -461,13 +503,13 @@ class StoredTier:
         )
 
 
-def open_store(root: Path | str) -> Store:
+def open_store(root: LocationLike) -> Store:
     """Open a tablebase.
 
     Parameters
     ----------
-    root : Path or str
-        Its folder.
+    root : Path, Remote or str
+        Its folder, or its URL; see `tablut.locations.as_location`.
 
     Returns
     -------
@@ -477,12 +519,50 @@ def open_store(root: Path | str) -> Store:
     Raises
     ------
     TablebaseError
-        If the folder holds none that this program can read.
+        If there is none that this program can read.
+    MachineError
+        If a store elsewhere does not answer.
     """
-    root = Path(root)
-    if not root.is_dir():
-        raise TablebaseError(f"tablebase {str(root)!r}: no such folder")
-    return Store(root, read_record(root, RootRecord))
+    place = as_location(root)
+    if isinstance(place, Path) and not place.is_dir():
+        raise TablebaseError(f"tablebase {str(place)!r}: no such folder")
+    stamp = _stamp(place)
+    store = Store(place, read_record(place, RootRecord))
+    # What is written from now on is not what was read.
+    store._stamps[place] = stamp
+    return store
+
+
+def _stamp(folder: Location) -> tuple[int, int, int] | None:
+    """Return what tells one file with a record from another on this machine; None elsewhere, or if there is none."""
+    if not isinstance(folder, Path):
+        return None
+    try:
+        found = (folder / "zarr.json").stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def is_store(place: Location) -> bool:
+    """Return whether a folder has the record that a tablebase begins with.
+
+    Parameters
+    ----------
+    place : Path or Remote
+        The folder; it need not be there.
+
+    Returns
+    -------
+    bool
+        Whether there is one.
+
+    Raises
+    ------
+    MachineError
+        If a store elsewhere does not answer.
+    """
+    return (place / "zarr.json").exists() if isinstance(place, Path) else has_record(place)
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
@@ -499,23 +579,6 @@ def little_endian(items: NDArray[Any]) -> bytes:
         The bytes.
     """
     return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
-
-
-def sha256_of(path: Path) -> str:
-    """Return the digest of a file's content.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-        Hexadecimal digits.
-    """
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _first_line(error: Exception) -> str:

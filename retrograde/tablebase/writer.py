@@ -10,24 +10,26 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 
+from retrograde.tablebase.elsewhere import plan_tiers
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, slices
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.schema import (
-    FileRecord,
     RootRecord,
     RulesRecord,
     SideRecord,
     TierRecord,
     write_record,
 )
-from retrograde.tablebase.store import Store, little_endian, open_store, sha256_of
+from retrograde.tablebase.shards import file_records
+from retrograde.tablebase.store import Store, little_endian, open_store
 from tablut.errors import OutputError, output_failure
 from tablut.files import lock_folder, remove_temporaries, sync_names, write_text
 from tablut.indexing.values import ALIAS_CODE
+from tablut.locations import as_location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,9 +39,10 @@ if TYPE_CHECKING:
     from retrograde.tablebase.schema import Part
     from retrograde.tablebase.store import SideName
     from tablut.indexing.tiers import TierIndex
+    from tablut.locations import LocationLike
     from tablut.variants import Variant
 
-__all__ = ["CHUNK", "SHARD", "create", "sweep", "write_tier", "writing"]
+__all__ = ["CHUNK", "SHARD", "Codes", "create", "sweep", "write_tier", "writing"]
 
 CHUNK: Final = 1 << 20
 """Entries of a chunk: what is unpacked to read one of them."""
@@ -53,12 +56,28 @@ _LEVEL: Final = 15
 """Of Zstandard: 19 would take four times as long and save a fifth."""
 
 
-def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
+class Codes(Protocol):
+    """Codes by entry: an array, or what gives one for each range of entries that is asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many there are."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """``uint16``."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> NDArray[np.uint16]: ...
+
+
+def create(root: LocationLike, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
     """Make a store for a game, or open the one that is there and add to what it is to have.
 
     Parameters
     ----------
-    root : Path or str
+    root : Path, Remote or str
         The folder; made if it is missing.
     variant : Variant
         The game.
@@ -77,7 +96,9 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     OutputError
         If it cannot be written.
     """
-    root = Path(root)
+    root = as_location(root)
+    if not isinstance(root, Path):
+        return plan_tiers(root, variant, tiers)
     if root.exists() and not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
     if not (root / "zarr.json").exists():
@@ -165,8 +186,8 @@ def sweep(root: Path) -> None:
 def write_tier(
     root: Path | str,
     index: TierIndex,
-    white: NDArray[np.uint16],
-    black: NDArray[np.uint16],
+    white: Codes,
+    black: Codes,
     statistics: Mapping[str, Any] | None = None,
     *,
     threads: int = 1,
@@ -179,9 +200,9 @@ def write_tier(
         A store that plans the tier.
     index : TierIndex
         The tier, under all symmetries.
-    white, black : ndarray of uint16, shape (index.size,)
+    white, black : ndarray of uint16, shape (index.size,), or Codes
         Codes (see `tablut.indexing.values`) by entry; aliases are `ALIAS_CODE`.
-        Read part by part, so they may be mapped from files.
+        Read part by part, so they may come from files.
     statistics : mapping, optional
         Provenance for people, such as seconds and program version; kept beside the data.
     threads : int
@@ -206,9 +227,10 @@ def write_tier(
     name = f"{index.attackers}v{index.defenders}"
     if material not in store.planned:
         raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
-    sides: dict[SideName, NDArray[np.uint16]] = {"white": white, "black": black}
+    sides: dict[SideName, Codes] = {"white": white, "black": black}
     _check_codes(name, index.size, sides)
-    target, folder = store.root / name, store.root / f".{name}.tmp"
+    place = Path(root)
+    target, folder = place / name, place / f".{name}.tmp"
     try:
         # What a killed writer left is of no use.
         shutil.rmtree(folder, ignore_errors=True)
@@ -217,11 +239,11 @@ def write_tier(
             record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
                 # Before the tier is there: a build that is killed in between makes the tier again, and this.
-                write_text(store.root / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
+                write_text(place / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)
             folder.rename(target)
-            sync_names(store.root)
+            sync_names(place)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -234,7 +256,7 @@ def write_tier(
     return record
 
 
-def _check_codes(name: str, size: int, sides: Mapping[SideName, NDArray[np.uint16]]) -> None:
+def _check_codes(name: str, size: int, sides: Mapping[SideName, Codes]) -> None:
     """Raise a ValueError if codes do not fit an index, or an entry is an alias with one side to move alone."""
     for codes in sides.values():
         if codes.shape != (size,) or codes.dtype != np.uint16:
@@ -247,7 +269,7 @@ def _check_codes(name: str, size: int, sides: Mapping[SideName, NDArray[np.uint1
             raise ValueError(f"tier {name}: entry {entry:,} is an alias with one side to move and not with the other")
 
 
-def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, NDArray[np.uint16]], threads: int) -> TierRecord:
+def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threads: int) -> TierRecord:
     """Write the arrays and the record of a tier to its folder."""
     values: dict[Part, str] = {}
     with ThreadPoolExecutor(max_workers=threads) as pool:
@@ -272,11 +294,7 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, NDArray[np.ui
         white=SideRecord(dtype=dtypes["white"], classes=histograms["white"]),
         black=SideRecord(dtype=dtypes["black"], classes=histograms["black"]),
         values=values,
-        files={
-            path.relative_to(folder).as_posix(): FileRecord(bytes=path.stat().st_size, sha256=sha256_of(path))
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
+        files=file_records(folder),
     )
     write_record(folder, record)
     _sync(folder)
@@ -297,7 +315,7 @@ def _sync(folder: Path) -> None:
     sync_names(folder)
 
 
-def _write_array(folder: Path, content: NDArray[Any], dtype: str) -> str:
+def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str:
     """Write an array and return the digest of its items; see `retrograde.tablebase.schema.TierRecord`."""
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec

@@ -43,6 +43,8 @@ class Verification:
     ----------
     positions_checked : int
         Values proved, classes with a side to move.
+    verified_before : dict of str to int
+        Tiers that were passed over, because a record has them as they are now, and their values.
     files_checked : int
         Files of which the content was compared with its digest.
     published : dict of str to list of str
@@ -59,6 +61,7 @@ class Verification:
     """
 
     positions_checked: int = 0
+    verified_before: dict[str, int] = field(default_factory=dict)
     files_checked: int = 0
     published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
     samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})

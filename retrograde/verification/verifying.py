@@ -20,7 +20,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from math import comb
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from retrograde.tablebase.published import standing_of
 from retrograde.tablebase.schema import digest_of
 from retrograde.tablebase.store import Store, StoredTier, open_store
 from retrograde.verification.findings import LISTED, Verification, Wrong, describe
+from retrograde.verification.record import VerifiedTiers, proof_digest
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.memory import UnpackedTiers
     from retrograde.verification.kernels.desk import Listing
     from tablut.indexing.tiers import TierIndex
+    from tablut.locations import LocationLike
 
 __all__ = ["MEMORY", "Verification", "Wrong", "describe", "listing", "verify"]
 
@@ -47,21 +49,22 @@ _PART: Final = 1 << 18
 
 
 def verify(
-    path: Path | str,
+    path: LocationLike,
     *,
     quick: bool = False,
     sample: int = 0,
     seed: int = 0,
     threads: int = 1,
     memory: int = MEMORY,
+    record: Path | str | None = None,
     advanced: Callable[[str, int], None] | None = None,
 ) -> Verification:
     """Verify a tablebase.
 
     Parameters
     ----------
-    path : Path or str
-        Its folder.
+    path : Path, Remote or str
+        Its folder, or its URL.
     quick : bool
         Only compare every file, and its values, with their digests.
     sample : int
@@ -72,6 +75,9 @@ def verify(
         Number of threads of the proof.
     memory : int
         Most bytes of unpacked tiers in memory; beyond it they are mapped from temporary files.
+    record : Path or str, optional
+        A file in which each tier is noted once it is proved. Tiers that it has already, as they are now, are not
+        proved again; files and digests are compared all the same.
     advanced : callable, optional
         Told the tier, and how many more of its entries are proved.
 
@@ -83,13 +89,14 @@ def verify(
     Raises
     ------
     TablebaseError
-        If the store as such cannot be opened, or holds nothing.
+        If the store as such cannot be opened, or holds nothing; or if the record is not as it was written.
     MachineError
         If the disk has no room for unpacked tiers.
     """
     store = open_store(path)
     if not store.planned:
         raise TablebaseError(f"tablebase {str(store.root)!r}: has no tiers; build it")
+    verified = None if record is None else VerifiedTiers(Path(record), store.variant.digest)
     report = Verification()
     for name in store.strangers():
         report.add(Wrong(name, f"tablebase folder {str(store.root / name)!r}: is none of the tiers of the record"))
@@ -97,10 +104,10 @@ def verify(
     if quick:
         return report
     if sound:
-        unpacked = 2 * sum(tier.entries for tier in sound)
+        unpacked = 2 * sum(tier.entries for tier, _ in sound)
         with tempfile.TemporaryDirectory(prefix="tablut-verify-") as folder:
-            scratch = Path(folder) if unpacked > memory else None
-            _prove_tiers(store, sound, scratch, threads, report, advanced or (lambda *_: None))
+            work = _Work(store, sound, Path(folder) if unpacked > memory else None, threads, verified)
+            _prove_tiers(work, report, advanced or (lambda *_: None))
     # A wrong table can send a search anywhere; it is not asked to guide one.
     if sample and not report.failures:
         from retrograde.verification.playing import play_out
@@ -109,8 +116,11 @@ def verify(
     return report
 
 
-def _sound_tiers(store: Store, report: Verification) -> Iterator[StoredTier]:
-    """Yield the tiers of which all files are as they were written, lower ones first; report on the others."""
+def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTier, str]]:
+    """Yield the tiers of which all files are as they were written, lower ones first, with the digest of their values.
+
+    What is wrong with the others is reported.
+    """
     for material in sorted(store.planned, key=lambda material: (sum(material), material)):
         name = f"{material[0]}v{material[1]}"
         try:
@@ -124,14 +134,15 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[StoredTier]:
         report.files_checked += len(tier.record.files)
         if report.failures == before:
             try:
-                standing = standing_of(store.variant, material, digest_of(tier.values()))
+                digest = digest_of(tier.values())
             except TablebaseError as error:
                 report.add(Wrong(name, str(error)))
                 continue
+            standing = standing_of(store.variant, material, digest)
             report.published[standing].append(name)
             if standing == "different":
                 report.add(Wrong(name, f"its values are not those published for {store.variant.name}"))
-            yield tier
+            yield tier, digest
 
 
 def _lower(tier: StoredTier) -> list[tuple[int, int]]:
@@ -141,30 +152,58 @@ def _lower(tier: StoredTier) -> list[tuple[int, int]]:
     return fewer_attackers + [(attackers, left) for left in range(max(0, defenders - 3), defenders)]
 
 
-def _prove_tiers(
-    store: Store,
-    sound: list[StoredTier],
-    scratch: Path | None,
-    threads: int,
-    report: Verification,
-    advanced: Callable[[str, int], None],
-) -> None:
+class _Work(NamedTuple):
+    """What is to be proved, and with what.
+
+    Attributes
+    ----------
+    store : Store
+        The tablebase.
+    sound : list of (StoredTier, str)
+        Its tiers that are as they were written, lower ones first, with the digests of their values.
+    scratch : Path or None
+        A folder for unpacked tiers, if memory is not to hold them.
+    threads : int
+        Number of threads.
+    verified : VerifiedTiers or None
+        The tiers that were proved before.
+    """
+
+    store: Store
+    sound: list[tuple[StoredTier, str]]
+    scratch: Path | None
+    threads: int
+    verified: VerifiedTiers | None
+
+
+def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int], None]) -> None:
     from retrograde.tablebase.memory import UnpackedTiers
 
+    verified = work.verified
+    sound = [tier for tier, _ in work.sound]
     materials = [(tier.record.attackers, tier.record.defenders) for tier in sound]
-    unpacked = UnpackedTiers(store, materials, scratch)
+    digests = {material: digest for material, (_, digest) in zip(materials, work.sound, strict=True)}
+    unpacked = UnpackedTiers(work.store, materials, work.scratch)
     for place, (tier, material) in enumerate(zip(sound, materials, strict=True)):
         absent = [lower for lower in _lower(tier) if lower not in materials]
         if absent:
             names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in absent)
             report.add(Wrong(tier.record.name, f"cannot be proved: captures lead to {names}"))
             continue
+        proof = proof_digest(digests[material], [digests[lower] for lower in _lower(tier)]) if verified else ""
+        before = verified.positions(tier.record.name, proof) if verified else None
+        if before is not None:
+            report.verified_before[tier.record.name] = before
+            continue
+        failures, checked = report.failures, report.positions_checked
         try:
             for needed in [*_lower(tier), material]:
                 unpacked.load(needed)
-            _prove_tier(tier, unpacked, threads, report, advanced)
+            _prove_tier(tier, unpacked, work.threads, report, advanced)
         except TablebaseError as error:
             report.add(Wrong(tier.record.name, str(error)))
+        if verified and report.failures == failures:
+            verified.add(tier.record.name, proof, report.positions_checked - checked)
         wanted = {lower for later in sound[place + 1 :] for lower in _lower(later)}
         for done in set(unpacked.arrays) - wanted:
             unpacked.drop(done)

@@ -11,6 +11,7 @@ import pytest
 
 from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.probing import prober_for
+from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, kernel, pointer
@@ -18,8 +19,10 @@ from tablut.engine.records import flat
 from tablut.indexing.tier_values import TierValues
 from tablut.indexing.tiers import tier_index
 from tablut.play.players import PlayerOptions, make_player
+from tablut.play.search import root_probe
 from tablut.play.search import state as at
 from tablut.play.search.limits import SearchLimits
+from tablut.play.search.root_probe import line_from, probe_moves
 from tablut.play.search.scores import MATE, mate_in
 from tablut.play.search.searcher import PLAIN, Searcher
 from tablut.play.search.tree_probe import directory_of, stored_value
@@ -329,3 +332,45 @@ def test_a_player_loads_what_ships() -> None:
     ]
     assert choices[0].tbhits == 0 < choices[1].tbhits
     assert choices[1].mate == choices[0].mate
+
+
+def longest(tablebase: Tablebase, wdl: str, side: str) -> Board:
+    """The position of the greatest distance, of at most three soldiers."""
+    query = TableQuery(wdl=wdl, side=side, materials=((2, 1),), order="longest")  # type: ignore[arg-type]
+    return Board(tablebase.variant, list_positions(tablebase.store, query, 1).positions[0].position)
+
+
+@pytest.mark.parametrize(("wdl", "side"), [("win", "white"), ("win", "black"), ("loss", "white"), ("loss", "black")])
+def test_a_line_from_the_root_goes_on_to_the_end(wdl: str, side: str) -> None:
+    """Best play by the table, move by move: each keeps the distance, and the last ends the game."""
+    tablebase = prober_for("ashton")
+    assert tablebase is not None
+    root = longest(tablebase, wdl, side)
+    verdict = tablebase.probe(root)
+    assert verdict.dtm is not None
+    searcher = Searcher(root.variant, hash_mib=1, prober=tablebase, table_mib=0)
+    found = searcher.search(root, SearchLimits(nodes=1))
+    assert (found.source, found.move) == ("tablebase", found.pv[0])
+    assert len(found.pv) == verdict.dtm > 1
+    walk = root.copy()
+    for left, move in zip(range(verdict.dtm, 0, -1), found.pv, strict=True):
+        assert tablebase.probe_dtm(walk.position) == left
+        walk.push(move)
+    outcome = walk.outcome()
+    assert outcome is not None
+    assert (outcome.winner == root.turn) == (wdl == "win")
+
+
+def test_a_line_from_the_root_is_bounded_and_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    tablebase = prober_for("ashton")
+    assert tablebase is not None
+    board = longest(tablebase, "win", "white")
+    probed = probe_moves(board, tablebase)
+    assert probed is not None
+    before = (str(board.position), board.ply)
+    assert line_from(board, tablebase, probed[0], lambda: True) == [probed[0].move]
+    left = iter([False, False, True])
+    assert len(line_from(board, tablebase, probed[0], lambda: next(left))) == 3
+    monkeypatch.setattr(root_probe, "LONGEST_LINE", 2)
+    assert len(line_from(board, tablebase, probed[0])) == 2
+    assert (str(board.position), board.ply) == before

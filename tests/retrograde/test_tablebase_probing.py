@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 from retrograde.solver.plain import plain_solution
-from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, open_tablebase, writer
+from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, batch, open_tablebase, writer
 from retrograde.tablebase import probing as probing_module
 from retrograde.tablebase.encoding import pack_bits
 from retrograde.tablebase.probing import prober_for
 from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.store import SIDES, open_store
+from retrograde.tablebase.writer import create, write_tier
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.engine.words import cells_of, soldier_counts
 from tablut.errors import InputError
 from tablut.indexing.tiers import tier_index
 from tablut.position import Move, Position
@@ -105,9 +107,11 @@ def test_values_equal_those_of_the_naive_rules(request, which: str, material: tu
         assert value_of(tablebase.probe(position)) == solution.value(str(position)), str(position)
 
 
+@pytest.mark.parametrize("few", [0, 10**9])
 @pytest.mark.parametrize(("which", "kinds"), [("tablebase", 8), ("deep", 20)])
-def test_many_at_once_equal_one_by_one(request, which: str, kinds: int) -> None:
-    tablebase = request.getfixturevalue(which)
+def test_many_at_once_equal_one_by_one(request, monkeypatch, which: str, kinds: int, few: int) -> None:
+    monkeypatch.setattr(batch, "FEW", few)
+    tablebase = open_tablebase(request.getfixturevalue(which).store.root)
     positions = [
         position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 13)
     ]
@@ -138,6 +142,71 @@ def test_chunks_and_wide_codes_are_found(tmp_path, monkeypatch, small_variant, s
     none = open_tablebase(tmp_path / "s", cache_bytes=0)
     assert [value_of(none.probe(position)) for position in positions] == values
     assert not none._chunks
+
+
+def test_few_and_many_agree_on_any_placement(tablebase, monkeypatch) -> None:
+    """Also where a soldier may not stand: an answer does not depend on how many were asked for before."""
+    random = np.random.default_rng(3)
+    positions = [
+        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 13)
+    ]
+    words = words_of(tablebase.variant, positions)
+    moved = words ^ (np.uint64(1) << random.integers(56, size=words.shape, dtype=np.uint64))
+    scattered = np.bitwise_and.reduce(random.integers(1 << 56, size=(4000, 1, 4), dtype=np.uint64), axis=2)
+    for some in (words, moved, scattered):
+        # Words with two men on one cell are no placement at all, and no ranking of them is promised.
+        placed = some[[cells_of(word, tablebase.variant.size**2) is not None for word in some]]
+        assert len(placed) > 100
+        found = []
+        for few in (0, 10**9):
+            monkeypatch.setattr(batch, "FEW", few)
+            found.append(open_tablebase(tablebase.store.root).probe_words(placed))
+        assert np.array_equal(*found)
+        assert (found[0] != MISSING).any()
+
+
+def test_a_tier_is_unpacked_when_many_are_asked_for(tablebase, monkeypatch) -> None:
+    monkeypatch.setattr(batch, "FEW", 10)
+    fresh = open_tablebase(tablebase.store.root)
+    positions = every_position(tablebase.variant, (2, 1), 13)[:7]
+    words = words_of(tablebase.variant, positions)
+    first = fresh.probe_words(words)
+    assert not fresh._batch._unpacked
+    assert np.array_equal(fresh.probe_words(words), first)
+    assert set(fresh._batch._unpacked) == {(2, 1)}
+
+
+def test_soldiers_and_cells_of_words_are_those_of_the_position(tablebase) -> None:
+    for variant in (tablebase.variant, load_variant("brandubh"), load_variant("ashton")):
+        positions = every_position(variant, (2, 1), 997)
+        words = words_of(variant, positions)
+        counts = soldier_counts(words, variant.size**2)
+        assert [tuple(pair) for pair in np.transpose(counts).tolist()] == [(2, 1)] * len(words)
+        assert [cells_of(word, variant.size**2) for word in words] == [(one.cells, one.side) for one in positions]
+
+
+def test_who_asks_again_gets_the_same_prober_until_the_store_changes(
+    tmp_path, small_variant, small_codes, write_store
+) -> None:
+    root = tmp_path / "s"
+    write_store(root, small_variant, {(1, 0): small_codes[1, 0]})
+    create(root, small_variant, [(1, 1), (2, 0)])
+    first = find_prober(small_variant, root)
+    assert first is not None
+    assert find_prober(small_variant, str(root)) is first
+    assert find_prober(small_variant, root.as_uri()) is first
+    assert not first.covers(2, 0)
+    assert first.max_men == 2  # type: ignore[attr-defined]
+    # A tier that is there is seen, also by who has the prober; one that was written anew makes it another.
+    for material in ((1, 1), (2, 0)):
+        write_tier(root, tier_index(small_variant, *material), *small_codes[material])
+    assert first.covers(2, 0)
+    again = find_prober(small_variant, root)
+    assert again is not first
+    assert again.max_men == 3  # type: ignore[union-attr]
+    write_tier(root, tier_index(small_variant, 1, 0), *small_codes[1, 0])
+    assert find_prober(small_variant, root) is not again
+    assert find_prober(small_variant) is find_prober(small_variant)
 
 
 def test_what_no_table_knows_is_missing_in_a_batch(tablebase) -> None:
@@ -306,7 +375,7 @@ def test_what_ships_is_found_by_the_game(tmp_path, monkeypatch, small_store, sma
     monkeypatch.setattr(probing_module.resources, "files", lambda package: tmp_path)
     found = prober_for(replace(small_variant, name="mine"))
     assert found is not None
-    assert found.store.root == Path(tmp_path / "data" / "small")
+    assert Path(found.store.root).samefile(small_store)
     assert prober_for(load_variant("brandubh-5-4v0")) is None
 
 

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "close_column",
+    "columns_of_row",
     "is_alias",
     "next_column",
     "next_run",
+    "number_cells",
     "open_column",
     "open_later_row",
     "open_row",
@@ -88,24 +90,39 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
         men[k] = cell
         toggle(t, board, cell, kind << 4)
     if x.tier.column_men[tier] > 0:
-        count = I64(0)
-        for cell in range(s.cells):
-            c.number[cell] = -1
-            if s.place[cell] >= 0:
-                c.number[cell] = count
-                c.spot[count] = cell
-                count += 1
-                taken = cell == king
-                for k in range(row_men):
-                    taken |= c.row_cells[k] == cell
-                if taken:
-                    count -= 1
-                    c.number[cell] = -1
-        c.head[CELLS] = count
+        number_cells(x, w, row_men)
     else:
         # As if the row soldiers were column soldiers, for `open_later_row`.
         for number in range(s.cells):
             c.spot[number] = s.spot[kind * s.cells + number]
+
+
+@inlined
+def number_cells(x: TierTables, w: Workspace, row_men: int) -> None:
+    """Give numbers to the cells that an open row leaves to column soldiers.
+
+    Parameters
+    ----------
+    x : TierTables
+        The tiers, flat.
+    w : Workspace
+        Flat; with the king and the row soldiers.
+    row_men : int
+        How many row soldiers there are.
+    """
+    s, c = x.square, w.cursor
+    count = I64(0)
+    for cell in range(s.cells):
+        c.number[cell] = -1
+        if s.place[cell] >= 0:
+            taken = cell == c.head[KING]
+            for k in range(row_men):
+                taken |= c.row_cells[k] == cell
+            if not taken:
+                c.number[cell] = count
+                c.spot[count] = cell
+                count += 1
+    c.head[CELLS] = count
 
 
 @called
@@ -147,6 +164,27 @@ def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, 
     else:
         close_column(t, w, row_men)
         open_column(t, x, w, row_men, I64(combinations[row]))
+
+
+@inlined
+def columns_of_row(x: TierTables, w: Workspace, column_men: int) -> int:
+    """Return how many choices of cells an open row leaves to column soldiers.
+
+    Parameters
+    ----------
+    x : TierTables
+        The tiers, flat.
+    w : Workspace
+        Flat.
+    column_men : int
+        How many column soldiers there are.
+
+    Returns
+    -------
+    int
+        The number.
+    """
+    return x.square.binomial[w.cursor.head[CELLS] * x.square.most + column_men]
 
 
 @inlined

@@ -16,9 +16,10 @@ from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, 
 from retrograde.solver.kernels.moves import capture_item, may_return, piece_of
 from retrograde.solver.kernels.rows import PENDING, judge_row
 from retrograde.solver.kernels.task import FULL, LOSSES, WINS, Pass
-from retrograde.solver.kernels.workspace import ERRORS, KING, MARKED_MEN, Desk, Workspace
+from retrograde.solver.kernels.together import judge_king
+from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
 from tablut.engine.attacks import beside, blocking_places, may_capture, slides_along, winner_of
-from tablut.engine.jit import I64, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, advance, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
 from tablut.engine.records import flat, record_at
@@ -205,28 +206,32 @@ def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> 
     t, x, w = d.tables, d.tiers, d.workspace
     column_men, items = x.tier.column_men[p.tier], p.mine
     final = won_in(p.limit + 2)
-    may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and 0 < column_men <= MARKED_MEN
+    men = x.tier.attackers[p.tier]
+    may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and men <= w.judged.men
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):
         by_king = p.tier * x.square.kings + orbit
         opened = I64(-1)
         start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
+        together = may_judge and column_men == 0 and rows > 0 and first <= start and start + rows <= last
+        if together:
+            judge_king(t, x, w, p, orbit)
         for row in range(max(first, start), min(last, start + rows)):
             base = x.tier.base[by_king] + (row - start) * width
             at = I64(-1)
-            by_row = may_judge and x.row.residual[x.tier.meta_at[p.tier] + row] == 1
-            if by_row:
+            judged = together
+            if may_judge and column_men > 0 and x.row.residual[x.tier.meta_at[p.tier] + row] == 1:
                 open_later_row(t, x, w, p.tier, row, opened, p.side)
                 opened = I64(row)
-                judge_row(t, x, w, p, base, width)
+                judge_row(t, x, w, advance(items, base), advance(p.theirs, base), p.report, men, p.limit)
+                judged = True
             for column in range(width):
                 item = I64(items[base + column])
                 if item == ALIAS or (is_decided(item) and (is_loss(item) or item <= final)):
                     continue
-                if by_row:
-                    if item != PENDING:
-                        continue
-                elif at < 0:
+                if judged and item != PENDING:
+                    continue
+                if at < 0 and opened != row:
                     open_later_row(t, x, w, p.tier, row, opened, p.side)
                     opened = I64(row)
                 step_to(t, x, w, column_men, at, column)

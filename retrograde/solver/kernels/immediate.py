@@ -13,6 +13,7 @@ import numpy as np
 
 from retrograde.solver.kernels.cursor import (
     close_column,
+    columns_of_row,
     is_alias,
     next_run,
     open_column,
@@ -20,9 +21,10 @@ from retrograde.solver.kernels.cursor import (
     step_to,
 )
 from retrograde.solver.kernels.moves import capture_item, piece_of
+from retrograde.solver.kernels.together import is_spread, open_king, spread_out, take_in
 from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.attacks import beside, escape_targets, escape_ways, may_capture, slides_along, slides_from, winner_of
-from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, advance, called, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
 from tablut.engine.records import flat, record_at
@@ -53,9 +55,9 @@ def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
 
 
 @called
-def _mark_escapes(t: Tables, x: TierTables, w: Workspace, p: Pass, base: int, width: int) -> int:
+def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
     """Mark the columns of the open row in which the king escapes; return how many there are."""
-    column_men, king = x.tier.column_men[p.tier], w.cursor.head[KING]
+    king = w.cursor.head[KING]
     rank, file = coordinates(t, king)
     west, east, south, north = escape_ways(t, w.here.board, king)
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
@@ -75,28 +77,27 @@ def _mark_escapes(t: Tables, x: TierTables, w: Workspace, p: Pass, base: int, wi
                 found |= (((south >> place) & 1) << 2) | (((north >> place) & 1) << 3)
             closed[number] = found
     marked, numbers = I64(0), w.run
-    for k in range(column_men):
+    for k in range(men):
         numbers[k] = k
     column = I64(0)
     while column < width:
         left = ways
-        for k in range(1, column_men):
+        for k in range(1, men):
             left &= ~I64(closed[numbers[k]])
-        run = numbers[1] if column_men > 1 else width
+        run = numbers[1] if men > 1 else width
         if left != 0:
             for low in range(run):
                 if left & ~I64(closed[low]) != 0:
-                    p.mine[base + column + low] = np.uint16(won_in(1))
+                    items[column + low] = np.uint16(won_in(1))
                     marked += 1
         column += run
-        next_run(numbers, column_men)
+        next_run(numbers, men)
     return marked
 
 
 @called
-def _mark_stuck(t: Tables, x: TierTables, w: Workspace, p: Pass, base: int, width: int) -> int:
+def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
     """Mark the columns of the open row in which no column soldier has a move; return how many there are."""
-    column_men = x.tier.column_men[p.tier]
     # Another column soldier shuts one direction at most: with more of them, it can always move.
     free = w.traits
     for cell in range(x.square.cells):
@@ -106,32 +107,51 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, p: Pass, base: int, widt
             rank, file = coordinates(t, cell)
             ways = I64(row >> file != 0) + I64(row & ((1 << file) - 1) != 0)
             ways += I64(column >> rank != 0) + I64(column & ((1 << rank) - 1) != 0)
-            free[number] = ways >= column_men
+            free[number] = ways >= men
     marked, numbers = I64(0), w.run
-    for k in range(column_men):
+    for k in range(men):
         numbers[k] = k
     column = I64(0)
     while column < width:
         moves = False
-        for k in range(1, column_men):
+        for k in range(1, men):
             moves |= free[numbers[k]] != 0
-        run = numbers[1] if column_men > 1 else width
+        run = numbers[1] if men > 1 else width
         if not moves:
             for low in range(run):
                 if free[low] != 0:
                     continue
-                open_column(t, x, w, column_men, column + low)
+                open_column(t, x, w, men, column + low)
                 moves = False
-                for k in range(column_men):
+                for k in range(men):
                     along_row, along_column = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
                     moves |= (along_row | along_column) != 0
-                close_column(t, w, column_men)
+                close_column(t, w, men)
                 if not moves:
-                    p.mine[base + column + low] = np.uint16(lost_in(0))
+                    items[column + low] = np.uint16(lost_in(0))
                     marked += 1
         column += run
-        next_run(numbers, column_men)
+        next_run(numbers, men)
     return marked
+
+
+@called
+def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> bool:
+    """Mark the rows of a king in a tier without defenders as if they were columns; return whether that is all."""
+    if p.side == 0 and t.either_after_ply != 0:
+        return False
+    open_king(t, x, w, p, orbit)
+    men, mine = x.tier.row_men[p.tier], advance(p.mine, x.tier.base[p.tier * x.square.kings + orbit])
+    width, spread = columns_of_row(x, w, men), is_spread(x, w, p)
+    items = w.judged.mine if spread else mine
+    if spread:
+        spread_out(x, w, p, mine, items)
+    marked = _mark_stuck(t, x, w, items, men, width) if p.side == 1 else _mark_escapes(t, x, w, items, men, width)
+    if spread:
+        take_in(x, w, p, mine, items)
+    else:
+        p.report[1 if p.side == 1 else 2] += marked
+    return p.side == 1
 
 
 @inlined
@@ -199,17 +219,22 @@ def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -
         by_king = p.tier * x.square.kings + orbit
         opened = I64(-1)
         start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
+        may_mark = column_men == 0 and rows > 0 and x.tier.attackers[p.tier] <= w.judged.men
+        if may_mark and first <= start and start + rows <= last and _mark_king(t, x, w, p, orbit):
+            continue
         for row in range(max(first, start), min(last, start + rows)):
+            base = x.tier.base[by_king] + (row - start) * width
+            if column_men == 0 and p.mine[base] != 0:
+                continue
             open_later_row(t, x, w, p.tier, row, opened, p.side)
             opened = I64(row)
-            base = x.tier.base[by_king] + (row - start) * width
             aliases = column_men > 0 and w.cursor.head[RESIDUAL] != 1
             if column_men > 0 and not aliases:
                 if p.side == 1:
-                    p.report[1] += _mark_stuck(t, x, w, p, base, width)
+                    p.report[1] += _mark_stuck(t, x, w, advance(p.mine, base), column_men, width)
                     continue
                 if t.either_after_ply == 0:
-                    p.report[2] += _mark_escapes(t, x, w, p, base, width)
+                    p.report[2] += _mark_escapes(t, x, w, advance(p.mine, base), column_men, width)
             at = I64(-1)
             for column in range(width):
                 if p.mine[base + column] != 0:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FULL", "LOSSES", "WINS", "Marking", "Pass"]
+__all__ = ["FULL", "LOSSES", "WINS", "Marking", "News", "Pass"]
 
 LOSSES: Final = 0
 """A forward pass asks whether all moves lose."""
@@ -77,3 +77,24 @@ class Marking(NamedTuple):
     mine: NDArray[np.uint8]
     theirs: NDArray[np.uint8]
     lower: NDArray[np.int64]
+
+
+class News(NamedTuple):
+    """Room for news: entries of a tier to which a new value of the other side's matters.
+
+    Attributes
+    ----------
+    entries : ndarray of int64, shape (n,)
+        Receives whom it concerns, as entries of the whole tier.
+    moves : ndarray of uint8, shape (n,)
+        Receives how many of their moves lead to the new value.
+    place : ndarray of int64, shape (2,)
+        Where to go on, and how much is written.
+    starts : ndarray of int64, shape (rows,)
+        For each row that the task has, its first entry in the whole tier.
+    """
+
+    entries: NDArray[np.int64]
+    moves: NDArray[np.uint8]
+    place: NDArray[np.int64]
+    starts: NDArray[np.int64]

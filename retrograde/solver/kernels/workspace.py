@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from retrograde.solver.kernels.sources import LineSources, line_sources
 from tablut.engine.layout import new_board
 from tablut.engine.tables import Tables  # noqa: TC001 (the fields of records are read when kernels are compiled)
 from tablut.engine.unmoves import OriginTables  # noqa: TC001
@@ -28,6 +29,7 @@ __all__ = [
     "RESIDUAL",
     "ROOM",
     "STAMP",
+    "STRIDE",
     "Cursor",
     "Desk",
     "Hops",
@@ -37,15 +39,16 @@ __all__ = [
     "new_workspace",
 ]
 
-ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS = 0, 1, 2, 3, 4, 5, 6
+ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
 """Places in a cursor's head: the king's orbit, the first entry of the row, the
 elements that keep the row, the king's cell, the number of rows opened so far, how
-many entries were looked for that do not exist, and the cells that the row leaves to column soldiers."""
+many entries were looked for that do not exist, the cells that the row leaves to column soldiers, and
+how far apart the marks of two cells lie."""
 
 ROOM = 128
 """Room for a list of cells: no board has more."""
-MARKED_MEN = 4
-"""Column soldiers up to which there is room to judge a row, see `retrograde.solver.kernels.rows`."""
+MARKED_MEN = 5
+"""Soldiers up to which there is room to judge a row, see `retrograde.solver.kernels.rows`."""
 
 
 class Cursor(NamedTuple):
@@ -111,17 +114,30 @@ class RowMasks(NamedTuple):
 
     Attributes
     ----------
-    lines : ndarray of uint16, shape (8 * N,)
+    men : int
+        How many column soldiers there is room for, see `MARKED_MEN`; 0 if no row will be judged.
+    sources : LineSources
+        Where moves to a target begin.
+    lines : ndarray of uint16, shape (6 * N,)
         Of one choice of column soldiers.
     masks : ndarray of uint16, flat
         Of all choices.
     marks : ndarray of uint8, flat
-        At ``choice * cells + number`` what the moves from a cell come to.
+        At ``number * choices + choice`` what the moves from a cell come to.
+    found : ndarray of uint8, shape (ROOM,)
+        What the moves of a position come to, for each column of a run.
+    mine, theirs : ndarray of uint16, flat
+        The items of all columns of one king, see `retrograde.solver.kernels.together`.
     """
 
+    men: int
+    sources: LineSources
     lines: NDArray[np.uint16]
     masks: NDArray[np.uint16]
     marks: NDArray[np.uint8]
+    found: NDArray[np.uint8]
+    mine: NDArray[np.uint16]
+    theirs: NDArray[np.uint16]
 
 
 class Workspace(NamedTuple):
@@ -194,7 +210,7 @@ class Desk(NamedTuple):
     workspace: Workspace
 
 
-def new_workspace(variant: Variant, defenders: int, column_men: int = 0) -> Workspace:
+def new_workspace(variant: Variant, defenders: int, column_men: int = 0, alone: int = 0) -> Workspace:
     """Return memory for one thread.
 
     Parameters
@@ -205,11 +221,13 @@ def new_workspace(variant: Variant, defenders: int, column_men: int = 0) -> Work
         Most defenders of the tiers that it works on.
     column_men : int
         Most column soldiers of these; 0 if no row will be judged as a whole.
+    alone : int
+        Most attackers of those without defenders; 0 if there are none.
 
     Returns
     -------
     Workspace
-        All zeros.
+        All zeros, but for the tables. Memory is taken when it is used.
 
     Examples
     --------
@@ -218,7 +236,12 @@ def new_workspace(variant: Variant, defenders: int, column_men: int = 0) -> Work
     243
     """
     size, cells = variant.size, variant.size**2
-    choices = comb(cells, max(min(column_men, MARKED_MEN) - 1, 0))
+    regions = variant.regions
+    spots = len(regions.free_cells | regions.camp_cells)
+    alone = alone if alone <= MARKED_MEN else 0
+    men = max(min(column_men, MARKED_MEN), alone)
+    choices = comb(spots, max(men - 1, 0))
+    columns = comb(spots, alone) if alone else 0
     hops = (defenders + 1) * cells
     here, spare, below = (Men(new_board(size), _zeros(np.uint8), _zeros(np.uint8)) for _ in range(3))
     return Workspace(
@@ -234,9 +257,14 @@ def new_workspace(variant: Variant, defenders: int, column_men: int = 0) -> Work
         below=below,
         hops=Hops(stamp=_zeros(np.int64, hops), base=_zeros(np.int64, hops), number=_zeros(np.uint8, hops * ROOM)),
         judged=RowMasks(
-            lines=_zeros(np.uint16, 8 * size),
-            masks=_zeros(np.uint16, 4 * size * choices),
-            marks=_zeros(np.uint8, cells * choices),
+            men=men,
+            sources=line_sources(variant),
+            lines=_zeros(np.uint16, 6 * size),
+            masks=_zeros(np.uint16, 2 * size * choices),
+            marks=_zeros(np.uint8, spots * choices),
+            found=_zeros(np.uint8),
+            mine=_zeros(np.uint16, columns),
+            theirs=_zeros(np.uint16, columns),
         ),
         sharp=_zeros(np.int64, 2 * ROOM),
         quiet=_zeros(np.int64, 2 * ROOM),

@@ -1,0 +1,322 @@
+"""A tier built in slices: pass after pass as tasks of a scheduler, with a checkpoint after each.
+
+A build that was killed goes on at the last checkpoint; of the step that it was in, it keeps the files
+that are whole. A file that is damaged or lost is made again. What does not help ends in a new beginning, never
+in another value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from retrograde.solver.slices.checkpoints import Checkpoint, SliceFolder, SliceState
+from retrograde.solver.slices.files import DamagedSliceError, SliceOwner, open_slice
+from retrograde.solver.slices.packed import PackedItems
+from retrograde.solver.slices.plan import SlicedTier, cut_tier
+from retrograde.solver.slices.sharing import forget_tier, share_tier
+from retrograde.solver.slices.tasks import (
+    LAST_PASS,
+    LOSSES_STEP,
+    MOVES_STEP,
+    START,
+    WINS_STEP,
+    SliceTask,
+    distance_of,
+    run_slice,
+    stride_of,
+)
+from retrograde.solver.tier_solver import BLACK, SEEN, WHITE
+from retrograde.tablebase.store import SIDES, open_store, tier_name
+from tablut.errors import InputError
+from tablut.indexing.values import ALIAS, code_of, lost_in, won_in
+from tablut.scheduling import LocalScheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from retrograde.tablebase.store import Store
+    from tablut.scheduling import Scheduler
+
+__all__ = ["SliceBuild", "SlicedSides", "scratch_folder"]
+
+_TRIES: Final = 3
+"""Damages without progress, after which the disk is not to be trusted."""
+
+
+class SlicedSides(NamedTuple):
+    """The codes of a tier that was solved in slices, as the store is given them.
+
+    Attributes
+    ----------
+    white, black : PackedItems
+        With white and with black to move.
+    cpu_seconds : float
+        Of all tasks, in this run and in those before it.
+    read, written : int
+        Bytes of the files of slices that tasks opened, and of those that they made.
+    """
+
+    white: PackedItems
+    black: PackedItems
+    cpu_seconds: float
+    read: int
+    written: int
+
+
+def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
+    """Return where the slices of a tier are kept while it is built.
+
+    Parameters
+    ----------
+    root : Path or str
+        The store.
+    material : (int, int)
+        Attackers and defenders.
+
+    Returns
+    -------
+    Path
+        A folder of the store.
+    """
+    return Path(root) / f".{tier_name(material)}.slices"
+
+
+class SliceBuild:
+    """Solves one tier in slices; all tiers that captures lead to must be in the store.
+
+    Parameters
+    ----------
+    root : Path or str
+        The store, under a name that all workers know.
+    material : (int, int)
+        Attackers and defenders.
+    scheduler : Scheduler
+        What runs the tasks.
+    memory : int
+        Bytes for the arrays of a process.
+    tell : callable
+        Told what is being done.
+    cuts : tuple of int, optional
+        The first row of each slice, and the number of rows; by default as few as the memory allows.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        material: tuple[int, int],
+        scheduler: Scheduler,
+        *,
+        memory: int,
+        tell: Callable[[str], None],
+        cuts: Sequence[int] | None = None,
+    ) -> None:
+        self.root, self.material, self.scheduler, self.tell = Path(root), material, scheduler, tell
+        self.name = tier_name(material)
+        store = open_store(root)
+        self.game = store.variant.digest
+        self.stride = stride_of(store.variant)
+        self.tier = SlicedTier(store.variant, material)
+        self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
+        self.count = len(self.cuts) - 1
+        self.plan = _plan_of(self.game, self.name, self.cuts, _digests(store, self.tier.lower))
+        self.folder = SliceFolder(
+            scratch_folder(root, material), self.plan, self.count, lambda what: tell(f"{self.name}: {what}")
+        )
+        share_tier(str(self.root), self.plan, store, self.tier)
+        self.near = [self._near(number) for number in range(self.count)]
+        # Damages since the last step that was reached for the first time.
+        self._failures, self._furthest = 0, -1
+
+    def _cut(self, memory: int) -> tuple[int, ...]:
+        """Cut the tier for as many tasks of a process at once as fit."""
+        for workers in range(self.scheduler.sharing, 1, -1):
+            with suppress(InputError):
+                cuts = cut_tier(self.tier, memory, workers)
+                if workers < self.scheduler.sharing:
+                    self.scheduler = LocalScheduler(workers)
+                return cuts
+            if not isinstance(self.scheduler, LocalScheduler):
+                break
+        if isinstance(self.scheduler, LocalScheduler) and self.scheduler.sharing > 1:
+            self.scheduler = LocalScheduler(1)
+        return cut_tier(self.tier, memory, self.scheduler.sharing)
+
+    def _near(self, number: int) -> list[int]:
+        """Return the slices that have rows near a slice, itself among them."""
+        near = self.tier.window(self.cuts[number], self.cuts[number + 1]).near
+        counts = np.add.reduceat(near.astype(np.int64), np.array(self.cuts[:-1]))
+        return [int(other) for other in np.flatnonzero(counts)]
+
+    # -- the passes --------------------------------------------------------------------
+
+    def solve(self) -> SlicedSides:
+        """Do all passes that are not done, and return what the store is to hold.
+
+        Returns
+        -------
+        SlicedSides
+            Read from the files of the slices, which must stay until it is stored.
+
+        Raises
+        ------
+        DamagedSliceError
+            If files are damaged again and again.
+        MachineError, SolverError
+            As `run_slice`.
+        """
+        done = self.folder.open()
+        if done is not None:
+            self.tell(f"{self.name}: goes on after step {done.step} of {self.count} slices")
+        while done is None or not self._finished(done):
+            step = START if done is None else done.step + 1
+            try:
+                done = self._do(step, done)
+            except DamagedSliceError as error:
+                done = self._after_damage(error)
+        starts = self.tier.starts[np.array(self.cuts)]
+        files = [open_slice(self.folder.source(done, number)) for number in range(self.count)]
+        white, black = (PackedItems(files, side, starts) for side in SIDES)
+        return SlicedSides(white, black, done.cpu_seconds, done.read, done.written)
+
+    def _finished(self, done: Checkpoint) -> bool:
+        """Return whether no value is left that another could follow from."""
+        if done.step < LAST_PASS:
+            return False
+        longest = max(
+            (
+                int(code) >> 1
+                for state in done.slices
+                for side in (state.white, state.black)
+                for code in side
+                if code != ALIAS
+            ),
+            default=0,
+        )
+        told = any(state.wins or state.losses for state in done.slices if state.step == done.step)
+        return not told and distance_of(done.step, self.stride) + self.stride - 1 >= longest
+
+    def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
+        """Do one step: a task for each slice that it concerns."""
+        tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
+        what = self._describe(step)
+        self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
+        left = len(tasks)
+
+        def _done(answer: dict[str, Any]) -> None:
+            nonlocal left
+            left -= 1
+            if answer["found"]:
+                self.tell(f"{self.name}: {answer['found']}")
+            self.tell(f"{self.name}: {what}, {left} slices left")
+
+        answers = self.scheduler.run(run_slice, tasks, _done) if tasks else []
+        slices: list[SliceState | None] = [None] * self.count if before is None else [*before.slices]
+        for answer in answers:
+            slices[answer["number"]] = SliceState(step=step, digest=answer["digest"], **answer["stats"])
+        spent = (0.0, 0, 0) if before is None else (before.cpu_seconds, before.read, before.written)
+        checkpoint = Checkpoint(
+            plan=self.plan,
+            step=step,
+            slices=tuple(state for state in slices if state is not None),
+            cpu_seconds=spent[0] + sum(answer["cpu"] for answer in answers),
+            read=spent[1] + sum(answer["read"] for answer in answers),
+            written=spent[2] + sum(answer["bytes"] for answer in answers),
+        )
+        self.folder.write(checkpoint, before)
+        if step > self._furthest:
+            self._furthest, self._failures = step, 0
+        return checkpoint
+
+    def _describe(self, step: int) -> str:
+        names = {
+            START: "immediate wins",
+            LOSSES_STEP: "quick losses",
+            WINS_STEP: "quick wins, black's moves",
+            MOVES_STEP: "white's moves",
+        }
+        return names.get(step) or f"distance {distance_of(step, self.stride)}"
+
+    def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
+        """Return what is to be done with a slice, or None if the step does not concern it."""
+        own, near, heard = None, [], []
+        if before is not None:
+            own = self.folder.source(before, number)
+            if step in (WINS_STEP, MOVES_STEP):
+                near = [(other, self.folder.source(before, other)) for other in self.near[number]]
+            heard = [
+                self.folder.source(before, other)
+                for other in self.near[number]
+                for state in (before.slices[other],)
+                if state.step == step - 1 and (number in state.wins or number in state.losses)
+            ]
+            if step > LAST_PASS and not heard and not self._concerns(step, before.slices[number]):
+                return None
+        inputs = [source and source.digest for source in (own, *(source for _, source in near), *heard)]
+        plan = hashlib.sha256(json.dumps([self.plan, step, number, inputs]).encode()).hexdigest()
+        owner = SliceOwner(game=self.game, tier=self.name, plan=plan, step=step, number=number)
+        target = str(self.folder.path(step, number))
+        return SliceTask(
+            str(self.root), self.material, self.plan, self.cuts, owner, own, tuple(near), tuple(heard), target
+        )
+
+    def _concerns(self, step: int, state: SliceState) -> bool:
+        """Return whether a slice has values from which others follow in a round, or of which others must hear."""
+        distance = distance_of(step, self.stride)
+        matters = {
+            WHITE: [lost_in(distance + self.stride - 1), *([won_in(distance)] if distance > SEEN else [])],
+            BLACK: [won_in(distance + self.stride), *([lost_in(distance + 1)] if distance > SEEN else [])],
+        }
+        found = {WHITE: state.white, BLACK: state.black}
+        return any(code_of(item) in found[side] for side, items in matters.items() for item in items)
+
+    def _after_damage(self, error: DamagedSliceError) -> Checkpoint | None:
+        """Return the checkpoint to go on from after a damage, which is told."""
+        self.count_damage(error)
+        return self.folder.resume()
+
+    def count_damage(self, error: DamagedSliceError) -> None:
+        """Tell a damage, unless there were too many without progress.
+
+        Parameters
+        ----------
+        error : DamagedSliceError
+            What was found.
+
+        Raises
+        ------
+        DamagedSliceError
+            If the disk is not to be trusted.
+        """
+        self._failures += 1
+        if self._failures > _TRIES:
+            raise DamagedSliceError(
+                f"{error}; it was so {self._failures} times: the disk of {str(self.root)!r} is not to be trusted"
+            ) from error
+        self.tell(f"{self.name}: {error}")
+
+    def remove(self) -> None:
+        """Remove all files, and what this process has kept for its tasks; the tier is stored."""
+        forget_tier()
+        self.folder.remove()
+
+
+def _digests(store: Store, lower: Sequence[tuple[int, int]]) -> dict[str, str]:
+    """Return the digests of the values of some tiers."""
+    found = {}
+    for material in lower:
+        record = store.tier(*material).record
+        # A store of the first version has no digest of values.
+        content = json.dumps({name: file.sha256 for name, file in record.files.items()}, sort_keys=True)
+        found[tier_name(material)] = record.digest or hashlib.sha256(content.encode()).hexdigest()
+    return found
+
+
+def _plan_of(game: str, name: str, cuts: Sequence[int], lower: dict[str, str]) -> str:
+    """Return a digest of all that the values of a slice's file depend on, beside the files it was made from."""
+    return hashlib.sha256(json.dumps([1, game, name, list(cuts), lower], sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,387 @@
+"""The files between the passes over slices: a head that says what they belong to, and packed blocks.
+
+A file has sections: the items of a slice with white and with black to move, and the news for other
+slices. A section is cut into blocks, each packed by LZ4 and bound by a digest in the head; the head is bound by
+its own digest, which the next pass and the checkpoint name. So a file that is damaged, cut
+short, swapped or left by another plan is told apart, and its name is never read from anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from retrograde.tablebase.errors import TablebaseError
+from tablut.files import write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BLOCK",
+    "Counts",
+    "DamagedSliceError",
+    "SliceFile",
+    "SliceOwner",
+    "SliceStats",
+    "Source",
+    "open_slice",
+    "read_items",
+    "read_section",
+    "write_slice",
+]
+
+FORMAT: Final = 1
+BLOCK: Final = 1 << 16
+"""Items of a block: what is unpacked to read one of them."""
+_MAGIC: Final = b"TBLSLICE"
+_HEAD: Final = struct.Struct("<8sI32s")
+_HEAD_BYTES: Final = 64 << 20
+_DIGEST: Final = 16
+"""Bytes of a block's digest."""
+_WAY_OUT: Final = "it is made again"
+
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Name = Annotated[str, Field(pattern="^[a-z0-9-]{1,40}$")]
+Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
+"""By code, how many items were given it."""
+Dtype = Literal["uint8", "uint16", "uint32"]
+
+
+class DamagedSliceError(TablebaseError):
+    """A file of a slice that is not as it was written."""
+
+
+class Source(NamedTuple):
+    """A file of a slice, and the digest that it must have.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    digest : str
+        That of its head.
+    """
+
+    path: str
+    digest: str
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class SliceOwner(_Record):
+    """What a file belongs to.
+
+    Attributes
+    ----------
+    game : str
+        `Variant.digest`.
+    tier : str
+        Its name.
+    plan : str
+        A digest of how the tier is cut, of the tiers below, and of the files that this one was made from.
+    step, number : int
+        Which pass made it, and of which slice.
+    """
+
+    game: Digest
+    tier: Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
+    plan: Digest
+    step: Annotated[int, Field(ge=0, lt=1 << 20)]
+    number: Annotated[int, Field(ge=0, lt=1 << 20)]
+
+
+class SliceStats(_Record):
+    """What a pass found out about a slice.
+
+    Attributes
+    ----------
+    white, black : dict of int to int
+        By code, how many items were given it so far; one that was improved counts twice.
+    wins, losses : dict of int to int
+        By slice, how much news this file has for it: of black's wins, and of black's losses.
+    """
+
+    white: Counts
+    black: Counts
+    wins: Counts
+    losses: Counts
+
+
+class _Section(_Record):
+    name: Name
+    dtype: Dtype
+    items: Count
+    blocks: tuple[Count, ...]
+    digests: tuple[Annotated[str, Field(pattern="^[0-9a-f]{32}$")], ...]
+
+
+class _Header(_Record):
+    format: Literal[1] = FORMAT
+    owner: SliceOwner
+    stats: SliceStats
+    sections: tuple[_Section, ...]
+
+
+class SliceFile(NamedTuple):
+    """An open file of a slice; its head is verified, its blocks when they are read.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    digest : str
+        That of its head.
+    owner : SliceOwner
+        What it belongs to.
+    stats : SliceStats
+        What it says of the slice.
+    sections : dict
+        By name, its sections and where the blocks of each begin.
+    bytes : int
+        Its length.
+    """
+
+    path: Path
+    digest: str
+    owner: SliceOwner
+    stats: SliceStats
+    sections: dict[str, tuple[_Section, NDArray[np.int64]]]
+    bytes: int
+
+    @property
+    def source(self) -> Source:
+        """How it is named to others."""
+        return Source(str(self.path), self.digest)
+
+
+def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, arrays: Mapping[str, NDArray[Any]]) -> SliceFile:
+    """Write a file of a slice, whole or not at all.
+
+    Parameters
+    ----------
+    target : Path
+        The file; what stands there is replaced.
+    owner : SliceOwner
+        What it belongs to.
+    stats : SliceStats
+        What it says of the slice.
+    arrays : mapping of str to ndarray
+        Its sections.
+
+    Returns
+    -------
+    SliceFile
+        The file, opened.
+
+    Raises
+    ------
+    MachineError
+        If the disk is full, or the like.
+    """
+    codec = _codec()
+    packed: list[bytes] = []
+    sections: list[_Section] = []
+    for name, array in arrays.items():
+        parts = [bytes(codec.encode(_little(array[at : at + BLOCK]))) for at in range(0, len(array), BLOCK)]
+        sections.append(
+            _Section(
+                name=name,
+                dtype=array.dtype.name,  # type: ignore[arg-type]
+                items=len(array),
+                blocks=tuple(map(len, parts)),
+                digests=tuple(map(_digest, parts)),
+            )
+        )
+        packed += parts
+    header = _Header(owner=owner, stats=stats, sections=tuple(sections)).model_dump_json().encode()
+    digest = hashlib.sha256(header).digest()
+    write_bytes(target, b"".join((_HEAD.pack(_MAGIC, len(header), digest), header, *packed)))
+    return open_slice(Source(str(target), digest.hex()))
+
+
+def open_slice(source: Source) -> SliceFile:
+    """Open a file of a slice.
+
+    Parameters
+    ----------
+    source : Source
+        The file; without a digest (an empty text) any is taken.
+
+    Returns
+    -------
+    SliceFile
+        Its head verified.
+
+    Raises
+    ------
+    DamagedSliceError
+        If there is no such file, or it is not the one that was written.
+    """
+    path = Path(source.path)
+    try:
+        state = path.lstat()
+        if not path.is_file() or path.is_symlink():
+            raise damaged(path, "is no ordinary file")
+        file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    except OSError as error:
+        raise damaged(path, f"{error.strerror}") from error
+    if source.digest and file.digest != source.digest:
+        raise damaged(path, "is another file than the one that was written there")
+    return file
+
+
+@lru_cache(maxsize=4096)
+def _opened(path: Path, _: tuple[int, int, int, int]) -> SliceFile:
+    """Read the head of a file; once, as long as the system says that it is the same."""
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            raise damaged(path, "ends early")
+        magic, length, digest = _HEAD.unpack(head)
+        if magic != _MAGIC or length > _HEAD_BYTES:
+            raise damaged(path, "does not begin as a file of a slice")
+        text = stream.read(length)
+        size = os.fstat(stream.fileno()).st_size
+    if hashlib.sha256(text).digest() != digest:
+        raise damaged(path, "its head has another digest")
+    try:
+        header = _Header.model_validate_json(text)
+    except ValidationError as error:
+        raise damaged(path, "its head is not that of a file of a slice") from error
+    sections, at = {}, _HEAD.size + length
+    for section in header.sections:
+        if not len(section.blocks) == len(section.digests) == -(-section.items // BLOCK):
+            raise damaged(path, "its head does not add up")
+        places = at + np.cumsum((0, *section.blocks), dtype=np.int64)
+        sections[section.name] = (section, places)
+        at = int(places[-1])
+    if size != at:
+        raise damaged(path, f"has {size} bytes instead of {at}")
+    return SliceFile(path, digest.hex(), header.owner, header.stats, sections, size)
+
+
+def read_items(
+    file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield blocks of a section, each verified.
+
+    Parameters
+    ----------
+    file : SliceFile
+        The file.
+    name : str
+        The section.
+    wanted : ndarray of bool, optional
+        Which blocks; all by default.
+
+    Yields
+    ------
+    at : int
+        The number of the block's first item.
+    items : ndarray
+        The items.
+
+    Raises
+    ------
+    DamagedSliceError
+        If a block is not as it was written.
+    """
+    section, places = file.sections[name]
+    codec, dtype = _codec(), np.dtype(section.dtype)
+    try:
+        with file.path.open("rb") as stream:
+            for number, length in enumerate(section.blocks):
+                if wanted is not None and not wanted[number]:
+                    continue
+                stream.seek(int(places[number]))
+                packed = stream.read(length)
+                if _digest(packed) != section.digests[number]:
+                    raise damaged(file.path, f"block {number} of its section {name!r} has another digest")
+                at = number * BLOCK
+                items = np.empty(min(BLOCK, section.items - at), dtype=dtype.newbyteorder("<"))
+                codec.decode(packed, items)
+                yield at, items.astype(dtype, copy=False)
+    except OSError as error:
+        raise damaged(file.path, f"{error.strerror}") from error
+
+
+def read_section(file: SliceFile, name: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return all items of a section.
+
+    Parameters
+    ----------
+    file : SliceFile
+        The file.
+    name : str
+        The section.
+    out : ndarray, optional
+        Receives the items.
+
+    Returns
+    -------
+    ndarray
+        The items.
+    """
+    section, _ = file.sections[name]
+    found = np.empty(section.items, dtype=section.dtype) if out is None else out
+    for at, items in read_items(file, name):
+        found[at : at + len(items)] = items
+    return found
+
+
+def check_blocks(file: SliceFile) -> None:
+    """Raise `DamagedSliceError` unless every block of a file is as it was written.
+
+    Parameters
+    ----------
+    file : SliceFile
+        The file.
+    """
+    for name in file.sections:
+        for _ in read_items(file, name):
+            pass
+
+
+def damaged(path: Path, what: str) -> DamagedSliceError:
+    """Return the error for a file that is not as it was written.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        What is wrong with it.
+
+    Returns
+    -------
+    DamagedSliceError
+        Naming the file.
+    """
+    return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {_WAY_OUT}")
+
+
+def _codec() -> Any:
+    from numcodecs.lz4 import LZ4
+
+    return LZ4(1)
+
+
+def _digest(packed: bytes) -> str:
+    return hashlib.sha256(packed).hexdigest()[: 2 * _DIGEST]
+
+
+def _little(items: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))

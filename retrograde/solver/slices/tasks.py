@@ -1,0 +1,384 @@
+"""One pass over one slice: what is read, what the passes do with it, and the file that it leaves.
+
+==========  =======================================  ==================================
+step        white's positions                        black's positions
+==========  =======================================  ==================================
+`START`     immediate wins, no move                  no move; white hears of it
+`LOSSES`    wins that were heard of                  losses in two
+`WINS`      wins in three, from black's near         all moves
+`MOVES`     all moves, from black's near             wins in three (two)
+then        what was heard of, round by round        what follows in the same rows
+==========  =======================================  ==================================
+
+The order of the passes, and what each may take for granted, are those of `retrograde.solver.tier_solver`. At the
+end of a round a slice writes down which new values of black's concern which of white's positions,
+slice by slice: the news. Their slices hear it in the next round.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from retrograde.solver.kernels.backward import backward_pass
+from retrograde.solver.kernels.forward import forward_pass
+from retrograde.solver.kernels.immediate import immediate_pass
+from retrograde.solver.kernels.slices import hear, tell
+from retrograde.solver.kernels.task import FULL, LOSSES, WINS, News, Pass
+from retrograde.solver.rules import rules_to_solve_by
+from retrograde.solver.slices.files import (
+    BLOCK,
+    DamagedSliceError,
+    SliceOwner,
+    SliceStats,
+    Source,
+    open_slice,
+    read_items,
+    read_section,
+    write_slice,
+)
+from retrograde.solver.slices.sharing import shared_tier, workspace_of
+from retrograde.solver.slices.windows import before, gather, room, runs_of, window_tables
+from retrograde.solver.tier_solver import BLACK, SEEN, WHITE, SolverError
+from retrograde.tablebase.store import SIDES
+from tablut.compilation import thread_clock
+from tablut.engine.records import directory
+from tablut.indexing.values import ALIAS, CODES, DECIDED, code_of, lost_in, won_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from retrograde.solver.slices.files import SliceFile
+    from tablut.variants import Variant
+
+__all__ = [
+    "LAST_PASS",
+    "LOSSES_STEP",
+    "MOVES_STEP",
+    "START",
+    "WINS_STEP",
+    "SliceTask",
+    "distance_of",
+    "run_slice",
+    "stride_of",
+]
+
+START, LOSSES_STEP, WINS_STEP, MOVES_STEP = 0, 1, 2, 3
+"""The first steps; each one after them is a round of news."""
+LAST_PASS: Final = MOVES_STEP
+_NEWS: Final = 1 << 18
+"""Pieces of news that are found together."""
+
+
+class SliceTask(NamedTuple):
+    """One pass over one slice.
+
+    Attributes
+    ----------
+    root : str
+        The store.
+    material : (int, int)
+        Attackers and defenders.
+    plan : str
+        A digest of how the tier is cut, and of the tiers below.
+    cuts : tuple of int
+        The first row of each slice, and the number of rows.
+    owner : SliceOwner
+        What the file belongs to that is to be made.
+    own : Source or None
+        The slice so far; None at the start.
+    near : tuple of (int, Source)
+        Slices near it, as far as black's items there are needed.
+    heard : tuple of Source
+        The files that have news for it.
+    target : str
+        The file that is to be made.
+    """
+
+    root: str
+    material: tuple[int, int]
+    plan: str
+    cuts: tuple[int, ...]
+    owner: SliceOwner
+    own: Source | None
+    near: tuple[tuple[int, Source], ...]
+    heard: tuple[Source, ...]
+    target: str
+
+
+def stride_of(variant: Variant) -> int:
+    """Return how many distances a round takes together.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+
+    Returns
+    -------
+    int
+        2 where whoever makes the last ply wins: then wins take an odd number of plies and losses an even one.
+        1 where a ply may also lose.
+    """
+    return 1 if rules_to_solve_by(variant).rules.no_moves == "either_after_ply" else 2
+
+
+def distance_of(step: int, stride: int) -> int:
+    """Return the distance in plies of black's wins that are heard of in a step.
+
+    Parameters
+    ----------
+    step : int
+        From `MOVES_STEP` on; at this one nothing is heard of, and the distance is 1.
+    stride : int
+        As `stride_of` gives it.
+
+    Returns
+    -------
+    int
+        The distance. The losses that are heard of take ``stride - 1`` plies less.
+    """
+    return 1 + stride * (step - MOVES_STEP)
+
+
+def run_slice(task: SliceTask) -> dict[str, Any]:
+    """Do one pass over one slice; nothing to do if the file is there, from the same plan.
+
+    Parameters
+    ----------
+    task : SliceTask
+        What is to be done.
+
+    Returns
+    -------
+    dict
+        ``number`` of the slice, ``digest`` and ``bytes`` of the file, its ``stats``, ``read`` (bytes of the
+        files of slices that were opened), ``cpu`` seconds, and what was ``found`` damaged in its place, if anything.
+
+    Raises
+    ------
+    DamagedSliceError
+        If a file that is read is not as it was written.
+    MachineError
+        If the file cannot be written.
+    SolverError
+        If the solver contradicts itself.
+    """
+    began, found = thread_clock(), ""
+    if Path(task.target).exists():
+        try:
+            done = open_slice(Source(task.target, ""))
+            if done.owner == task.owner:
+                return _answer(done, 0, 0.0)
+        except DamagedSliceError as error:
+            found = str(error)
+    work = _Slice(task)
+    work.run()
+    file = work.write()
+    return {**_answer(file, work.read, thread_clock() - began), "found": found}
+
+
+def _answer(file: SliceFile, read: int, cpu: float) -> dict[str, Any]:
+    return {
+        "found": "",
+        "number": file.owner.number,
+        "digest": file.digest,
+        "bytes": file.bytes,
+        "stats": file.stats.model_dump(),
+        "read": read,
+        "cpu": cpu,
+    }
+
+
+# -- one slice -----------------------------------------------------------------------------
+
+
+class _Slice:
+    """A slice while it is worked on."""
+
+    def __init__(self, task: SliceTask) -> None:
+        self.task, self.step, self.number = task, task.owner.step, task.owner.number
+        self.store, self.tier = shared_tier(task.root, task.material, task.plan)
+        self.stride = stride_of(self.tier.variant)
+        rows = task.cuts[self.number], task.cuts[self.number + 1]
+        self.window = self.tier.window(*rows)
+        whole, own = self.tier.solver.index, self.tier.number
+        masks = {count: self.window.below[material] for count, material in enumerate(self.tier.lower)}
+        self.index = window_tables(whole, {**masks, own: self.window.near})
+        self.runs = runs_of(whole, own, self.window.near)
+        self.begin, self.end = int(self.tier.starts[rows[0]]), int(self.tier.starts[rows[1]])
+        # The rows of the slice follow each other in the window, too.
+        earlier = self.window.near[: rows[0]]
+        self.rows = int(np.count_nonzero(earlier)), int(np.count_nonzero(earlier)) + rows[1] - rows[0]
+        self.shift = int(np.diff(self.tier.starts)[: rows[0]][earlier].sum())
+        self.size, self.total, self.read = self.end - self.begin, self.runs.total, 0
+        self.own = slice(self.shift, self.shift + self.size)
+        self._part = room("white", self.size)
+        self.white = before(self._part, self.shift, self.total)
+        self.black = room("black", self.total)
+        self.found = np.zeros((2, CODES), dtype=np.int64)
+        self.news: dict[str, list[NDArray[Any]]] = {}
+        self._lower()
+        desk = workspace_of(self.tier)._replace(tiers=self.index)
+        self.desk, self._alive = directory(desk), desk
+        self._load()
+
+    # -- reading -----------------------------------------------------------------------
+
+    def _lower(self) -> None:
+        """Read what captures lead to: with white to move after black's, and the other way round."""
+        lower = self.tier.lower
+        self.lower = np.zeros(2 * len(self.tier.solver.materials), dtype=np.int64)
+        for count, material in enumerate(lower):
+            side = WHITE if material[0] == self.task.material[0] else BLACK
+            runs = runs_of(self.tier.solver.index, count, self.window.below[material])
+            items = room(f"lower-{count}", runs.total)
+            stored = self.store.tier(*material)
+
+            def read(wanted: NDArray[np.bool_], name: str = SIDES[side], stored: Any = stored) -> Any:
+                for number in np.flatnonzero(wanted).tolist():
+                    yield number * stored.record.chunk, stored.chunk(name, number)
+
+            gather(runs, stored.record.chunk, stored.entries, read)(items, 0)
+            np.bitwise_or(items, np.uint16(DECIDED), out=items, where=items != 0)
+            self.lower[2 * count + side] = items.ctypes.data
+
+    def _load(self) -> None:
+        """Read the slice so far, and black's items near it."""
+        if self.task.own is None:
+            self._part.fill(0)
+            self.black[self.own].fill(0)
+            return
+        file = self._open(self.task.own)
+        read_section(file, "white", self._part)
+        if self.step not in (WINS_STEP, MOVES_STEP):
+            read_section(file, "black", self.black[self.own])
+        for code, count in file.stats.white.items():
+            self.found[WHITE, code] = count
+        for code, count in file.stats.black.items():
+            self.found[BLACK, code] = count
+        for number, source in self.task.near:
+            first, last = (int(self.tier.starts[self.task.cuts[number + more]]) for more in (0, 1))
+            other = self._open(source)
+            gather(self.runs, BLOCK, last - first, partial(read_items, other, "black"))(self.black, first)
+
+    def _open(self, source: Source) -> SliceFile:
+        file = open_slice(source)
+        self.read += file.bytes
+        return file
+
+    # -- the passes --------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Do the pass of the task's step."""
+        for source in self.task.heard:
+            self._hear(self._open(source))
+        if self.step == START:
+            self._pass(WHITE, immediate_pass)
+            self._pass(BLACK, immediate_pass)
+            self._tell(lost_in(0))
+        elif self.step == LOSSES_STEP:
+            self._pass(BLACK, forward_pass, LOSSES, 1, by_rows=1)
+        elif self.step == WINS_STEP:
+            self._pass(WHITE, forward_pass, WINS, 1)
+            self._pass(BLACK, forward_pass, FULL, SEEN, by_rows=1)
+        elif self.step == MOVES_STEP:
+            self._pass(WHITE, forward_pass, FULL, 1)
+            self._follow()
+        else:
+            self._follow()
+
+    def _follow(self) -> None:
+        """Propagate white's values of this round to black's positions, and tell what is new there."""
+        distance = distance_of(self.step, self.stride)
+        self._backward(lost_in(distance + self.stride - 1))
+        if distance > SEEN:
+            self._backward(won_in(distance))
+        if distance + 1 > SEEN + 1:
+            self._tell(lost_in(distance + 1))
+        self._tell(won_in(distance + self.stride))
+
+    def _pass(self, side: int, kernel: Callable[..., int], mode: int = FULL, limit: int = 0, by_rows: int = 0) -> None:
+        """Run a pass over the rows of the slice."""
+        mine, theirs = (self.white, self.black) if side == WHITE else (self.black, self.white)
+        task = Pass(self.tier.number, side, mode, limit, by_rows, mine, theirs, self.lower, self.found[side])
+        self._check(kernel(self.desk, task, *self.rows))
+
+    def _backward(self, item: int) -> None:
+        """Propagate a value of white's to black's positions; nothing to do if there is none."""
+        if self.found[WHITE, code_of(item)]:
+            task = Pass(self.tier.number, BLACK, FULL, 0, 0, self.black, self.white, self.lower, self.found[BLACK])
+            self._check(backward_pass(self.desk, task, item, *self.rows))
+
+    def _check(self, errors: int) -> None:
+        if errors:
+            attackers, defenders = self.task.material
+            raise SolverError(
+                f"tier {attackers}v{defenders} of {self.tier.variant.name}, slice {self.number}, step {self.step}: "
+                f"{errors} contradictions"
+            )
+
+    # -- news --------------------------------------------------------------------------
+
+    def _tell(self, item: int) -> None:
+        """Write down whom a value of black's concerns, slice by slice."""
+        if not self.found[BLACK, code_of(item)]:
+            return
+        kind = "losses" if item & 1 else "wins"
+        near = self.tier.starts[:-1][self.window.near]
+        news = News(np.empty(_NEWS, dtype=np.int64), np.empty(_NEWS, dtype=np.uint8), np.zeros(2, dtype=np.int64), near)
+        nobody = Pass(self.tier.number, WHITE, FULL, 0, 0, self.white, self.black, self.lower, self.found[WHITE])
+        edges = self.tier.starts[np.array(self.task.cuts)]
+        while news.place[0] >= 0:
+            news.place[1] = 0
+            self._check(tell(self.desk, nobody, news, item, *self.rows))
+            entries, moves = news.entries[: news.place[1]], news.moves[: news.place[1]]
+            slices = (np.searchsorted(edges, entries, side="right") - 1).astype(np.min_scalar_type(len(edges)))
+            order = np.argsort(slices, kind="stable")
+            counts = np.bincount(slices, minlength=len(edges) - 1)
+            ends = np.cumsum(counts)
+            for number in np.flatnonzero(counts).tolist():
+                places = order[ends[number] - counts[number] : ends[number]]
+                concerned = (entries[places] - edges[number]).astype(np.uint32)
+                self.news.setdefault(f"{kind}-{number}", []).append(concerned)
+                if kind == "wins":
+                    self.news.setdefault(f"moves-{number}", []).append(moves[places])
+
+    def _hear(self, file: SliceFile) -> None:
+        """Make of the news in a file what it says for the slice."""
+        distance = distance_of(self.step, self.stride)
+        here = Pass(self.tier.number, WHITE, FULL, 0, 0, self.white, self.black, self.lower, self.found[WHITE])
+        for kind, plies in (("losses", distance - self.stride + 1), ("wins", distance)):
+            name = f"{kind}-{self.number}"
+            if name not in file.sections:
+                continue
+            entries = read_section(file, name)
+            moves = read_section(file, f"moves-{self.number}") if kind == "wins" else np.zeros(0, dtype=np.uint8)
+            if len(entries) and int(entries.max()) >= self.size:
+                raise SolverError(f"{file.path}: its news is of entries that the slice does not have")
+            lost = int(kind == "losses")
+            plies = 0 if self.step == LOSSES_STEP else plies
+            self._check(hear(self.desk, here, entries, moves, self.shift, lost, plies))
+
+    # -- writing -----------------------------------------------------------------------
+
+    def write(self) -> SliceFile:
+        """Write the slice as it is now, and the news."""
+        odd = self.found[:, 3:ALIAS:4].any() or self.found[:, 4:ALIAS:4].any()
+        if self.stride > 1 and odd:
+            # A win in an even number of plies, or a loss in an odd one: the rounds would miss it.
+            self._check(1)
+        counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
+        news = {name: np.concatenate(parts) for name, parts in sorted(self.news.items())}
+        told = {
+            kind: {int(name.partition("-")[2]): len(news[name]) for name in news if name.startswith(kind)}
+            for kind in ("wins", "losses")
+        }
+        stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **told)
+        arrays = {"white": self._part, "black": self.black[self.own], **news}
+        return write_slice(Path(self.task.target), self.task.owner, stats, arrays)

@@ -1,0 +1,530 @@
+"""Tiers built in slices hold the same values as those built in memory, whatever happens on the way."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from clusters import cluster
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from retrograde.solver import build as building
+from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
+from retrograde.solver.estimate import estimate_build, least_memory, tier_bytes
+from retrograde.solver.slices.building import scratch_folder
+from retrograde.solver.slices.files import DamagedSliceError, Source, open_slice, read_section
+from retrograde.solver.slices.packed import PackedItems
+from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
+from retrograde.solver.slices.tasks import stride_of
+from retrograde.solver.slices.windows import window_tables
+from retrograde.solver.tier_graph import generations, tier_graph
+from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.store import open_store
+from retrograde.tablebase.writer import create, writing
+from tablut.cli.shell import run
+from tablut.errors import InputError, MachineError, OutputError
+from tablut.scheduling import LocalScheduler, open_scheduler
+from tablut.testing import small_variants
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ONE_ROW = 120
+"""As many slices as there are rows, where these are not too many for a quick test."""
+GAME = load_variant("brandubh-5-4v4")
+TIER = (2, 2)
+MEN, MEMORY = 6, 1 << 20
+"""Of this game the largest tiers do not fit."""
+
+
+def under(variant: Variant, **rules: object) -> Variant:
+    return replace(variant, name="changed", rules=variant.rules.model_copy(update=rules))
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "provenance" not in path.parts and path.name != "lock"
+    }
+
+
+def materials(variant: Variant, men: int) -> list[tuple[int, int]]:
+    return [material for tiers in generations(tier_graph(variant, men)) for material in tiers]
+
+
+def some_cuts(tier: SlicedTier, count: int | random.Random) -> tuple[int, ...]:
+    """Return slices of about as many entries, or anywhere."""
+    if isinstance(count, int):
+        return even_cuts(tier, min(count, tier.rows))
+    return (0, *sorted(count.sample(range(1, tier.rows), min(tier.rows - 1, count.randint(1, 9)))), tier.rows)
+
+
+def build_sliced(
+    root: Path, variant: Variant, men: int, count: int | random.Random, scheduler: Any = None
+) -> list[dict[str, Any]]:
+    """Build all tiers, each in slices but for those without defenders."""
+    order = materials(variant, men)
+    create(root, variant, order)
+    answers = []
+    for material in order:
+        if not material[1]:
+            build_tier(TierTask(str(root), *material, threads=1))
+            continue
+        cuts = some_cuts(SlicedTier(variant, material), count)
+        with writing(root):
+            answers.append(
+                build_in_slices(
+                    root, material, scheduler or LocalScheduler(1), memory=1 << 30, tell=lambda _: None, cuts=cuts
+                )
+            )
+    return answers
+
+
+# -- the same values -----------------------------------------------------------------------
+
+
+def assert_same(folder: Path, variant: Variant, men: int, count: int | random.Random) -> list[dict[str, Any]]:
+    build_tablebase(folder / "whole", variant, men)
+    answers = build_sliced(folder / "sliced", variant, men, count)
+    assert contents(folder / "sliced") == contents(folder / "whole")
+    return answers
+
+
+@pytest.mark.parametrize("name", ["ashton", "berkeley", "bologna", "brandubh", "leiden", "mcgill"])
+def test_every_rule_set_in_slices_cut_anywhere(name: str, tmp_path: Path) -> None:
+    assert_same(tmp_path, load_variant(name), 3, random.Random(name))
+
+
+@pytest.mark.parametrize(("name", "men", "count"), [("ashton-5-4v2", 4, ONE_ROW), ("brandubh-5-4v4", 4, 7)])
+def test_slices_of_one_row_and_of_some(name: str, men: int, count: int, tmp_path: Path) -> None:
+    answers = assert_same(tmp_path, load_variant(name), men, count)
+    assert max(answer["slices"] for answer in answers) == count
+
+
+def test_draws_and_long_wins(deep_variant: Variant, tmp_path: Path) -> None:
+    assert_same(tmp_path, deep_variant, 4, ONE_ROW)
+    assert open_store(tmp_path / "sliced").tier(2, 1).record.longest() > 12
+
+
+def test_either_side_may_be_shut_in(tmp_path: Path) -> None:
+    """Wins and losses of any number of plies: a round takes one distance, not two."""
+    variant = under(load_variant("ashton-5-4v2"), no_moves="either_after_ply")
+    assert stride_of(variant) == 1
+    assert stride_of(load_variant("mcgill")) == stride_of(load_variant("ashton")) == 2
+    assert_same(tmp_path, variant, 4, 5)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(variant=small_variants(size=5), seed=st.integers(0, 1 << 20))
+def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, seed: int) -> None:
+    assert_same(tmp_path_factory.mktemp("rules"), variant, 3, random.Random(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ashton", "berkeley", "bologna", "brandubh", "leiden", "mcgill"])
+def test_every_rule_set_with_four_men(name: str, tmp_path: Path) -> None:
+    assert_same(tmp_path, load_variant(name), 4, 5)
+
+
+# -- windows -------------------------------------------------------------------------------
+
+
+def test_a_window_of_all_rows_is_the_tier() -> None:
+    tier = SlicedTier(GAME, TIER)
+    numbers = range(len(tier.solver.materials))
+    every = {number: np.ones(tier.solver.rows(number), dtype=np.bool_) for number in numbers}
+    found = window_tables(tier.solver.index, every)
+    for mine, theirs in ((found.row, tier.solver.index.row), (found.tier, tier.solver.index.tier)):
+        for name, value in mine._asdict().items():
+            assert np.array_equal(value, getattr(theirs, name)), name
+
+
+def test_windows_have_every_row_that_white_comes_to() -> None:
+    """What is near is symmetric, and holds each row a move leads to, by the plain rules."""
+    from tablut import Board
+
+    tier = SlicedTier(GAME, TIER)
+    index = tier.solver.tier_index(TIER)
+    near = [tier.window(row, row + 1).near for row in range(tier.rows)]
+    assert all(near[row][row] for row in range(tier.rows))
+    assert np.array_equal(np.array(near), np.array(near).T)
+    rng = random.Random(1)
+    for _ in range(150):
+        entry = rng.randrange(index.size)
+        row = int(np.searchsorted(tier.starts, entry, side="right")) - 1
+        board = Board(GAME, index.unrank(entry, "w"))
+        if board.outcome() is not None:
+            continue
+        for move in list(board.legal_moves):
+            board.push(move)
+            if board.outcome() is None and board.position.material == TIER:
+                target = int(np.searchsorted(tier.starts, index.rank(board.position), side="right")) - 1
+                assert near[row][target]
+            board.pop()
+
+
+def test_slices_are_as_few_as_the_memory_allows(tmp_path: Path) -> None:
+    tier = SlicedTier(GAME, TIER)
+    counts = []
+    for memory in (1 << 20, 400_000, least_memory(GAME, TIER)):
+        cuts = cut_tier(tier, memory)
+        assert cuts[0] == 0
+        assert cuts[-1] == tier.rows
+        assert list(cuts) == sorted(set(cuts))
+        for first, last in itertools.pairwise(cuts):
+            assert tier.memory(tier.window(first, last), first, last) + tier.table_bytes <= memory
+        counts.append(len(cuts) - 1)
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+    with pytest.raises(InputError, match=r"tier 2v2 .* does not fit.*; --memory 1 is enough"):
+        cut_tier(tier, 1000)
+    # The index of a tier without defenders takes more than its items: it is not cut.
+    with pytest.raises(InputError, match=r"tier 3v0 .* does not fit"):
+        build_tablebase(tmp_path / "s", GAME, 4, memory=tier_bytes(GAME, (3, 0)) - 1)
+
+
+def test_the_room_to_judge_a_row_is_known_beforehand() -> None:
+    from retrograde.solver import estimate
+    from retrograde.solver.kernels.workspace import MARKED_MEN, new_workspace
+
+    assert estimate._JUDGED_MEN == MARKED_MEN
+    for attackers, defenders in ((3, 1), (2, 0), (5, 2)):
+        alone = 0 if defenders else attackers
+        judged = new_workspace(load_variant("ashton"), defenders, 0 if alone else attackers, alone).judged
+        needed = sum(array.nbytes for array in (judged.masks, judged.marks, judged.mine, judged.theirs))
+        assert estimate.judging_bytes(load_variant("ashton"), (attackers, defenders)) == needed
+
+
+def test_the_least_memory_is_enough_for_every_tier() -> None:
+    for name in ("ashton", "brandubh", "brandubh-5-4v4", "mcgill"):
+        variant = load_variant(name)
+        for material in materials(variant, 4):
+            if not material[1]:
+                assert least_memory(variant, material) == tier_bytes(variant, material)
+                continue
+            tier = SlicedTier(variant, material)
+            slices = [(row, row + 1) for row in random.Random(1).sample(range(tier.rows), min(tier.rows, 20))]
+            most = max(tier.memory(tier.window(*rows), *rows) for rows in slices)
+            assert most + tier.table_bytes <= least_memory(variant, material), (name, material)
+
+
+# -- kills and damages ---------------------------------------------------------------------
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+class Fuse(LocalScheduler):
+    """A scheduler that dies after some new tasks, and counts them."""
+
+    def __init__(self, left: int = 1 << 30) -> None:
+        super().__init__(1)
+        self.left, self.done = left, 0
+
+    def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
+        def burning(task: Any) -> dict[str, Any]:
+            if not Path(task.target).exists():
+                if self.left == 0:
+                    raise KilledError
+                self.left -= 1
+                self.done += 1
+            answer: dict[str, Any] = function(task)
+            return answer
+
+        return super().run(burning, tasks, done)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of which some tiers are built in slices elsewhere."""
+    root = tmp_path_factory.mktemp("whole") / "s"
+    build_tablebase(root, GAME, MEN)
+    return root
+
+
+class Workshop:
+    """A store without one tier, which is built in slices."""
+
+    def __init__(self, root: Path, whole: Path) -> None:
+        self.root, self.whole, self.told = root, whole, []  # type: ignore[var-annotated]
+        shutil.copytree(whole, root)
+        shutil.rmtree(root / "2v2")
+        self.cuts = some_cuts(SlicedTier(GAME, TIER), 6)
+        self.folder = scratch_folder(root, TIER)
+
+    def build(self, left: int = 1 << 30, cuts: Sequence[int] | None = None) -> int:
+        """Build the tier, or be killed after some tasks; return how many were done."""
+        fuse = Fuse(left)
+        self.told.clear()
+        try:
+            with writing(self.root):
+                build_in_slices(self.root, TIER, fuse, memory=1 << 30, tell=self.told.append, cuts=cuts or self.cuts)
+        except KilledError:
+            assert left < 1 << 30
+        return fuse.done
+
+    def assert_whole(self) -> None:
+        assert contents(self.root) == contents(self.whole)
+        assert not self.folder.exists()
+
+    def slices(self) -> list[Path]:
+        return sorted(self.folder.glob("*.slice"))
+
+
+@pytest.fixture
+def workshop(tmp_path: Path, whole: Path) -> Workshop:
+    return Workshop(tmp_path / "s", whole)
+
+
+def test_a_build_that_is_killed_again_and_again_repeats_nothing(workshop: Workshop) -> None:
+    once = workshop.build()
+    workshop.assert_whole()
+    assert once > 30
+    shutil.rmtree(workshop.root / "2v2")
+    done = 0
+    while not (workshop.root / "2v2").exists():
+        done += workshop.build(left=7)
+        assert open_store(workshop.root).missing() == ([] if (workshop.root / "2v2").exists() else ["2v2"])
+    workshop.assert_whole()
+    assert done == once
+
+
+def test_other_slices_begin_anew_and_say_so(workshop: Workshop) -> None:
+    workshop.build(left=15)
+    assert list(workshop.folder.glob("step-*.json"))
+    workshop.build(cuts=some_cuts(SlicedTier(GAME, TIER), 4))
+    assert any("is of other slices, or of other tiers below" in line for line in workshop.told)
+    workshop.assert_whole()
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 4
+    path.write_bytes(bytes(content))
+
+
+def cut(path: Path, _: int) -> None:
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def lose(path: Path, _: int) -> None:
+    path.unlink()
+
+
+def link(path: Path, _: int) -> None:
+    other = path.with_suffix(".other")
+    path.rename(other)
+    path.symlink_to(other)
+
+
+@pytest.mark.parametrize(
+    ("harm", "at"), [(flip, 3), (flip, 20), (flip, 300), (flip, -9), (cut, 0), (lose, 0), (link, 0)]
+)
+def test_a_damaged_slice_is_named_and_made_again(
+    workshop: Workshop, harm: Callable[[Path, int], None], at: int
+) -> None:
+    workshop.build(left=6 * 3 + 2)
+    newest = [path for path in workshop.slices() if path.name.startswith("00002-")]
+    assert len(newest) == 6
+    harm(newest[1], at)
+    done = workshop.build()
+    named = [line for line in workshop.told if str(newest[1]) in line]
+    assert len(named) == 1, workshop.told
+    assert "it is made again" in named[0]
+    workshop.assert_whole()
+    # The pass of the one file, and what was to come; not the passes before.
+    assert done < 6 * 6 + 40
+    assert not any(line.startswith("2v2: immediate wins") for line in workshop.told)
+
+
+def test_a_swapped_slice_and_one_of_another_store_are_named(workshop: Workshop, tmp_path: Path, whole: Path) -> None:
+    workshop.build(left=6 * 3)
+    first, second = workshop.slices()[-2:]
+    other = Workshop(tmp_path / "other", whole)
+    other.cuts = some_cuts(SlicedTier(GAME, TIER), 5)
+    other.build(left=5 * 3)
+    shutil.copy(other.slices()[-2], first)
+    shutil.copy(first, second)
+    workshop.build()
+    assert sum("is another file than the one that was written there" in line for line in workshop.told) == 2
+    workshop.assert_whole()
+
+
+def test_damage_under_the_running_build_is_found(workshop: Workshop) -> None:
+    """A file goes bad between two passes of one run."""
+
+    class Storm(LocalScheduler):
+        steps = 0
+
+        def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
+            self.steps += 1
+            if self.steps == 4:
+                flip(Path(tasks[2].own.path), -5)
+            return super().run(function, tasks, done)
+
+    with writing(workshop.root):
+        build_in_slices(workshop.root, TIER, Storm(1), memory=1 << 30, tell=workshop.told.append, cuts=workshop.cuts)
+    assert any("has another digest; it is made again" in line for line in workshop.told)
+    workshop.assert_whole()
+
+
+def test_a_torn_file_of_the_step_in_the_making_is_named(workshop: Workshop) -> None:
+    """As after a loss of power: the name is there, the bytes are not."""
+    workshop.build(left=6 * 2 + 3)
+    torn = workshop.slices()[-1]
+    assert torn.name.startswith("00002-")
+    torn.write_bytes(torn.read_bytes()[:50])
+    assert workshop.build() >= 3
+    assert sum(str(torn) in line for line in workshop.told) == 1
+    workshop.assert_whole()
+
+
+def test_a_folder_that_is_none_is_refused(workshop: Workshop, tmp_path: Path) -> None:
+    workshop.folder.write_text("")
+    with pytest.raises(OutputError, match=r"2v2.slices'.*remove it"):
+        workshop.build()
+    workshop.folder.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    workshop.folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(TablebaseError, match="is a link"):
+        workshop.build()
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_disk_that_is_not_to_be_trusted_ends_the_build(workshop: Workshop) -> None:
+    class Rotten(LocalScheduler):
+        def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
+            if tasks and tasks[0].own is not None:
+                flip(Path(tasks[0].own.path), -5)
+            return super().run(function, tasks, done)
+
+    with pytest.raises(DamagedSliceError, match="not to be trusted"), writing(workshop.root):
+        build_in_slices(workshop.root, TIER, Rotten(1), memory=1 << 30, tell=workshop.told.append, cuts=workshop.cuts)
+    assert open_store(workshop.root).missing() == ["2v2"]
+
+
+@pytest.mark.parametrize("change", ["digest", "field", "text", "earlier"])
+def test_a_checkpoint_that_was_changed_is_named(workshop: Workshop, change: str) -> None:
+    workshop.build(left=6 * 3)
+    path = max(workshop.folder.glob("step-*.json"))
+    record = json.loads(path.read_text())
+    if change == "digest":
+        record["sha256"] = "0" * 64
+    elif change == "field":
+        record["checkpoint"]["slices"][0]["white"] = {}
+    text = "{" if change == "text" else json.dumps(record, sort_keys=True) + "\n"
+    path.write_text(min(workshop.folder.glob("step-*.json")).read_text() if change == "earlier" else text)
+    workshop.build()
+    assert any(str(path) in line for line in workshop.told)
+    workshop.assert_whole()
+
+
+def test_what_a_finished_tier_has_left_is_removed(workshop: Workshop) -> None:
+    workshop.build()
+    workshop.folder.mkdir()
+    (workshop.folder / "00001-000001.slice").write_bytes(b"old")
+    build_tablebase(workshop.root, GAME, MEN)
+    workshop.assert_whole()
+
+
+def test_a_full_disk_keeps_what_is_done(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    from retrograde.solver.slices import files
+    from tablut.files import write_bytes
+
+    written = []
+
+    def full(target: Path, content: bytes, *args: Any, **options: Any) -> None:
+        written.append(target)
+        if len(written) > 9:
+            raise MachineError(f"output file {str(target)!r}: No space left on device")
+        write_bytes(target, content, *args, **options)
+
+    monkeypatch.setattr(files, "write_bytes", full)
+    with pytest.raises(MachineError, match="No space left"):
+        workshop.build()
+    monkeypatch.undo()
+    assert workshop.build() > 0
+    assert any("goes on after step 0" in line for line in workshop.told)
+    workshop.assert_whole()
+
+
+def test_files_are_read_as_they_were_written(workshop: Workshop) -> None:
+    workshop.build(left=6)
+    files = [open_slice(Source(str(path), "")) for path in workshop.slices()]
+    starts = SlicedTier(GAME, TIER).starts[np.array(workshop.cuts)]
+    packed = PackedItems(files, "white", starts)
+    every = packed[0 : len(packed)]
+    assert len(every) == len(packed) == sum(len(read_section(file, "white")) for file in files)
+    rng = random.Random(1)
+    for _ in range(20):
+        first, last = sorted(rng.sample(range(len(packed) + 1), 2))
+        assert np.array_equal(packed[first:last], every[first:last])
+
+
+# -- what a user meets ---------------------------------------------------------------------
+
+
+def test_a_tier_that_does_not_fit_is_built_in_slices(tmp_path: Path, whole: Path) -> None:
+    large = [material for material in materials(GAME, MEN) if tier_bytes(GAME, material) > MEMORY]
+    estimate = estimate_build(GAME, MEN, MEMORY)
+    assert sorted(estimate.sliced) == sorted(large) == [(1, 4), (2, 3), (3, 2), (4, 1)]
+    assert estimate.least <= MEMORY
+    told: list[str] = []
+    build_tablebase(tmp_path / "s", GAME, MEN, memory=MEMORY, threads=2, advanced=told.append)
+    assert contents(tmp_path / "s") == contents(whole)
+    assert {line.partition(":")[0] for line in told if " slices" in line} == {f"{a}v{d}" for a, d in large}
+    assert not list((tmp_path / "s").glob(".*"))
+
+
+def test_the_command_says_which_tiers_and_what_would_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["tablebase", "build", "--men", "5", "--memory", "1", "--store", str(tmp_path / "s")]) == 2
+    error = capsys.readouterr().err
+    assert "does not fit into --memory 1, not even in the smallest slices: --memory " in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "s").exists()
+    monkeypatch.setattr(building, "build_tablebase", lambda root, *_, **__: create(root, load_variant("brandubh"), []))
+    command = ["tablebase", "build", "-v", "brandubh", "--men", "7", "--memory", "1500", "--store", str(tmp_path / "s")]
+    assert run(command) == 0
+    assert "; in slices: 2v4, 3v3, 4v2" in capsys.readouterr().err
+
+
+def test_a_cluster_builds_the_same_slices(tmp_path: Path, whole: Path) -> None:
+    pytest.importorskip("distributed")
+    with cluster(tmp_path / "cluster", workers=2) as address:
+        build_tablebase(tmp_path / "s", GAME, MEN, memory=MEMORY, scheduler=address)
+    assert contents(tmp_path / "s") == contents(whole)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_a_killed_worker_changes_nothing(workshop: Workshop, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    killed: list[int] = []
+    with cluster(tmp_path / "cluster", workers=2) as address:
+        with distributed.Client(address) as client:
+            pids = list(client.run(os.getpid).values())
+
+        def kill(line: str) -> None:
+            workshop.told.append(line)
+            if "quick wins" in line and "2 slices left" in line and not killed:
+                killed.append(pids[0])
+                os.kill(pids[0], signal.SIGKILL)
+
+        with writing(workshop.root), open_scheduler(1, address) as scheduler:
+            build_in_slices(workshop.root, TIER, scheduler, memory=1 << 30, tell=kill, cuts=workshop.cuts)
+    assert killed
+    workshop.assert_whole()
