@@ -28,6 +28,8 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Position
 
+RATE = 200
+"""Probes a second that are to be answered in time, whatever else goes on."""
 SCRIPT = """
 local paths = {{}}
 for line in io.lines("{file}") do paths[#paths + 1] = line end
@@ -36,6 +38,7 @@ request = function()
   number = number % #paths + 1
   return wrk.format("GET", paths[number])
 end
+delay = function() return {pause} end
 """
 
 
@@ -66,15 +69,24 @@ def positions(count: int, seed: int) -> list[str]:
     return found
 
 
-def wrk(address: str, server: int, paths: list[str], seconds: int, connections: int) -> Measured:
-    """Return how the explorer answers these paths, one after the other."""
+def wrk(address: str, server: int, paths: list[str], options: argparse.Namespace, pause: int = 0) -> Measured:
+    """Return how the explorer answers these paths, one after the other, each connection pausing so many ms between."""
     with tempfile.TemporaryDirectory() as folder:
         listed, script = Path(folder) / "paths", Path(folder) / "probes.lua"
         listed.write_text("\n".join(paths), encoding="utf-8")
-        script.write_text(SCRIPT.format(file=listed), encoding="utf-8")
-        words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), address]
+        script.write_text(SCRIPT.format(file=listed, pause=pause), encoding="utf-8")
+        words = [
+            "wrk",
+            "-t1",
+            f"-c{options.connections}",
+            f"-d{options.seconds}s",
+            "--latency",
+            "-s",
+            str(script),
+            address,
+        ]
         before = cpu_seconds(server)
-        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        said = subprocess.run([*words, "-s", str(script), address], capture_output=True, text=True, check=True).stdout
     wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
     answered = re.search(r"(\d+) requests in", said)
@@ -141,12 +153,15 @@ def main() -> None:
                 assert client.get(path).status_code == 200, path
             client.post("/api/bestmove", json={"nodes": 1})
         time.sleep(5)  # what it loads when it starts is loaded
-        rows = {"the same 100 positions": wrk(address, server.pid, few, options.seconds, options.connections)}
-        rows["each position once"] = wrk(address, server.pid, many, options.seconds, options.connections)
+        rows = {"the same 100 positions": wrk(address, server.pid, few, options)}
+        rows["each position once"] = wrk(address, server.pid, many, options)
         stop, answers = threading.Event(), Counter[int]()
         threads = flood(address, options.visitors, stop, answers)
-        rows[f"the same, {options.visitors} visitors searching"] = wrk(
-            address, server.pid, few, options.seconds, options.connections
+        crowd = f"the same 100, {options.visitors} visitors searching"
+        rows[crowd] = wrk(address, server.pid, few, options)
+        # The answer takes about a third of the time that each connection has for a probe.
+        rows[f"{crowd}, {RATE} asked for a second"] = wrk(
+            address, server.pid, few, options, pause=700 * options.connections // RATE
         )
         stop.set()
         for thread in threads:

@@ -8,6 +8,8 @@ Everything is repeatable from the seed.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,13 +23,13 @@ from tablut.play.search.searcher import Root, Searcher
 from tablut.rules.outcome import OUTCOMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
 
-__all__ = ["MatchScore", "Quiet", "Sample", "gather", "play_game", "play_match"]
+__all__ = ["MatchScore", "Quiet", "Sample", "gather", "play_game", "play_match", "play_pairs"]
 
 _LONGEST: Final = 150
 """Plies after which a game counts as drawn."""
@@ -151,6 +153,41 @@ def play_game(
     return 0.5, quiet
 
 
+def play_pairs(
+    searchers: Sequence[Searcher], variant: Variant, *, pairs: int, nodes: int, seed: int
+) -> Iterator[tuple[float, float]]:
+    """Play pairs of games from openings of 4, 6 and 8 random moves, each opening twice with colours changed.
+
+    Parameters
+    ----------
+    searchers : sequence of two Searcher
+        Who play.
+    variant : Variant
+        The rule set.
+    pairs : int
+        Openings, at most.
+    nodes : int
+        Nodes a move.
+    seed : int
+        Of the openings.
+
+    Yields
+    ------
+    tuple of (float, float)
+        What the first one made as white and as black: 1, ½ or 0.
+    """
+    random = Random(seed)
+    for number in range(pairs):
+        opening_seed, points = random.getrandbits(64), []
+        for swapped in (False, True):
+            for searcher in searchers:
+                searcher.forget()
+            order = searchers[::-1] if swapped else searchers
+            result, _ = play_game(order, variant, Random(opening_seed), nodes=nodes, opening=4 + 2 * (number % 3))
+            points.append(1 - result if swapped else result)
+        yield points[0], points[1]
+
+
 def play_match(
     first: Mapping[str, float], second: Mapping[str, float], variant: Variant, *, pairs: int, nodes: int, seed: int
 ) -> MatchScore:
@@ -175,18 +212,8 @@ def play_match(
         From the view of the first.
     """
     searchers = [Searcher(variant, hash_mib=4, weights=weights) for weights in (first, second)]
-    random = Random(seed)
-    tally = {1.0: 0, 0.5: 0, 0.0: 0}
-    for number in range(pairs):
-        opening_seed = random.getrandbits(64)
-        for swapped in (False, True):
-            for searcher in searchers:
-                searcher.forget()
-            order = searchers[::-1] if swapped else searchers
-            opening = 4 + 2 * (number % 3)
-            result, _ = play_game(order, variant, Random(opening_seed), nodes=nodes, opening=opening)
-            tally[1 - result if swapped else result] += 1
-    return MatchScore(tally[1.0], tally[0.5], tally[0.0])
+    made = Counter(chain.from_iterable(play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed)))
+    return MatchScore(made[1.0], made[0.5], made[0.0])
 
 
 def gather(

@@ -1,97 +1,46 @@
-"""``python -m benchmarks.tuning.patterns FILE``: patterns of lines and corners, from self-play.
+"""``python -m benchmarks.tuning.patterns FILE --variant NAME``: patterns of lines and corners, from self-play.
 
-The games are those of `benchmarks.tuning.games`, with a random move now and then. What a position
-is worth is half the result of its game and half what the search said of it; after a random
-move, only the latter. A logistic regression finds what patterns add to the terms of the
-evaluation, whose weights stay as they are, under a ridge that draws a pattern to nothing.
+What positions are worth comes from games (`benchmarks.tuning.positions`). A logistic regression
+finds what patterns add to the terms of the evaluation, whose weights stay as they are, under a
+ridge that draws a pattern to nothing. In rounds: each plays with the patterns of the one before,
+the first with the terms alone, and learns from the positions of all. The file follows from the
+command, so what ships can be made again; `benchmarks.tuning.judging` decides whether it ships.
 """
 
 from __future__ import annotations
 
-import io
+import time
 from itertools import product
 from pathlib import Path  # noqa: TC003 (typer reads the annotations when it runs)
-from random import Random
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
 import typer
 from scipy.optimize import minimize
 
-from benchmarks.tuning.games import play_game
+from benchmarks.tuning.positions import Positions, gather_positions
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, head
 from tablut.files import write_bytes
 from tablut.notation import diagram_cells
 from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.patterns import CORNER, Patterns, corner_cells
-from tablut.play.search.searcher import Searcher
+from tablut.play.search.patterns import CORNER, Patterns, corner_cells, written_patterns
 from tablut.play.search.terms import evaluation_tables
-from tablut.play.search.weights import SCALE, load_weights
+from tablut.play.search.weights import SCALE, load_weights, weights_family
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
 
-__all__ = ["Layout", "Positions", "fit_patterns", "gather_positions", "layout_of", "patterns_command", "patterns_of"]
+__all__ = ["Layout", "fit_patterns", "layout_of", "make_patterns", "patterns_command", "patterns_of"]
 
-_SLOPE: Final = 0.85
-"""Logits of a result to a logit of a search's score, as results show."""
-_RESULT: Final = 0.5
-"""The share of the result in what a position is worth."""
 _LEAST: Final = SCALE // 4
 """What is smaller in a pattern is left out: it says nothing, and takes room."""
 _CORNER_CONTENTS: Final = 3 ** (CORNER * CORNER)
-
-
-class Positions(NamedTuple):
-    """Quiet positions and what they are worth.
-
-    Attributes
-    ----------
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        Undecided.
-    worth : ndarray of float64, shape (n,)
-        How likely white wins, 0 to 1.
-    """
-
-    boards: NDArray[np.uint32]
-    worth: NDArray[np.float64]
-
-
-def gather_positions(variant: Variant, *, games: int, nodes: int, seed: int) -> Positions:
-    """Play games with the weights and patterns that ship; return their quiet positions.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    games : int
-        How many.
-    nodes : int
-        Nodes a move.
-    seed : int
-        Of all that is random.
-
-    Returns
-    -------
-    Positions
-        In the order of the games.
-    """
-    searcher, random = Searcher(variant, hash_mib=2), Random(seed)
-    boards, worth = [], []
-    for _ in range(games):
-        searcher.forget()
-        result, quiet = play_game(
-            [searcher] * 2, variant, random, nodes=nodes, opening=random.randint(3, 16), stray=0.03
-        )
-        for found in quiet:
-            said = 1 / (1 + np.exp(-_SLOPE * found.score / 100))
-            boards.append(found.board)
-            worth.append(_RESULT * result + (1 - _RESULT) * said if found.judged else said)
-    return Positions(np.array(boards), np.array(worth))
 
 
 class Layout(NamedTuple):
@@ -269,31 +218,73 @@ def fit_patterns(
     scores = np.rint(found.x * 100 * SCALE)
     scores = np.where(np.abs(scores) < _LEAST, 0, scores).astype(np.int16)
     terrain = "".join(diagram_cells(variant.terrain))
-    return Patterns(terrain, scores[layout.line_pattern], layout.line_table, scores[layout.corner_pattern])
+    return Patterns(
+        terrain,
+        weights_family(variant),
+        "",
+        scores[layout.line_pattern],
+        layout.line_table,
+        scores[layout.corner_pattern],
+    )
+
+
+def make_patterns(variants: Sequence[Variant], *, games: int, nodes: int, rounds: int, seed: int) -> Patterns:
+    """Return patterns from rounds of self-play and regression.
+
+    Parameters
+    ----------
+    variants : sequence of Variant
+        Whose games; of one board and family of weights.
+    games : int
+        Of each variant and round.
+    nodes : int
+        Nodes a move.
+    rounds : int
+        At least 1.
+    seed : int
+        Of all that is random.
+
+    Returns
+    -------
+    Patterns
+        The same ones for the same arguments. They say of how many positions they were made.
+    """
+    layout, found = layout_of(variants[0]), None
+    gathered: list[Positions] = []
+    for round_ in range(rounds):
+        for number, variant in enumerate(variants):
+            began = time.process_time()
+            gathered.append(
+                gather_positions(variant, games=games, nodes=nodes, seed=seed + 1000 * round_ + number, patterns=found)
+            )
+            spent = time.process_time() - began
+            typer.echo(
+                f"round {round_ + 1}, {variant.name}: {len(gathered[-1].worth)} positions, {spent:.0f} CPU s", err=True
+            )
+        positions = Positions(*(np.concatenate(arrays) for arrays in zip(*gathered, strict=True)))
+        found = fit_patterns(variants[0], layout, positions)
+    assert found is not None, "there is at least one round"
+    return found._replace(made=f"{len(positions.worth)} positions of {games * rounds * len(variants)} games")
 
 
 def patterns_command(
     output: Annotated[Path, typer.Argument(help="The file to write.")],
-    names: Annotated[list[str] | None, typer.Option("--variant", help="Whose games; of one board.")] = None,
-    games: Annotated[int, typer.Option(help="Games of each.")] = 10_000,
-    nodes: Annotated[int, typer.Option(help="Nodes a move.")] = 800,
+    names: Annotated[list[str], typer.Option("--variant", help="Whose games; several only of one board.")],
+    games: Annotated[int, typer.Option(min=1, help="Games of each variant in a round.")] = 4_000,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes a move.")] = 800,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of games and regression.")] = 3,
     seed: Annotated[int, typer.Option(help="Of all that is random.")] = 1,
 ) -> None:
     """Make patterns of lines and corners from self-play."""
-    variants = [load_variant(name) for name in names or ["ashton", "bologna"]]
-    if len({variant.terrain for variant in variants}) > 1:
-        raise typer.BadParameter("the variants differ in their boards")
-    samples = [
-        gather_positions(variant, games=games, nodes=nodes, seed=seed + number)
-        for number, variant in enumerate(variants)
-    ]
-    positions = Positions(*(np.concatenate(arrays) for arrays in zip(*samples, strict=True)))
-    layout = layout_of(variants[0])
-    patterns = fit_patterns(variants[0], layout, positions)
-    written = io.BytesIO()
-    np.savez_compressed(written, **patterns._asdict())
-    write_bytes(output, written.getvalue())
-    typer.echo(f"{len(positions.worth)} positions, {layout.patterns} patterns", err=True)
+    variants = [load_variant(name) for name in names]
+    if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
+        raise typer.BadParameter("the variants differ in their boards, or in their families of weights")
+    patterns = make_patterns(variants, games=games, nodes=nodes, rounds=rounds, seed=seed)
+    options = " ".join(f"--variant {name}" for name in names)
+    command = f"{options} --games {games} --nodes {nodes} --rounds {rounds} --seed {seed}"
+    patterns = patterns._replace(made=f"python -m benchmarks.tuning.patterns FILE {command}: {patterns.made}")
+    write_bytes(output, written_patterns(patterns))
+    typer.echo(patterns.made, err=True)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,8 @@ PlayoutsOption = Annotated[
 DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")]
 HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")]
 TablebaseOption = Annotated[
-    str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
+    str | None,
+    typer.Option("--tablebase", metavar="STORE", help="A tablebase: a folder, or a URL. [default: what ships]"),
 ]
 TableMemoryOption = Annotated[
     int,

@@ -17,6 +17,7 @@ from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command
 from tablut.errors import InputError, MachineError
 from tablut.files import check_output, write_text
 from tablut.formats import write_record
+from tablut.locations import resolved
 from tablut.machine import check_memory
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import (
@@ -190,7 +191,7 @@ def _in_terminal(
         limits=limits,
         advice=limits if limits._replace(playouts=None) != SearchLimits() else SearchLimits(movetime=_MOVETIME),
         adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),
-        prober=lambda: find_prober(rules, None if options.tablebase is None else Path(options.tablebase)),
+        prober=lambda: find_prober(rules, options.tablebase),
     )
     game = TerminalGame(board, settings, live, LineReader(live).ask)
 
@@ -281,7 +282,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
     for setting, value in options.settings:
         more += ["--option", f"{setting}={value}"]
     if options.tablebase is not None:
-        more += ["--tablebase", str(Path(options.tablebase).resolve())]
+        more += ["--tablebase", resolved(options.tablebase)]
     script = write_player_script(folder, tuple(more))
     result = _Script(variant=rules.name, player=player, script=str(script))
     return Reply(

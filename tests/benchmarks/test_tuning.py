@@ -6,16 +6,22 @@ from random import Random
 
 import numpy as np
 import pytest
+import typer
 
 from benchmarks.tuning.__main__ import TRAINING
 from benchmarks.tuning.games import MatchScore, gather, play_game, play_match
-from benchmarks.tuning.patterns import Positions, fit_patterns, gather_positions, layout_of, patterns_of
+from benchmarks.tuning.judging import judge, judging_command
+from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns, patterns_command, patterns_of
+from benchmarks.tuning.positions import Positions, gather_positions, slope_of
 from benchmarks.tuning.regression import fit, term_values
 from tablut.engine import engine_for
+from tablut.notation import diagram_cells
+from tablut.play.arena.statistics import Sprt
 from tablut.play.search.evaluation import evaluate_boards
+from tablut.play.search.patterns import load_patterns, read_patterns, written_patterns
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.terms import evaluation_tables
-from tablut.play.search.weights import HAND_WEIGHTS, TERMS, load_weights
+from tablut.play.search.weights import HAND_WEIGHTS, TERMS, load_weights, weights_family
 from tablut.testing import placement
 from tablut.variants import load_variant
 
@@ -127,3 +133,68 @@ def test_positions_before_a_random_move_are_not_judged_by_the_result():
     assert (first.boards == again.boards).all()
     assert (first.worth == again.worth).all()
     assert ((first.worth >= 0) & (first.worth <= 1)).all()
+
+
+def test_what_a_score_means_is_read_off_the_results():
+    rng = np.random.default_rng(5)
+    scores = rng.normal(0, 2, 40_000)
+    won = rng.random(len(scores)) < 1 / (1 + np.exp(-0.6 * scores))
+    assert slope_of(scores, won.astype(float)) == pytest.approx(0.6, abs=0.03)
+    # A draw is half a win.
+    assert slope_of(scores, np.full(len(scores), 0.5)) == pytest.approx(0, abs=1e-3)
+
+
+def test_the_same_command_makes_the_same_patterns(tmp_path):
+    for name in ("one", "two"):
+        patterns_command(tmp_path / name, ["brandubh"], games=8, nodes=40, rounds=2, seed=9)
+    made = (tmp_path / "one").read_bytes()
+    assert made == (tmp_path / "two").read_bytes()
+    patterns = read_patterns(made)
+    assert written_patterns(patterns) == made
+    assert patterns.made.startswith("python -m benchmarks.tuning.patterns FILE --variant brandubh --games 8 --nodes 40")
+    assert "of 16 games" in patterns.made
+    assert patterns.line_scores.any()
+    # The second round plays with what the first one found, and learns from both.
+    variant = load_variant("brandubh")
+    first = make_patterns([variant], games=8, nodes=40, rounds=1, seed=9)
+    again = gather_positions(variant, games=8, nodes=40, seed=1009, patterns=first)
+    plain = gather_positions(variant, games=8, nodes=40, seed=1009)
+    assert again.boards.shape != plain.boards.shape or (again.boards != plain.boards).any()
+
+
+def test_patterns_of_unlike_boards_are_refused(tmp_path):
+    for names in (["mcgill", "berkeley"], ["berkeley", "leiden"]):
+        with pytest.raises(typer.BadParameter, match="differ"):
+            patterns_command(tmp_path / "none", names, games=1, nodes=10, rounds=1)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
+    variant, rng = load_variant("brandubh"), np.random.default_rng(1)
+    made = make_patterns([variant], games=20, nodes=50, rounds=1, seed=1)
+    noise = rng.integers(-9000, 9000, made.line_scores.shape).astype(np.int16)
+    players, test = [None, made._replace(line_scores=noise)], Sprt(0, 50)
+    found = judge(players, variant, pairs=300, nodes=100, seed=2, test=test)
+    assert found.state == "accepted"
+    assert found.ratio >= test.bounds[1]
+    assert found.tally.games < 600
+    # The other way round it is the same match, since nothing else tells the two apart.
+    back = judge(players[::-1], variant, pairs=found.tally.games // 2, nodes=100, seed=2, test=Sprt(0, 0.01))
+    assert (back.tally.wins, back.tally.losses) == (found.tally.losses, found.tally.wins)
+    even = judge([made, made], variant, pairs=5, nodes=100, seed=2, test=test)
+    assert (even.tally.share, even.tally.pairs) == (0.5, (0, 0, 5, 0, 0))
+    (tmp_path / "made").write_bytes(written_patterns(made))
+    judging_command(tmp_path / "made", None, "brandubh", pairs=2, nodes=50, seed=1, sprt=(0, 10))
+    assert capsys.readouterr().out.startswith("brandubh, 50 nodes, seed 1: ")
+
+
+@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "berkeley"])
+def test_patterns_that_ship_are_of_the_board_and_say_how_they_were_made(name):
+    variant = load_variant(name)
+    patterns = load_patterns(variant)
+    assert patterns.terrain == "".join(diagram_cells(variant.terrain))
+    assert patterns.family == weights_family(variant)
+    assert "positions" in patterns.made
+    layout = layout_of(variant)
+    assert (patterns.line_table == layout.line_table).all()
+    assert patterns.line_scores.shape == layout.line_pattern.shape

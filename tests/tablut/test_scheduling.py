@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 
 import pytest
+from clusters import cluster
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -167,12 +169,11 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
     ]
 
 
-def test_a_cluster_is_spoken_to() -> None:
-    distributed = pytest.importorskip("distributed")
-    options = {"processes": False, "dashboard_address": None, "protocol": "tcp"}
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **options) as cluster:
+def test_a_cluster_is_spoken_to(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with cluster(tmp_path / "cluster", workers=2) as address:
         told: list[dict] = []
-        with open_scheduler(1, cluster.scheduler_address) as found:
+        with open_scheduler(1, address) as found:
             assert found.workers == 2
             assert found.run(lambda task: {"task": task}, [1, 2, 3], told.append) == [{"task": n} for n in (1, 2, 3)]
         assert len(told) == 3

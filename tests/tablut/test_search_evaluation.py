@@ -36,6 +36,8 @@ def some_patterns(variant, random):
     rng, size = np.random.default_rng(random.getrandbits(32)), variant.size
     return Patterns(
         "".join(random.choices(".", k=size * size)),
+        "",
+        "",
         rng.integers(-99, 100, (2, 3**size)).astype(np.int16),
         rng.integers(0, 2, (size * size, 2 * size)).astype(np.uint8),
         rng.integers(-99, 100, (4, 3**9)).astype(np.int16),
@@ -90,7 +92,7 @@ def test_symmetric_positions_have_one_evaluation(variant, seed):
     assert len(set(scores.tolist())) == 1, NaiveGame(variant).write(position)
 
 
-@pytest.mark.parametrize("name", ["ashton", "bologna"])
+@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "berkeley"])
 def test_the_evaluation_that_ships_is_terms_and_patterns(name):
     variant, random = load_variant(name), Random(5)
     twin = NaiveSearch(variant, load_weights(variant), load_patterns(variant))
@@ -98,8 +100,9 @@ def test_the_evaluation_that_ships_is_terms_and_patterns(name):
     assert scores_of(variant, positions, evaluation_tables(variant)) == [twin.evaluation(p) for p in positions]
 
 
-def test_the_patterns_that_ship_know_no_side_of_the_board():
-    variant = load_variant("ashton")
+@pytest.mark.parametrize("name", ["ashton", "mcgill", "berkeley"])
+def test_the_patterns_that_ship_know_no_side_of_the_board(name):
+    variant = load_variant(name)
     patterns, size, cells = load_patterns(variant), variant.size, range(variant.size**2)
     lines = [[rank * size + file for file in range(size)] for rank in range(size)]
     lines += [[rank * size + file for rank in range(size)] for file in range(size)]

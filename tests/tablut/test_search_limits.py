@@ -17,13 +17,13 @@ from tablut.errors import InputError
 from tablut.play.search import state as at
 from tablut.play.search import tree
 from tablut.play.search.clock import monotonic_ns
-from tablut.play.search.entering import WAITS
+from tablut.play.search.entering import FIRST_LOOK, WAITS
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.ordering import is_legal
 from tablut.play.search.scores import MATE, TABLEBASE
 from tablut.play.search.searcher import Searcher, time_margin
 from tablut.play.search.transposition import empty_table
-from tablut.position import Position
+from tablut.position import Move, Position
 from tablut.prober import MissingTableError, Verdict, verdict_of
 from tablut.variants import load_variant
 
@@ -83,6 +83,20 @@ def test_waits_are_expected_again_but_leave_time_to_think(ashton):
     assert found.nodes > 0
     # It fades, search by search, unless the machine makes us wait as long again.
     assert ashton._wait < 10**12
+
+
+def test_a_machine_that_begins_late_still_moves_on_thought():
+    """The first of the moves lets black take the king; so does many another. No wait makes the search play one."""
+    board = Board("mcgill", "4b4/2b3b2/b2w5/6w1b/1b1b5/b1b6/8K/8b/2b1bb3 w")
+    searcher = Searcher(board.variant, hash_mib=1)
+    for wait in (0, 10**12):
+        searcher._wait = wait
+        with searcher._deadline(time.perf_counter() - 60, 0.1):
+            thought = searcher.think(searcher.root(board), SearchLimits(movetime=0.1))
+        assert thought.nodes >= FIRST_LOOK
+        played = board.copy()
+        played.push(Move.from_code(thought.move, 9))
+        assert searcher.search(played, SearchLimits(nodes=20_000)).score < 5000
 
 
 def test_nothing_is_worked_out_after_the_time():

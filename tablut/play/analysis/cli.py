@@ -49,7 +49,8 @@ def analyse_command(
         int, typer.Option("--proof-nodes", min=0, help="Moves of the proof search for each ply; 0 for none.")
     ] = 100_000,
     tablebase: Annotated[
-        str | None, typer.Option("--tablebase", metavar="STORE", help="A tablebase to probe; by default what ships.")
+        str | None,
+        typer.Option("--tablebase", metavar="STORE", help="A tablebase: a folder, or a URL. [default: what ships]"),
     ] = None,
     hash_mib: Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")] = 64,
     annotate: Annotated[
@@ -75,7 +76,7 @@ def analyse_command(
         rules,
         SearchLimits(movetime, nodes, depth),
         proof_nodes=proof_nodes,
-        tablebase=None if tablebase is None else Path(tablebase),
+        tablebase=tablebase,
         hash_mib=hash_mib,
     )
     with progress("analyse") as display:

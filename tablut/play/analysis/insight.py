@@ -10,9 +10,8 @@ from tablut.prober import find_prober, value_of, verdict_of, within_limit
 from tablut.prover import find_prover
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tablut.board import Board
+    from tablut.locations import LocationLike
     from tablut.play.search.limits import SearchLimits
     from tablut.position import Move
     from tablut.prober import Prober, Wdl
@@ -90,7 +89,7 @@ class Analyst:
         Of the search of each position.
     proof_nodes : int
         Moves of the proof search for each position; 0 for none.
-    tablebase : Path, optional
+    tablebase : Path, Remote or str, optional
         A tablebase to probe; by default what ships.
     hash_mib, table_mib : int
         Memory of the search's table, and of the tablebases that it probes in its tree.
@@ -111,7 +110,7 @@ class Analyst:
         limits: SearchLimits,
         *,
         proof_nodes: int = 100_000,
-        tablebase: Path | None = None,
+        tablebase: LocationLike | None = None,
         hash_mib: int = 16,
         table_mib: int = 512,
     ) -> None:

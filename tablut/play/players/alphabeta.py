@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablut.play.players.options import SHIPPED_TABLE_MIB, read_settings
@@ -52,7 +51,7 @@ class AlphaBetaPlayer:
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
-        prober = find_prober(variant, None if options.tablebase is None else Path(options.tablebase))
+        prober = find_prober(variant, options.tablebase)
         # What ships is unpacked at every start, so only what takes no time. A named store gets all it may have.
         most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
         self._searcher = Searcher(

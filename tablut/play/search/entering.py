@@ -47,10 +47,27 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["WAITS", "arrive", "estimate", "extend_line", "leave", "moves_at", "out_of_limits", "parries", "settle"]
+__all__ = [
+    "ASSURED",
+    "FIRST_LOOK",
+    "WAITS",
+    "arrive",
+    "estimate",
+    "extend_line",
+    "goes_back",
+    "leave",
+    "moves_at",
+    "out_of_limits",
+    "parries",
+    "settle",
+]
 
 _LOOK_EVERY = 1000
 """Nodes between two looks at the clock: a quarter of a millisecond."""
+ASSURED = 8000
+"""Nodes, two milliseconds, that no fear of waits cuts off: only when the time is up, less its margin, do they end."""
+FIRST_LOOK = 2000
+"""Nodes before the first look: half a millisecond, so that a machine that begins late still moves on thought."""
 WAITS = 2
 """Waits to expect before the answer is out: to be woken, and to be given the interpreter's lock."""
 
@@ -61,6 +78,7 @@ def _look_at_clock(s: SearchState) -> None:
 
     A thread that is made to wait is late, and so will be whoever waits for its answer.
     The longest wait so far is what the search keeps ready for each of the next ones.
+    It never plays a move that it has not thought about: late or not, a move for nothing loses games.
     """
     counters = s.counters
     counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
@@ -69,7 +87,8 @@ def _look_at_clock(s: SearchState) -> None:
     if counters[LAST_LOOK] != 0:
         counters[LONGEST_GAP] = max(counters[LONGEST_GAP], now - counters[LAST_LOOK])
     counters[LAST_LOOK] = now
-    if now + WAITS * counters[LONGEST_GAP] >= counters[DEADLINE]:
+    feared = WAITS * counters[LONGEST_GAP] if counters[NODES] >= ASSURED else 0
+    if now + feared >= counters[DEADLINE]:
         counters[STOPPED] = 1
 
 
@@ -147,11 +166,13 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
     board = s.board
     side = side_of(t, board)
     s.line_length[ply] = 0
-    rule = I64(s.counters[REPETITION_RULE])
-    if rule != 0 and recurs(s, key, ply):
-        draw = I64(s.counters[RECURRENCE])
-        value = (draw if (ply & 1) == 0 else -draw) if rule == 1 else I64(REPETITION - ply)
-        return True, value, False, I64(0), I64(0)
+    rule, draw = I64(s.counters[REPETITION_RULE]), I64(s.counters[RECURRENCE])
+    again = rule != 0 and (ply > 1 or draw == 0) and recurs(s, key, ply)
+    again_value = (draw if (ply & 1) == 0 else -draw) if rule == 1 else I64(REPETITION - ply)
+    # A recurrence that no rule knows of (it has a value) hides no win at once: who missed it can take it now. After a
+    # move of the root it hides nothing at all, see `goes_back`.
+    if again and draw == 0:
+        return True, again_value, False, I64(0), I64(0)
     if ply >= s.counters[LIMIT_PLY]:
         lost = not can_move(t, board, side)
         return True, I64(ply - MATE) if lost else I64(0), False, I64(0), I64(0)
@@ -169,6 +190,8 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
         s.line[ply * MAX_PLY] = np.int32(winning)
         s.line_length[ply] = 1
         return True, I64(MATE - ply - 1), False, row, column
+    if again:
+        return True, again_value, False, row, column
     # Tables know no history; after a capture, none matters.
     if s.reversible[ply] == 0:
         soldiers = count_of(t, board, 1) + count_of(t, board, 0)
@@ -177,6 +200,30 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
             if known:
                 return True, value, False, row, column
     return False, I64(0), endangered, row, column
+
+
+@inlined
+def goes_back(s: SearchState, ply: int, child: np.uint64) -> bool:
+    """Return whether a move of the root leads to a position of the game before it where no rule minds that.
+
+    Such a move is worth what the search says of it, but no more than a recurrence: who is to move there may
+    choose better than the last time, so the position is searched like any other.
+
+    Parameters
+    ----------
+    s : SearchState
+        The memory of the search.
+    ply : int
+        Of the move, from the root.
+    child : uint64
+        The key of the position after it, which is on the path.
+
+    Returns
+    -------
+    bool
+        False below the root.
+    """
+    return ply == 0 and s.counters[RECURRENCE] != 0 and recurs(s, child, I64(1))
 
 
 @inlined

@@ -3,26 +3,30 @@
 Terms count what a person would count. A pattern knows what the games showed of exactly these
 men on exactly this line, with the king where it is. Patterns are added to the terms, and cost
 no look-up of their own on lines, since the score of a line stands in a table either way. They
-come from self-play (`benchmarks.tuning.patterns`), hold for one board, and stand in
-``data/patterns.npz``.
+come from self-play (`benchmarks.tuning.patterns`), hold for one board and one family of weights,
+and stand in ``data/patterns``, a file for each.
 """
 
 from __future__ import annotations
 
+import io
 from functools import cache
-from importlib.resources import as_file, files
+from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from tablut.notation import diagram_cells
+from tablut.play.search.weights import weights_family
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
 
-__all__ = ["CORNER", "Patterns", "corner_cells", "load_patterns"]
+__all__ = ["CORNER", "Patterns", "corner_cells", "load_patterns", "read_patterns", "written_patterns"]
 
 CORNER: Final = 3
 """The side of the square of cells in a corner that a pattern covers."""
@@ -35,6 +39,10 @@ class Patterns(NamedTuple):
     ----------
     terrain : str
         The C letters of the board.
+    family : str
+        Beside whose weights they were learnt, see `tablut.play.search.weights.weights_family`.
+    made : str
+        By which command, of how many positions.
     line_scores : ndarray of int16, shape (tables, 3**N)
         By table, and content of a line in base 3: digit 1 an attacker, 2 a white piece.
     line_table : ndarray of uint8, shape (C, 2N)
@@ -44,6 +52,8 @@ class Patterns(NamedTuple):
     """
 
     terrain: str
+    family: str
+    made: str
     line_scores: NDArray[np.int16]
     line_table: NDArray[np.uint8]
     corner_scores: NDArray[np.int16]
@@ -77,17 +87,62 @@ def corner_cells(size: int) -> list[list[int]]:
     return corners
 
 
+def read_patterns(stored: bytes) -> Patterns:
+    """Return patterns that were written.
+
+    Parameters
+    ----------
+    stored : bytes
+        What `written_patterns` gave.
+
+    Returns
+    -------
+    Patterns
+        The same ones.
+    """
+    with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
+        terrain, family, made = (str(arrays[name]) for name in ("terrain", "family", "made"))
+        lines, corners = arrays["line_scores"], arrays["corner_scores"]
+        return Patterns(terrain, family, made, lines, arrays["line_table"], corners)
+
+
+def written_patterns(patterns: Patterns) -> bytes:
+    """Return patterns as the bytes of a file; the same ones for the same patterns.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        Of one board.
+
+    Returns
+    -------
+    bytes
+        NumPy's archive of arrays, packed.
+    """
+    written = io.BytesIO()
+    np.savez_compressed(written, **patterns._asdict())
+    return written.getvalue()
+
+
 @cache
-def _stored() -> Patterns:
-    with (
-        as_file(files("tablut.play.search").joinpath("data", "patterns.npz")) as path,
-        np.load(path, allow_pickle=False) as stored,
-    ):
-        return Patterns(str(stored["terrain"]), stored["line_scores"], stored["line_table"], stored["corner_scores"])
+def _shipped() -> dict[tuple[str, str], Traversable]:
+    """Return the files of patterns by what they are for. Only that is read of each."""
+    found = {}
+    for file in files("tablut.play.search").joinpath("data", "patterns").iterdir():
+        if file.name.endswith(".npz"):
+            with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+                found[str(arrays["terrain"]), str(arrays["family"])] = file
+    return found
+
+
+@cache
+def _stored(terrain: str, family: str) -> Patterns | None:
+    file = _shipped().get((terrain, family))
+    return None if file is None else read_patterns(file.read_bytes())
 
 
 def load_patterns(variant: Variant) -> Patterns | None:
-    """Return the patterns for the board of a variant, or None if there are none.
+    """Return the patterns for the board and the family of a variant, or None if there are none.
 
     Parameters
     ----------
@@ -104,8 +159,7 @@ def load_patterns(variant: Variant) -> Patterns | None:
     >>> from tablut.variants import load_variant
     >>> load_patterns(load_variant("ashton")).line_table.shape
     (81, 18)
-    >>> load_patterns(load_variant("brandubh")) is None
+    >>> load_patterns(load_variant("ashton-5-4v0")) is None
     True
     """
-    patterns = _stored()
-    return patterns if "".join(diagram_cells(variant.terrain)) == patterns.terrain else None
+    return _stored("".join(diagram_cells(variant.terrain)), weights_family(variant))

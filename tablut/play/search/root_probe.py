@@ -7,17 +7,22 @@ too few plies, is worth what the rules say.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.play.search.scores import MATE, TABLEBASE
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tablut.board import Board
     from tablut.position import Move
     from tablut.prober import Prober
 
-__all__ = ["ProbedMove", "probe_moves"]
+__all__ = ["LONGEST_LINE", "ProbedMove", "line_from", "probe_moves"]
+
+LONGEST_LINE: Final = 256
+"""Most plies of a line that is read from tables."""
 
 
 class ProbedMove(NamedTuple):
@@ -83,6 +88,43 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
             board.pop()
         probed.append(ProbedMove(move, score))
     return sorted(probed, key=lambda found: -found.score)
+
+
+def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
+    """Return best play from a move that a tablebase values as won or lost, to the end of the game.
+
+    The winner hastens, the loser delays; of equal moves the first. The line ends early where a table is missing, where
+    the history leaves no win that is sure, after `LONGEST_LINE` plies, or when the answer is due.
+
+    Parameters
+    ----------
+    board : Board
+        Before the move. As before on return.
+    prober : Prober
+        For its variant.
+    first : ProbedMove
+        The first move of the line.
+    due : callable
+        Asked before each further ply whether there is no time for it.
+
+    Returns
+    -------
+    list of Move
+        At least the first.
+    """
+    line = [first.move]
+    board.push(first.move)
+    try:
+        while board.outcome() is None and len(line) < LONGEST_LINE and not due():
+            probed = probe_moves(board, prober)
+            if not probed or probed[0].score == 0:
+                break
+            line.append(probed[0].move)
+            board.push(probed[0].move)
+    finally:
+        for _ in line:
+            board.pop()
+    return line
 
 
 def _can_be_spoiled(board: Board) -> bool:

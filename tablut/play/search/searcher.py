@@ -23,10 +23,10 @@ from tablut.notation import diagram_cells
 from tablut.play.search import state as at
 from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns
 from tablut.play.search.crew import Crew
-from tablut.play.search.entering import WAITS
+from tablut.play.search.entering import FIRST_LOOK, WAITS
 from tablut.play.search.evaluation import evaluate_boards
 from tablut.play.search.limits import SearchLimits, SearchResult, check_threads
-from tablut.play.search.root_probe import probe_moves
+from tablut.play.search.root_probe import line_from, probe_moves
 from tablut.play.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN
 from tablut.play.search.terms import evaluation_tables, evaluation_tables_for
 from tablut.play.search.transposition import empty_table
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.board import Board
+    from tablut.play.search.patterns import Patterns
     from tablut.prober import Prober
     from tablut.variants import VariantLike
 
@@ -52,7 +53,10 @@ ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
 _PATIENCE: Final = 50
-"""Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw."""
+"""Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw.
+
+Where no move limit ends the game either, one more for each ply since the last capture: else it never ends.
+"""
 _GENERATIONS: Final = 255
 _FEARED: Final = 6_000_000
 """Nanoseconds of waiting that the first search expects, of which nothing is known yet."""
@@ -117,7 +121,9 @@ class Searcher:
     hash_mib : int
         Memory of the transposition table, at most.
     weights : mapping of str to float, optional
-        Of the evaluation; the tuned ones by default.
+        Of the evaluation; the tuned ones, and the patterns that belong to them, by default.
+    patterns : Patterns, optional
+        To be added to the weights given.
     flags : int
         `ALL`, or fewer of its parts, for tests.
     prober : Prober, optional
@@ -148,6 +154,7 @@ class Searcher:
         *,
         hash_mib: int = 64,
         weights: Mapping[str, float] | None = None,
+        patterns: Patterns | None = None,
         flags: int = ALL,
         prober: Prober | None = None,
         table_mib: int = 512,
@@ -157,7 +164,9 @@ class Searcher:
         if prober is not None and not prober.variant.same_game(variant):
             raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
         self._engine = engine_for(variant)
-        evaluation = evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights)
+        evaluation = (
+            evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
+        )
         table, tables = empty_table(hash_mib), load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
         self._crew = Crew(
@@ -233,11 +242,12 @@ class Searcher:
         with self._deadline(started, limits.movetime):
             probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
             tbhits = 0 if probed is None else len(probed)
-            if probed is not None:
+            if probed is not None and self._prober is not None:
                 best = probed[0]
                 if best.score != 0:
+                    told = tuple(line_from(board.copy(), self._prober, best, self._is_over))
                     spent = wall_clock() - began
-                    return SearchResult(best.move, best.score, 0, 0, 0, (best.move,), spent, "tablebase", tbhits)
+                    return SearchResult(best.move, best.score, 0, 0, 0, told, spent, "tablebase", tbhits)
                 moves = [found.move for found in probed if found.score == 0]
             thought = self.think(self.root(board, moves), limits, started)
             line = self._line_to_the_end(board, thought)
@@ -273,6 +283,14 @@ class Searcher:
         self._state.stop[0] = 0
         return self._first.iterate(depth)
 
+    def _is_due(self) -> bool:
+        """Return whether the answer of the search is due."""
+        return self._ends is not None and monotonic_ns() >= self._ends
+
+    def _is_over(self) -> bool:
+        """Return whether a search has to end, because its answer is due or somebody said so."""
+        return self._is_due() or bool(self._state.stop[0])
+
     def _line_to_the_end(self, board: Board, thought: Thought) -> list[Move]:
         """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
         line = [Move.from_code(code, self.variant.size) for code in thought.line]
@@ -284,7 +302,7 @@ class Searcher:
         if (walk.turn == board.turn) == (thought.score > 0):
             return line  # a tablebase ended it, where the winner is to move
         for reply in list(walk.legal_moves):
-            if self._ends is not None and monotonic_ns() >= self._ends:
+            if self._is_due():
                 break  # the answer is due, the line's last two plies are not
             walk.push(reply)
             winner = walk.turn
@@ -421,11 +439,11 @@ class Searcher:
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
         plies_left = UNLIMITED if rules.move_limit is None else rules.move_limit - root.plies
-        conditions = Conditions(self._flags, self._generation, *self._repetition(), plies_left)
+        conditions = Conditions(self._flags, self._generation, *self._repetition(len(root.past)), plies_left)
         self._first.prepare(root, conditions, nodes)
         if self._ends is not None:
             counters = self._state.counters
-            counters[at.NEXT_LOOK] = 0
+            counters[at.NEXT_LOOK] = FIRST_LOOK
             counters[at.DEADLINE] = self._ends
             # At least a quarter of the time is for thinking, whatever is feared.
             counters[at.LONGEST_GAP] = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
@@ -433,14 +451,17 @@ class Searcher:
             counters[at.CLOCK_NUMBER] = CLOCK
         return conditions
 
-    def _repetition(self) -> tuple[int, int]:
+    def _repetition(self, reversible: int = 0) -> tuple[int, int]:
         """Return what a recurrence counts as in the search, and what it is worth where that is a draw.
 
-        Where the rules say nothing, games could go on for ever: a side that stands better, or not much worse,
-        looks for something else. No proof is lost by that, since the shortest win never recurs.
+        ``reversible`` are the plies since the last capture. Where the rules say nothing, games could go on for
+        ever: a side that stands better, or not much worse, looks for something else. No proof is lost by that,
+        since the shortest win never recurs.
         """
         rule = _RULES[self.variant.rules.repetition]
-        return (_RULES["draw"], -_PATIENCE) if rule == 0 and self._flags & at.SELECTIVE else (rule, 0)
+        if rule != 0 or not self._flags & at.SELECTIVE:
+            return rule, 0
+        return _RULES["draw"], -_PATIENCE - (reversible if self.variant.rules.move_limit is None else 0)
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, nothing searched."""

@@ -27,7 +27,17 @@ from tablut.engine.jit import I64, advance, called, kernel
 from tablut.engine.kernels import make, position_key, unmake
 from tablut.engine.layout import king_of, side_of, start_of, undo_captured
 from tablut.engine.records import flat
-from tablut.play.search.entering import arrive, estimate, extend_line, leave, moves_at, out_of_limits, parries, settle
+from tablut.play.search.entering import (
+    arrive,
+    estimate,
+    extend_line,
+    goes_back,
+    leave,
+    moves_at,
+    out_of_limits,
+    parries,
+    settle,
+)
 from tablut.play.search.node import (
     INFINITE,
     may_end_early,
@@ -55,6 +65,7 @@ from tablut.play.search.state import (
     FLAGS,
     NODES,
     QUIESCENCE,
+    RECURRENCE,
     ROOT_DEPTH,
     ROOT_MOVE,
     ROOT_SCORE,
@@ -204,7 +215,9 @@ def _negamax(
             child = arrive(t, s, ply, key, king, undo)
             late = reduction(s, n, move, king, quiet, searched)
             attempt = I64(_FULL if searched == 0 else (_REDUCED if late > 0 else _NARROW))
-            while True:
+            back, most = goes_back(s, ply, child), I64(counters[RECURRENCE])
+            value = most
+            while not (back and most <= alpha):
                 left = depth - 1 - late if attempt == _REDUCED else depth - 1
                 low = -beta if attempt == _FULL else -alpha - 1
                 if left > 0:
@@ -215,6 +228,8 @@ def _negamax(
                 if attempt == _FULL or refuted or counters[STOPPED] != 0:
                     break
                 attempt += 1
+            if back:
+                value = min(value, most)
             leave(s, child)
         unmake(t, s.board, undo)
         if counters[STOPPED] != 0:
