@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -10,24 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from cachetools import LRUCache
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import Field
 
-from counting import BoundsReport, bounds
-from reports.explorer.asked import GameAsked, MovesAsked, PositionAsked
-from retrograde.cli.puzzle_results import solution_result
+from counting import BoundsReport
+from reports.explorer.asked import BestMoveAsked, GameAsked, MovesAsked, PerftAsked, SolveAsked, known_players
+from reports.explorer.searching import bestmove, count_sequences, prove, size_of, solve_board
 from retrograde.cli.puzzle_solve import SolvedResult
 from retrograde.cli.tablebase import ProbeResult, probe_result
-from retrograde.proofs import ProofLimits, Solver
-from retrograde.solver.report import SolveReport, solve_report
+from retrograde.proofs import ProofLimits
+from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
 from tablut.cli.runtime import commit, origin
-from tablut.commands.perft import PerftCount, PerftResult
+from tablut.commands.perft import PerftResult
 from tablut.commands.positions import MovesResult, moves_result
-from tablut.compilation import wall_clock
-from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.play.cli import BestMoveResult, bestmove_result
-from tablut.play.players import PlayerOptions, make_player, player_names
+from tablut.play.cli import BestMoveResult
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 
@@ -35,9 +30,8 @@ if TYPE_CHECKING:
     from reports.explorer.desk import Desk
     from reports.explorer.settings import Settings
     from reports.explorer.tables import Tables
-    from tablut.variants import Variant
 
-__all__ = ["BestMoveAsked", "PerftAsked", "SolveAsked", "api_router"]
+__all__ = ["api_router"]
 
 _SOLVABLE: Final = 64 << 20
 """Bytes of a solution that `/api/solve` makes on the spot: some seconds."""
@@ -54,32 +48,6 @@ class Provenance(Result):
     seconds: float
     compile_seconds: float
     peak_rss_bytes: int | None
-
-
-class BestMoveAsked(MovesAsked):
-    """A position and a player that is to choose a move."""
-
-    player: Annotated[str, Field(max_length=80, description="Who chooses; /api/players lists them.")] = "alphabeta"
-    movetime: Annotated[float | None, Field(gt=0, description="Seconds; 1 if nothing else limits the search.")] = None
-    nodes: Annotated[int | None, Field(ge=1, description="Moves to make in search.")] = None
-    playouts: Annotated[int | None, Field(ge=1, le=10_000_000, description="Games played out.")] = None
-    depth: Annotated[int | None, Field(ge=1, le=100, description="Plies to search.")] = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 32, description="Of a player that plays at random.")] = 0
-
-
-class SolveAsked(PositionAsked):
-    """A position to be proved; without a position, a whole board."""
-
-    plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Plies before the game is drawn.")] = None
-    all_wins: Annotated[bool, Field(description="Whether wins that take longer are looked for as well.")] = False
-    seconds: Annotated[float | None, Field(gt=0, description="For the proof.")] = None
-
-
-class PerftAsked(PositionAsked):
-    """A position whose move sequences are to be counted."""
-
-    depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
-    divide: Annotated[bool, Field(description="Also the share of each first move.")] = False
 
 
 def api_router(settings: Settings, desk: Desk, tables: Tables) -> APIRouter:
@@ -184,25 +152,10 @@ class _Calls:
         return found
 
     async def bestmove(self, request: Request, asked: BestMoveAsked) -> Result:
-        board = asked.board()
-        if asked.player not in player_names():
-            raise InputError(f"player {asked.player!r}: unknown; the players are {', '.join(player_names())}")
-        limits = self._limits(asked)
-        options = PlayerOptions(seed=asked.seed, hash_mib=self._settings.hash_mib, table_mib=self._settings.table_mib)
-        made: list[Any] = []
-
-        def choose() -> BestMoveResult:
-            """Choose a move, in a thread."""
-            player = make_player(asked.player, board.variant, options)
-            made.append(player)
-            return bestmove_result(board, asked.player, player.choose(board, limits))
-
-        def stop() -> None:
-            """End the search where the player can."""
-            for player in made:
-                getattr(player, "stop", lambda: None)()
-
-        return await self._desk.work(request, choose, stop)
+        asked.board()  # what cannot be read is refused before anybody waits
+        if asked.player not in known_players():
+            raise InputError(f"player {asked.player!r}: unknown; the players are {', '.join(known_players())}")
+        return await self._desk.work(request, bestmove, asked, self._limits(asked), self._settings)
 
     def _limits(self, asked: BestMoveAsked) -> SearchLimits:
         """Return the limits of a search: those asked for, and never more than the server's."""
@@ -220,26 +173,19 @@ class _Calls:
 
     async def solve(self, request: Request, asked: SolveAsked) -> Result:
         if asked.position is None:
-            return await self._solve_board(request, asked.game())
+            return await self._solve_board(request, asked)
         board = asked.board()
-        variant, position, most = board.variant, board.position, self._settings.proof_seconds
+        most = self._settings.proof_seconds
         if asked.seconds is not None and asked.seconds > most:
             raise InputError(f"seconds {asked.seconds:g}: at most {most:g} here")
         limits = ProofLimits(self._settings.nodes, asked.seconds or most, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # what cannot be played on is refused here
         # Where a table has the position it answers at once; unpacked for a search, it would take too much memory.
         table = self._tables.covering(board)
-        solver = Solver(variant, limits, None if table is None else table.tablebase)
+        return await self._desk.work(request, prove, asked, limits, None if table is None else table.folder)
 
-        def prove() -> SolvedResult:
-            """Prove what can be, in a thread."""
-            solution = solver.solve(position, plies_left=asked.plies_left, all_wins=asked.all_wins)
-            left = variant.rules.move_limit if asked.plies_left is None else asked.plies_left
-            return SolvedResult(**solution_result(solution).model_dump(), plies_left=left)
-
-        return await self._desk.work(request, prove, solver.stop)
-
-    async def _solve_board(self, request: Request, variant: Variant) -> Result:
+    async def _solve_board(self, request: Request, asked: GameAsked) -> Result:
+        variant = asked.game()
         if variant.digest in self._reports:
             return self._reports[variant.digest]
         if (needed := memory_needed(variant)) > _SOLVABLE:
@@ -247,48 +193,16 @@ class _Calls:
                 f"variant {variant.name}: its whole solution needs about {needed / 2**20:,.0f} MiB, and at most "
                 f"{_SOLVABLE >> 20} MiB are given here; name a position to have it proved, or use tablut solve"
             )
-        report, _ = await self._desk.work(request, lambda: solve_report(variant))
-        self._reports[variant.digest] = report
+        report = self._reports[variant.digest] = await self._desk.work(request, solve_board, asked)
         return report
 
     async def perft(self, request: Request, asked: PerftAsked) -> Result:
-        board = asked.board()
-        board.outcome()
-        engine = engine_for(board.variant)
-        array = engine.board(board.position.cells, board.position.side)
-        found = PerftCount(board.variant, str(board.position), 1)
-        stopped = asyncio.Event()
-
-        def count() -> PerftResult:
-            """Count, depth by depth, in a thread."""
-            for plies in range(1, asked.depth + 1):
-                if stopped.is_set():
-                    break
-                self._check_perft(found.counts, plies)
-                started = wall_clock()
-                found.counts.append(engine.perft(array, plies))
-                found.seconds = wall_clock() - started
-            if asked.divide:
-                found.divided = engine.divide(array, asked.depth)
-            return found.result()
-
-        return await self._desk.work(request, count, stopped.set)
-
-    def _check_perft(self, counts: list[int], plies: int) -> None:
-        """Refuse the next depth if it would count more sequences than the server does for one request."""
-        most = self._settings.sequences
-        if len(counts) < 2 or counts[-2] == 0:
-            return
-        expected = counts[-1] * max(counts[-1] // counts[-2], 2)
-        if expected > most:
-            raise InputError(
-                f"depth {plies}: has about {expected:,} sequences; at most {most:,} are counted here, "
-                "and tablut perft counts as many as you like"
-            )
+        asked.board().outcome()  # what cannot be played on is refused here
+        return await self._desk.work(request, count_sequences, asked, self._settings.sequences)
 
     async def bounds(self, request: Request, asked: GameAsked) -> Result:
         variant = asked.game()
         key = f"{variant.digest} {variant.name}"
         if key not in self._bounds:
-            self._bounds[key] = await self._desk.work(request, lambda: bounds(variant))
+            self._bounds[key] = await self._desk.work(request, size_of, asked)
         return self._bounds[key]

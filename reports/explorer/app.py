@@ -22,6 +22,7 @@ from reports.explorer.settings import Settings
 from reports.explorer.streaming import streaming_router
 from reports.explorer.tables import Tables
 from reports.explorer.warming import warm
+from reports.explorer.workers import Workers
 from tablut import __version__
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _ABOUT = (
 )
 
 
-def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGIApp:
+def create_app(settings: Settings | None = None, *, warmed: bool = True, workers: Workers | None = None) -> ASGIApp:
     """Return the explorer as an ASGI application.
 
     Parameters
@@ -46,6 +47,8 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGI
         Where it listens and its limits.
     warmed : bool
         Whether kernels and tables are loaded when it starts, in a thread.
+    workers : Workers, optional
+        Who searches; by default workers of its own, which end with it.
 
     Returns
     -------
@@ -59,14 +62,17 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True) -> ASGI
     """
     settings = settings or Settings()
     tables = Tables(settings.stores)
-    desk = Desk(settings)
+    hired = Workers() if workers is None else workers
+    desk = Desk(settings, hired)
 
     @asynccontextmanager
     async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
         """Load what every visitor needs, and remove what was made for them."""
         if warmed:
-            threading.Thread(target=warm, args=(tables,), daemon=True, name="warming").start()
+            threading.Thread(target=warm, args=(tables, hired), daemon=True, name="warming").start()
         yield
+        if workers is None:
+            hired.close()
         tables.close()
 
     app = FastAPI(

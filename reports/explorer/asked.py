@@ -5,19 +5,40 @@ Nothing here opens a file: a name is one of the rule sets that ship, anything el
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Annotated, Final, Literal
+import base64
+import binascii
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tablut.board import Board
 from tablut.errors import InputError, VariantError
+from tablut.formats import read_record
 from tablut.formats.reading import read_position
-from tablut.variants import Variant, shipped_variant
+from tablut.play.players import PLAYERS, player_names
+from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
 
-__all__ = ["GameAsked", "MovesAsked", "PositionAsked", "rules_of_text"]
+if TYPE_CHECKING:
+    from tablut.formats import GameRecord
+
+__all__ = [
+    "AnalysisAsked",
+    "BestMoveAsked",
+    "EndingsAsked",
+    "GameAsked",
+    "MovesAsked",
+    "PerftAsked",
+    "PositionAsked",
+    "RecordAsked",
+    "SolveAsked",
+    "ThinkAsked",
+    "TryAsked",
+    "known_players",
+    "rules_of_text",
+]
 
 MOST_MOVES: Final = 1000
 _LONGEST_POSITION: Final = 8000
@@ -57,6 +78,18 @@ def rules_of_text(text: str) -> Variant:
     if not is_own_name(variant):
         raise VariantError(f"your rules: field 'name': {variant.name!r} ships and is another game; choose another name")
     return variant
+
+
+@cache
+def known_players() -> dict[str, str]:
+    """Return who may be asked for a move, and what each one is; other packages' players are looked for once.
+
+    Returns
+    -------
+    dict of str to str
+        By name.
+    """
+    return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
 
 
 class GameAsked(BaseModel):
@@ -117,3 +150,98 @@ class MovesAsked(PositionAsked):
             except InputError as error:
                 raise type(error)(f"move {number}: {error}") from error
         return board
+
+
+class BestMoveAsked(MovesAsked):
+    """A position and a player that is to choose a move."""
+
+    player: Annotated[str, Field(max_length=80, description="Who chooses; /api/players lists them.")] = "alphabeta"
+    movetime: Annotated[float | None, Field(gt=0, description="Seconds; 1 if nothing else limits the search.")] = None
+    nodes: Annotated[int | None, Field(ge=1, description="Moves to make in search.")] = None
+    playouts: Annotated[int | None, Field(ge=1, le=10_000_000, description="Games played out.")] = None
+    depth: Annotated[int | None, Field(ge=1, le=100, description="Plies to search.")] = None
+    seed: Annotated[int, Field(ge=0, lt=1 << 32, description="Of a player that plays at random.")] = 0
+
+
+class SolveAsked(PositionAsked):
+    """A position to be proved; without a position, a whole board."""
+
+    plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Plies before the game is drawn.")] = None
+    all_wins: Annotated[bool, Field(description="Whether wins that take longer are looked for as well.")] = False
+    seconds: Annotated[float | None, Field(gt=0, description="For the proof.")] = None
+
+
+class PerftAsked(PositionAsked):
+    """A position whose move sequences are to be counted."""
+
+    depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
+    divide: Annotated[bool, Field(description="Also the share of each first move.")] = False
+
+
+class ThinkAsked(MovesAsked):
+    """A position to think about."""
+
+    movetime: float = Field(5.0, gt=0, description="Seconds.")
+
+
+class EndingsAsked(BaseModel):
+    """Which positions of a tablebase to list; what is left out does not matter."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
+    side: Literal["white", "black"] | None = None
+    material: Annotated[
+        str | None, Field(pattern=r"^[0-9]{1,3}v[0-9]{1,3}$", description="Attackers and defenders, such as 2v1.")
+    ] = None
+    zugzwang: Literal["full", "half", "any"] | None = None
+    min_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
+    max_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
+    order: Literal["index", "longest", "shortest"] = "longest"
+    most: Annotated[int, Field(ge=1, le=200)] = 24
+
+
+class TryAsked(BaseModel):
+    """A puzzle as far as it was played: the solver's moves and the answers to them."""
+
+    model_config = ConfigDict(extra="forbid")
+    moves: Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=100)] = []
+
+
+class RecordAsked(GameAsked):
+    """A game record: ours, OpenTafl's, or a log of the Bologna server."""
+
+    variant: Annotated[str, Field(max_length=80, description="Rules to take; by default those that it names.")] = ""
+    record: Annotated[str | None, Field(max_length=2 << 20, description="The record as text.")] = None
+    record_base64: Annotated[
+        str | None, Field(max_length=3 << 20, description="The bytes of its file, in base 64: UTF-8 or Latin-1.")
+    ] = None
+
+    def record_and_rules(self) -> tuple[GameRecord, Variant]:
+        """Return the record, and its rules or those to take instead."""
+        given = self.game() if self.rules is not None or self.variant else None
+        content: str | bytes
+        if self.record_base64 is not None:
+            try:
+                content = base64.b64decode(self.record_base64, validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise InputError("field 'record_base64': is not base 64") from error
+        elif self.record is not None:
+            content = self.record
+        else:
+            raise InputError("give the record as 'record' or as 'record_base64'")
+        try:
+            record = read_record(content, given)
+        except InputError as error:
+            raise InputError(str(error).replace("(--variant FILE)", "(choose your own rules)")) from error
+        if record.variant is None:
+            raise InputError("the record names no rule set; choose one above it")
+        if len(record.moves) > MOST_MOVES:
+            raise InputError(f"the record has {len(record.moves):,} moves; at most {MOST_MOVES:,} are shown here")
+        return record, as_variant(record.variant)
+
+
+class AnalysisAsked(RecordAsked):
+    """A game to be analysed."""
+
+    movetime: Annotated[float, Field(gt=0, le=5, description="Seconds for each position.")] = 0.2

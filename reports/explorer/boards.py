@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from reports.explorer.asked import GameAsked, MovesAsked
+from reports.explorer.asked import GameAsked, MovesAsked, known_players
 from reports.explorer.facts import PositionFacts, position_facts
 from tablut import svg
 from tablut.commands.variants import DescribedVariant, ListedVariant, described_variant, listed_variant
-from tablut.play.players import PLAYERS, player_names
 from tablut.results import Result
 from tablut.variants import shipped_variants
 
@@ -59,7 +58,7 @@ def boards_router(tables: Tables) -> APIRouter:
 
     @router.get("/players", summary="Who can be played against")
     def _players() -> Players:
-        return Players(players={name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()})
+        return Players(players=known_players())
 
     async def _facts_of(asked: MovesAsked) -> PositionFacts:
         return await asyncio.to_thread(lambda: position_facts(asked.board(), tables))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,8 +37,8 @@ def serve_command(
         bool, typer.Option("--browser/--no-browser", help="Whether to open the address on a desktop.")
     ] = True,
     tablebase: Annotated[
-        list[Path] | None,
-        typer.Option("--tablebase", metavar="STORE", help="A tablebase to show; may be repeated."),
+        list[str] | None,
+        typer.Option("--tablebase", metavar="STORE", help="A tablebase to show, a folder or a URL; may be repeated."),
     ] = None,
     searches: Annotated[
         int | None, typer.Option("--searches", min=1, max=64, help="Searches at once. [default: half of the cores]")

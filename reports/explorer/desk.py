@@ -1,20 +1,19 @@
 """Where work that takes long waits for its turn: few at once, few waiting, one a visitor; the rest is refused politely.
 
-Each piece of work runs in a thread of its own and holds its place until the thread has ended, also if its visitor
-left: then it is told to stop.
+Each job is done by a worker, a process of its own (`reports.explorer.workers`), and holds its place until it has ended,
+also if its visitor left: then it is told to stop.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
 from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from reports.explorer.failures import BusyError
+from reports.explorer.errors import BusyError
+from reports.explorer.workers import Errand, Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from reports.explorer.settings import Settings
+    from reports.explorer.workers import Heard, Workers
 
 __all__ = ["VISITOR", "Desk", "Place", "visitor_of"]
 
@@ -51,7 +51,7 @@ def visitor_of(request: Request) -> str:
 
 
 class Place:
-    """A place at the desk; work is done there, and it is left when that has ended.
+    """A place at the desk; a job is done there, and it is left when that has ended.
 
     Parameters
     ----------
@@ -64,71 +64,65 @@ class Place:
     def __init__(self, desk: Desk, visitor: str) -> None:
         self._desk = desk
         self._visitor = visitor
-        self._task: asyncio.Task[Any] | None = None
+        self._errand: Errand | None = None
 
-    def start(self, work: Callable[[], Answer]) -> asyncio.Task[Answer]:
-        """Start work in a thread; the place is free again when the thread has ended.
+    def start(self, job: Job, heard: Heard = lambda *_: None) -> asyncio.Task[Any]:
+        """Start a job; the place is free again when it has ended.
 
         Parameters
         ----------
-        work : callable
-            Takes nothing.
+        job : Job
+            For a worker.
+        heard : callable, optional
+            Takes the name and content of news of it, in another thread.
 
         Returns
         -------
         asyncio.Task
-            Of its answer; cancelling whoever awaits it does not end the thread.
+            Of its answer; cancelling whoever awaits it does not end the job.
         """
-        task = asyncio.create_task(_in_thread(work))
-        self._task = task
+        self._errand = errand = Errand(self._desk.workers, job, heard)
+        task = asyncio.create_task(_in_thread(errand.run))
         task.add_done_callback(self._ended)
         return task
+
+    def stop(self) -> None:
+        """Have the job end soon."""
+        if self._errand is not None:
+            self._errand.stop()
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if not task.cancelled():
             task.exception()  # looked at, so that nobody complains where the visitor has left
         self._desk.leave(self._visitor)
 
-    def give_up(self) -> None:
-        """Leave the place if no work was started there."""
-        if self._task is None:
-            self._desk.leave(self._visitor)
 
-
-def _stand_back() -> None:
-    """Let this thread have the processor after those that answer; where threads have priorities of their own."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-
-
-async def _in_thread(work: Callable[[], Answer]) -> Answer:
-    """Return what work answers, done in a thread that nobody waits for when the process ends."""
+async def _in_thread(wait: Callable[[], Any]) -> Any:
+    """Return what is waited for in a thread, for which nobody waits when the process ends."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Answer] = loop.create_future()
+    future: asyncio.Future[Any] = loop.create_future()
 
-    def settle(answer: Answer | None, error: BaseException | None) -> None:
+    def settle(answer: Any, error: BaseException | None) -> None:
         """Hand over what came of it, in the thread of the loop."""
         if future.done():
             return
         if error is not None:
             future.set_exception(error)
         else:
-            future.set_result(answer)  # type: ignore[arg-type]
+            future.set_result(answer)
 
     def run() -> None:
-        """Do the work."""
-        answer: Answer | None = None
+        """Wait."""
+        answer: Any = None
         failure: BaseException | None = None
-        _stand_back()
         try:
-            answer = work()
+            answer = wait()
         except BaseException as error:
             failure = error
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, answer, failure)
 
-    threading.Thread(target=run, daemon=True, name="explorer").start()
+    threading.Thread(target=run, daemon=True, name="errand").start()
     # Whoever awaits may go; the thread does not end for that, and neither does the task.
     return await asyncio.shield(future)
 
@@ -140,9 +134,17 @@ class Desk:
     ----------
     settings : Settings
         How many at once, how many wait, how long.
+    workers : Workers
+        Who does the work.
+
+    Attributes
+    ----------
+    workers : Workers
+        The same.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, workers: Workers) -> None:
+        self.workers = workers
         self._free = settings.searches
         self._most_waiting = settings.waiting
         self._patience = settings.patience
@@ -160,7 +162,7 @@ class Desk:
         Returns
         -------
         Place
-            To be used at once, or given up.
+            To be used at once.
 
         Raises
         ------
@@ -221,32 +223,32 @@ class Desk:
         if self._held[visitor] <= 0:
             del self._held[visitor]
 
-    async def work(
-        self, request: Request, work: Callable[[], Answer], stop: Callable[[], None] | None = None
-    ) -> Answer:
-        """Return what work answers, done in a thread at a place of the desk.
+    async def work(self, request: Request, function: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Return what a worker answers, when there is a place at the desk.
 
         Parameters
         ----------
         request : Request
-            Whose work it is; if the visitor leaves, the work is told to stop.
-        work : callable
-            Takes nothing; what it raises passes through.
-        stop : callable, optional
-            Tells the work to end soon.
+            Who asks; if the visitor leaves, the worker is told to stop.
+        function : callable
+            As `reports.explorer.workers.Job` has it; what it raises passes through.
+        *arguments : object
+            For it.
 
         Returns
         -------
         object
             Its answer.
         """
-        task = (await self.enter(visitor_of(request))).start(work)
+        place = await self.enter(visitor_of(request))
+        task = place.start(Job(function, arguments))
         try:
             while not task.done():
                 await asyncio.wait({task}, timeout=_LOOK)
-                if not task.done() and stop is not None and await request.is_disconnected():
-                    stop()
-            return task.result()
+                if not task.done() and await request.is_disconnected():
+                    place.stop()
+            answer: Answer = task.result()
+            return answer
         finally:
-            if not task.done() and stop is not None:
-                stop()
+            if not task.done():
+                place.stop()

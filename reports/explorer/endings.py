@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cachetools import LRUCache
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
 
-from reports.explorer.failures import BusyError, NotFoundError
+from reports.explorer.asked import EndingsAsked
+from reports.explorer.errors import NotFoundError
+from reports.explorer.listing import EndingsFound, found_endings
 from retrograde.cli.summary import TierResult, tier_result
-from retrograde.tablebase.querying import Listing, TableQuery, list_positions
-from tablut.compilation import wall_clock
 from tablut.files import excerpt
-from tablut.indexing.values import unforced
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from reports.explorer.settings import Settings
     from reports.explorer.tables import Table, Tables
 
-__all__ = ["EndingsAsked", "TableListed", "endings_router", "list_tables"]
+__all__ = ["TableListed", "endings_router", "list_tables"]
 
 _AT_ONCE: Final = 3_000_000
 """Classes that are read in a fraction of a second."""
@@ -61,53 +59,6 @@ class TableListed(Result):
     tiers: list[TierResult]
 
 
-class EndingsAsked(BaseModel):
-    """Which positions of a tablebase to list; what is left out does not matter."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
-    side: Literal["white", "black"] | None = None
-    material: Annotated[
-        str | None, Field(pattern=r"^[0-9]{1,3}v[0-9]{1,3}$", description="Attackers and defenders, such as 2v1.")
-    ] = None
-    zugzwang: Literal["full", "half", "any"] | None = None
-    min_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
-    max_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
-    order: Literal["index", "longest", "shortest"] = "longest"
-    most: Annotated[int, Field(ge=1, le=200)] = 24
-
-
-class EndingListed(Result):
-    """A position of a tablebase."""
-
-    position: str
-    wdl: str
-    dtm: int | None
-
-
-class EndingsFound(Result):
-    """Positions of a tablebase.
-
-    Attributes
-    ----------
-    name, variant : str
-        The tablebase, and its game.
-    found : int
-        Positions, up to symmetry, that are as asked for, and of so many plies at least.
-    at_least : int or None
-        The plies; None if all were counted.
-    positions : list of EndingListed
-        The first of them.
-    """
-
-    name: str
-    variant: str
-    found: int
-    at_least: int | None
-    positions: list[EndingListed]
-
-
 def list_tables(tables: Tables) -> list[TableListed]:
     """Return the tablebases of the explorer.
 
@@ -119,9 +70,11 @@ def list_tables(tables: Tables) -> list[TableListed]:
     Returns
     -------
     list of TableListed
-        In their order.
+        Endings of few men first, then solved boards, the large ones last.
     """
-    return [_listed(table) for table in tables.all()]
+    return sorted(
+        (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
+    )
 
 
 def _listed(table: Table) -> TableListed:
@@ -180,81 +133,7 @@ def endings_router(settings: Settings, desk: Desk, tables: Tables) -> APIRouter:
             raise NotFoundError(f"tablebase {excerpt(name)}: there is none of that name; /api/endings lists them")
         key = f"{name} {asked.model_dump_json()}"
         if key not in kept:
-            reader = _Reader(table, asked, settings.movetime)
-            kept[key] = await desk.work(request, reader.found, reader.stop)
+            kept[key] = await desk.work(request, found_endings, table.name, table.folder, asked, settings.movetime)
         return kept[key]
 
     return router
-
-
-class _StoppedError(Exception):
-    """The time is over, or the visitor has gone."""
-
-
-class _Reader:
-    """Reads a tablebase for one request, within its time."""
-
-    def __init__(self, table: Table, asked: EndingsAsked, seconds: float) -> None:
-        self._table, self._asked, self._seconds = table, asked, seconds
-        self._stopped = False
-        self._until = 0.0
-
-    def stop(self) -> None:
-        """End it soon."""
-        self._stopped = True
-
-    def _look(self, _: int) -> None:
-        if self._stopped or wall_clock() > self._until:
-            raise _StoppedError
-
-    def found(self) -> EndingsFound:
-        """Return the positions that are asked for; those of the greatest distances are found without the others."""
-        self._until = wall_clock() + self._seconds
-        materials = self._materials()
-        asked, table = self._asked, self._table
-        least = asked.min_plies
-        if asked.order == "longest" and asked.wdl in ("win", "loss") and asked.zugzwang is None and not asked.max_plies:
-            variant = table.tablebase.variant
-            tiers = [tier_result(table.tablebase.store.tier(*one).record, variant) for one in materials]
-            deepest = max((tier.max_dtm for tier in tiers), default=0)
-            bounds = [bound for bound in (deepest - 2, deepest // 2) if bound > (least or 0)]
-        else:
-            bounds = []
-        try:
-            for bound in (*bounds, least):
-                listing = self._list(materials, bound)
-                if len(listing.positions) >= asked.most:
-                    break
-        except _StoppedError:
-            raise BusyError(
-                f"tablebase {table.name}: the list takes longer than {self._seconds:g} seconds; ask for one material"
-            ) from None
-        return EndingsFound(
-            name=table.name,
-            variant=table.tablebase.variant.name,
-            found=listing.found,
-            at_least=bound,
-            positions=[
-                EndingListed(position=str(listed.position), wdl=listed.wdl, dtm=listed.dtm)
-                for listed in listing.positions
-            ],
-        )
-
-    def _materials(self) -> tuple[tuple[int, int], ...]:
-        there = tuple(self._table.tablebase.store.tiers())
-        if self._asked.material is None:
-            return there
-        attackers, _, defenders = self._asked.material.partition("v")
-        wanted = (int(attackers), int(defenders))
-        if wanted not in there:
-            raise NotFoundError(
-                f"tablebase {self._table.name}: has nothing of {self._asked.material}; /api/endings lists its tiers"
-            )
-        return (wanted,)
-
-    def _list(self, materials: tuple[tuple[int, int], ...], least: int | None) -> Listing:
-        asked = self._asked
-        # Of what neither side can force, a game has draws or unresolved positions, never both.
-        wdl = unforced(self._table.tablebase.variant) if asked.wdl in ("draw", "unresolved") else asked.wdl
-        query = TableQuery(wdl, asked.side, least, asked.max_plies, materials, asked.zugzwang, asked.order)
-        return list_positions(self._table.tablebase.store, query, asked.most, self._look)

@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from reports.explorer.errors import BusyError, NotFoundError
 from tablut.errors import MachineError, TablutError
 from tablut.files import excerpt
 from tablut.prober import MissingTableError
@@ -16,8 +17,9 @@ from tablut.prober import MissingTableError
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
+    from starlette.responses import Response
 
-__all__ = ["BusyError", "NotFoundError", "add_handlers", "failure", "status_of"]
+__all__ = ["add_handlers", "failure", "status_of"]
 
 _LOG = logging.getLogger("tablut.explorer")
 _SAID: Final = {
@@ -25,29 +27,6 @@ _SAID: Final = {
     404: "there is nothing at this address; /api lists what there is",
     405: "this address does not take that method",
 }
-
-
-class BusyError(TablutError):
-    """The server has enough to do; the same request will be answered later.
-
-    Parameters
-    ----------
-    message : str
-        One line.
-    status : int
-        429 if the visitor asks for too much, 503 if all of them together do.
-    retry_after : int
-        Seconds after which to try again.
-    """
-
-    def __init__(self, message: str, status: int = 503, retry_after: int = 2) -> None:
-        super().__init__(message)
-        self.status = status
-        self.retry_after = retry_after
-
-
-class NotFoundError(TablutError):
-    """Nothing has the name that was asked for."""
 
 
 def status_of(error: TablutError) -> int:
@@ -129,9 +108,19 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
     return failure(f"{named}{message}{more}", 422 if place else 400)
 
 
-def _http(_: Request, error: Exception) -> JSONResponse:
+def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return failure(_SAID.get(error.status_code, str(error.detail)), error.status_code, dict(error.headers or {}))
+    line = _SAID.get(error.status_code, str(error.detail))
+    if _for_people(request):
+        from reports.explorer.pages import failed_page
+
+        return failed_page("no page has this address" if error.status_code == 404 else line, error.status_code)
+    return failure(line, error.status_code, dict(error.headers or {}))
+
+
+def _for_people(request: Request) -> bool:
+    """Return whether a browser asked for a page."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api", "/static"))
 
 
 def _defect(request: Request, error: Exception) -> JSONResponse:

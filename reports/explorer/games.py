@@ -2,65 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
-from pydantic import Field
 
-from reports.explorer.asked import GameAsked
-from tablut.errors import InputError
-from tablut.formats import read_record
+from reports.explorer.asked import RecordAsked
 from tablut.formats.replay import replay
 from tablut.notation import square_name
 from tablut.results import Result
-from tablut.variants import as_variant, shipped_name
+from tablut.variants import shipped_name
+from tablut.variants.writing import write_variant
 
 if TYPE_CHECKING:
     from reports.explorer.settings import Settings
-    from tablut.formats import GameRecord
-    from tablut.variants import Variant
 
-__all__ = ["AnalysisAsked", "RecordAsked", "games_router"]
-
-MOST_PLIES = 1000
-
-
-class RecordAsked(GameAsked):
-    """A game record: ours, OpenTafl's, or a log of the Bologna server."""
-
-    variant: Annotated[str, Field(max_length=80, description="Rules to take; by default those that it names.")] = ""
-    record: Annotated[str | None, Field(max_length=2 << 20, description="The record as text.")] = None
-    record_base64: Annotated[
-        str | None, Field(max_length=3 << 20, description="The bytes of its file, in base 64: UTF-8 or Latin-1.")
-    ] = None
-
-    def record_and_rules(self) -> tuple[GameRecord, Variant]:
-        """Return the record, and its rules or those to take instead."""
-        given = self.game() if self.rules is not None or self.variant else None
-        content: str | bytes
-        if self.record_base64 is not None:
-            try:
-                content = base64.b64decode(self.record_base64, validate=True)
-            except (binascii.Error, ValueError) as error:
-                raise InputError("field 'record_base64': is not base 64") from error
-        elif self.record is not None:
-            content = self.record
-        else:
-            raise InputError("give the record as 'record' or as 'record_base64'")
-        record = read_record(content, given)
-        if record.variant is None:
-            raise InputError("the record names no rule set; choose one above it")
-        if len(record.moves) > MOST_PLIES:
-            raise InputError(f"the record has {len(record.moves):,} moves; at most {MOST_PLIES:,} are shown here")
-        return record, as_variant(record.variant)
-
-
-class AnalysisAsked(RecordAsked):
-    """A game to be analysed."""
-
-    movetime: Annotated[float, Field(gt=0, le=5, description="Seconds for each position.")] = 0.2
+__all__ = ["games_router"]
 
 
 class RecordPly(Result):
@@ -71,10 +27,17 @@ class RecordPly(Result):
 
 
 class RecordRead(Result):
-    """A record that was read and replayed."""
+    """A record that was read and replayed.
+
+    Attributes
+    ----------
+    shipped, rules : str or None
+        The name of its rules if they ship, else their text, as a variant file has it.
+    """
 
     variant: str
     shipped: str | None
+    rules: str | None
     start: str
     tags: dict[str, str]
     moves: list[RecordPly]
@@ -104,9 +67,11 @@ def games_router(_: Settings) -> APIRouter:
         record, variant = asked.record_and_rules()
         game = replay(record)
         outcome = game.board.outcome()
+        shipped = shipped_name(variant)
         return RecordRead(
             variant=variant.name,
-            shipped=shipped_name(variant),
+            shipped=shipped,
+            rules=write_variant(variant) if shipped is None else None,
             start=str(game.start),
             tags=dict(record.tags),
             moves=[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -13,11 +13,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from counting import bounds
+from reports.explorer.asked import known_players
 from reports.explorer.desk import VISITOR
 from reports.explorer.endings import list_tables
-from reports.explorer.puzzles import list_puzzles
+from reports.explorer.judging import list_puzzles
 from tablut import __version__, svg
-from tablut.play.players import PLAYERS, player_names
 from tablut.variants import shipped_variants
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reports.explorer.settings import Settings
     from reports.explorer.tables import Tables
 
-__all__ = ["STATIC", "headline", "pages_router"]
+__all__ = ["STATIC", "Headline", "failed_page", "headline", "pages_router"]
 
 _HERE: Final = Path(__file__).resolve().parent
 STATIC: Final = _HERE / "static"
@@ -37,6 +37,7 @@ PAGES: Final = (
     ("endings", "/endings", "Endings"),
     ("games", "/games", "Games"),
     ("api", "/docs", "API"),
+    ("help", "/help", "Help"),
 )
 """Name, address and title of what the menu shows."""
 
@@ -54,14 +55,66 @@ def _environment() -> Environment:
     return found
 
 
+class Headline(NamedTuple):
+    """The numbers that the first page and the help show, digits grouped by threes.
+
+    Attributes
+    ----------
+    distinct, tightened : str
+        All placements; their classes that may be reached.
+    steps : tuple of (str, str, bool)
+        From the paper's bound to ours: what is counted, how many, whether it is the number of the first page.
+    """
+
+    distinct: str
+    tightened: str
+    steps: tuple[tuple[str, str, bool], ...]
+
+
 @cache
-def headline() -> dict[str, str]:
-    """Return the headline numbers, grouped by threes: all placements, and their classes that may be reached."""
+def headline() -> Headline:
+    """Return the numbers of the first page and of the help; computed once."""
     report = bounds("ashton")
-    return {
-        "distinct": f"{report.corrected.distinct:,}".replace(",", " "),
-        "tightened": f"{report.classes_tightened.distinct:,}".replace(",", " "),
-    }
+    paper = report.term("eq14")
+    steps = (
+        (f"the paper's bound, as its equations have it (it prints {paper.published})", paper.exact, False),
+        (
+            "without its slips: each placement once for every way in which the game ended",
+            report.corrected.total,
+            False,
+        ),
+        ("each placement once", report.corrected.distinct, True),
+        ("… without those that are proved to be out of reach", report.tightened.distinct, False),
+        ("… up to symmetry", report.classes_tightened.distinct, False),
+    )
+    return Headline(
+        _grouped(report.corrected.distinct),
+        _grouped(report.classes_tightened.distinct),
+        tuple((what, _grouped(number), main) for what, number, main in steps),
+    )
+
+
+def _grouped(number: int) -> str:
+    return f"{int(number):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def failed_page(line: str, status: int) -> HTMLResponse:
+    """Return a page that says what went wrong.
+
+    Parameters
+    ----------
+    line : str
+        One line.
+    status : int
+        Of the answer.
+
+    Returns
+    -------
+    HTMLResponse
+        With the menu, to go on from.
+    """
+    text = _environment().get_template("failed.html.j2").render(page="failed", line=line, status=status)
+    return HTMLResponse(text, status)
 
 
 def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
@@ -110,8 +163,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
 
     @router.get("/play")
     def _play(request: Request) -> HTMLResponse:
-        players = {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
-        return _page(request, "play", variants=shipped_variants(), players=players)
+        return _page(request, "play", variants=shipped_variants(), players=known_players())
 
     @router.get("/puzzles")
     def _puzzles(request: Request) -> HTMLResponse:
@@ -131,6 +183,12 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
     @router.get("/games")
     def _games(request: Request) -> HTMLResponse:
         return _page(request, "games", variants=shipped_variants())
+
+    @router.get("/help")
+    def _help(request: Request) -> HTMLResponse:
+        drawing = Markup(svg.board("ashton", coordinates=False, pixels=320))
+        numbers = headline().steps
+        return _page(request, "help", drawing=drawing, numbers=numbers, variants=len(shipped_variants()))
 
     @router.get("/docs")
     def _docs(request: Request) -> HTMLResponse:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tablut.locations import LocationLike
 
 __all__ = ["LOOPBACK", "Settings"]
 
@@ -27,7 +27,7 @@ class Settings:
     ----------
     host : str
         The address to listen at.
-    stores : tuple of Path
+    stores : tuple of Path, Remote or str
         Tablebases to show beside those that ship.
     searches : int
         Searches, proofs and counts at once.
@@ -58,7 +58,7 @@ class Settings:
     """
 
     host: str = "127.0.0.1"
-    stores: tuple[Path, ...] = ()
+    stores: tuple[LocationLike, ...] = ()
     searches: int = field(default_factory=_half_of_the_cores)
     waiting: int = 4
     patience: float = 10.0

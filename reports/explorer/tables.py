@@ -15,6 +15,7 @@ from retrograde.solver.solution import memory_needed, solve_game
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import shipped_store
 from tablut.errors import TablutError
+from tablut.locations import as_location, resolved
 from tablut.prober import MissingTableError
 from tablut.variants import shipped_variants
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase import Tablebase
     from tablut.board import Board
+    from tablut.locations import Location, LocationLike
     from tablut.variants import Variant
 
 __all__ = ["Table", "Tables"]
@@ -40,12 +42,15 @@ class Table(NamedTuple):
         Such as ``ashton-5``.
     whole : bool
         Whether it holds all that the start of its game reaches.
+    folder : Path or Remote
+        Where workers find it.
     tablebase : Tablebase
         To be probed.
     """
 
     name: str
     whole: bool
+    folder: Location
     tablebase: Tablebase
 
 
@@ -54,7 +59,7 @@ class Tables:
 
     Parameters
     ----------
-    stores : sequence of Path
+    stores : sequence of Path, Remote or str
         Those of whoever started the explorer; opened here.
 
     Raises
@@ -63,18 +68,20 @@ class Tables:
         If one of them cannot be read.
     """
 
-    def __init__(self, stores: Sequence[Path] = ()) -> None:
+    def __init__(self, stores: Sequence[LocationLike] = ()) -> None:
         self._lock = Lock()
         self._scratch: Path | None = None
         self._known: dict[str, list[Table]] = {}
         self._none: LRUCache[str, bool] = LRUCache(256)
         for store in stores:
-            self._add(open_tablebase(store), store.resolve().name)
+            place = as_location(resolved(store))
+            self._add(place, place.name)
 
-    def _add(self, tablebase: Tablebase, name: str) -> None:
+    def _add(self, folder: Location, name: str) -> None:
+        tablebase = open_tablebase(folder)
         game = tablebase.variant
         whole = tablebase.covers(game.attackers, game.defenders)
-        self._known.setdefault(game.digest, []).append(Table(name, whole, tablebase))
+        self._known.setdefault(game.digest, []).append(Table(name, whole, folder, tablebase))
 
     def prepare(self) -> None:
         """Solve the small boards; takes a second or two."""
@@ -86,7 +93,7 @@ class Tables:
                 folder = self._scratch / variant.name
                 solve_game(variant).store(folder)
                 with self._lock:
-                    self._add(open_tablebase(folder), f"{variant.name}, solved")
+                    self._add(folder, f"{variant.name}, solved")
 
     def close(self) -> None:
         """Remove what was solved on the spot."""
@@ -113,7 +120,7 @@ class Tables:
                 if found is None:
                     self._none[digest] = True
                 else:
-                    self._add(open_tablebase(found), found.name)
+                    self._add(found, found.name)
             return list(self._known.get(digest, ()))
 
     def all(self) -> Iterator[Table]:

@@ -11,16 +11,17 @@ import uvicorn
 from reports.explorer.app import create_app
 from reports.explorer.server import configured, listen
 from reports.explorer.settings import Settings
+from reports.explorer.workers import Workers
 
 Running = Callable[[Settings], httpx.Client]
 """Starts an explorer with some limits, and gives a client of it."""
 
 
 @contextmanager
-def running(settings: Settings, *, warmed: bool = False) -> Iterator[str]:
-    """Run an explorer in a thread; the context is its address."""
+def running(settings: Settings, workers: Workers, *, warmed: bool = False) -> Iterator[str]:
+    """Run an explorer in a thread, with workers that may be shared; the context is its address."""
     listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(configured(create_app(settings, warmed=warmed)))
+    server = uvicorn.Server(configured(create_app(settings, warmed=warmed, workers=workers)))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     until = time.monotonic() + 20

@@ -8,11 +8,20 @@ import pytest
 from explorers import Running, running
 
 from reports.explorer.settings import Settings
+from reports.explorer.workers import Workers
 
 
 @pytest.fixture(scope="package")
-def address() -> Iterator[str]:
-    with running(Settings()) as found:
+def workers() -> Iterator[Workers]:
+    """Yield what all explorers of this process search with: a process takes seconds to start."""
+    found = Workers()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="package")
+def address(workers: Workers) -> Iterator[str]:
+    with running(Settings(), workers) as found:
         yield found
 
 
@@ -23,12 +32,12 @@ def client(address: str) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def started() -> Iterator[Running]:
+def started(workers: Workers) -> Iterator[Running]:
     """Return what starts an explorer with other limits, and gives a client of it."""
     with ExitStack() as stack:
 
         def start(settings: Settings) -> httpx.Client:
-            address = stack.enter_context(running(settings))
+            address = stack.enter_context(running(settings, workers))
             return stack.enter_context(httpx.Client(base_url=address, timeout=60))
 
         yield start

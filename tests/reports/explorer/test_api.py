@@ -311,6 +311,28 @@ def test_records_are_read_as_the_command_reads_them(
     assert found["problems"] == expected["problems"]
 
 
+def test_a_record_brings_its_rules_along(client: httpx.Client) -> None:
+    found = client.post("/api/record", json={"record": (RECORDS / "brandub.otg").read_text(encoding="utf-8")}).json()
+    assert found["shipped"] is None
+    assert rules_of_text(found["rules"]).name == found["variant"] == "Brandub_Sample"
+    last = client.post("/api/moves", json={"rules": found["rules"], "position": found["start"]}).json()
+    assert found["moves"][0]["move"] in {one["move"] for one in last["moves"]}
+    mine = f'name = "mine"\n{SMALL_RULES}'
+    unknown = client.post("/api/record", json={"record": '[Variant "mine"] 1. c3-b3'})
+    assert unknown.status_code == 422
+    assert "choose your own rules" in unknown.json()["error"]
+    known = client.post("/api/record", json={"record": '[Variant "mine"] 1. c3-b3', "rules": mine}).json()
+    assert known["problems"] == []
+    assert [one["move"] for one in known["moves"]] == ["c3-b3"]
+
+
+def test_what_nobody_has_is_a_page_for_people_and_json_for_programs(client: httpx.Client) -> None:
+    page = client.get("/nothing", headers={"Accept": "text/html"})
+    assert page.status_code == 404
+    assert "<h1>There is nothing here</h1>" in page.text
+    assert client.get("/api/nothing", headers={"Accept": "text/html"}).json()["status"] == 404
+
+
 def test_the_captures_of_a_record_have_names(client: httpx.Client) -> None:
     found = client.post("/api/record", json={"record": (RECORDS / "ashton.txt").read_text(encoding="utf-8")}).json()
     assert found["moves"][1] == {"move": "a4-e4", "captures": [square_name(22, 9)]}

@@ -6,9 +6,7 @@ The group is skipped where something is missing, and says what: `pip install -e 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,8 @@ from reports.explorer.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from reports.explorer.workers import Workers
 
 pytestmark = pytest.mark.browser
 
@@ -38,44 +38,15 @@ PAGES = {
     "endings": "/endings",
     "games": "/games",
     "api": "/docs",
+    "help": "/help",
+    "nothing": "/nothing",
 }
 
 
-def _missing() -> str:
-    """Return what the group lacks, empty if nothing."""
-    lacks = []
-    for package in ("playwright", "axe_playwright_python"):
-        try:
-            __import__(package)
-        except ImportError:
-            lacks.append(f"the package {package} (pip install -e '.[browser]')")
-    if _chromium() is None:
-        lacks.append("a chromium on the PATH")
-    return " and ".join(lacks)
-
-
-def _chromium() -> str | None:
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with running(Settings(), warmed=True) as found:
+def address(workers: Workers) -> Iterator[str]:
+    with running(Settings(), workers, warmed=True) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if lacks := _missing():
-        pytest.skip(f"browser tests need {lacks}")
-    from playwright.sync_api import sync_playwright
-
-    # A container's root cannot set up chromium's own sandbox.
-    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
-        yield found
-        found.close()
 
 
 @pytest.fixture
@@ -114,7 +85,10 @@ def until(page: Any, expression: str) -> None:
 
 def opened(page: Any, path: str) -> Any:
     page.goto(path)
-    page.wait_for_load_state("networkidle")
+    if path.startswith(("/board", "/play")):
+        page.wait_for_selector("#turn span")
+    else:
+        page.wait_for_load_state("networkidle")
     return page
 
 
@@ -208,6 +182,14 @@ def test_a_bad_position_says_what_is_wrong_with_it(page: Any) -> None:
 def test_an_address_that_makes_no_sense_leaves_a_board_and_a_line(page: Any, path: str) -> None:
     opened(page, path)
     page.wait_for_selector("#turn span:has-text('White to move')")
+    if "%%%" not in path:
+        page.wait_for_selector("#message:has-text('The board shows the start instead.')")
+
+
+def test_a_bad_position_keeps_its_rules(page: Any) -> None:
+    opened(page, "/board?variant=brandubh&position=x")
+    page.wait_for_selector("#message.wrong:not([hidden])")
+    assert page.input_value("#variant") == "brandubh"
 
 
 def test_a_position_is_edited(page: Any) -> None:
@@ -307,7 +289,7 @@ def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, address: str) ->
 def test_a_game_is_loaded_stepped_and_analysed(page: Any) -> None:
     opened(page, "/games")
     page.fill("#record", '[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-b2')
-    page.click("#load button")
+    page.click("#load button.main")
     page.wait_for_selector("#game:not([hidden]) .made")
     page.click("#analyse")
     page.wait_for_selector("#graph svg")
@@ -316,37 +298,67 @@ def test_a_game_is_loaded_stepped_and_analysed(page: Any) -> None:
     assert "gave away" in page.inner_text("#ply-said")
     page.fill("#record", "")
     page.set_input_files("#file", str(RECORD))
-    page.click("#load button")
+    page.click("#load button.main")
     until(page, "document.getElementById('who').textContent.startsWith('bologna, 3 plies')")
     page.keyboard.press("ArrowRight")
     page.wait_for_selector(".made.here")
+
+
+def test_a_record_under_rules_of_its_own_is_opened(page: Any) -> None:
+    opened(page, "/games")
+    page.set_input_files("#file", str(RECORD.parent / "brandub.otg"))
+    page.click("#load button.main")
+    until(page, "document.getElementById('who').textContent.includes('Brandub_Sample')")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".made.here")
+    # However quickly one steps, no move is lost.
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    until(page, "[...document.querySelectorAll('.made')].findIndex((one) => one.classList.contains('here')) === 3")
+    assert page.locator(".made").count() == 11
+    assert "#rules=" in page.get_attribute("#analyse-here", "href")
+    page.select_option("#variant", " own")
+    page.fill("#own-text", f'name = "mine"\n{SMALL_RULES}')
+    page.click("#own-take")
+    until(page, "location.hash.startsWith('#rules=')")
+    page.reload()
+    until(page, "document.getElementById('variant').value === ' own'")
+    page.fill("#record", '[Variant "mine"] 1. c3-b3 c1-b1 2. b3-b2')
+    page.click("#load button.main")
+    until(page, "document.getElementById('who').textContent.startsWith('mine, 3 plies')")
 
 
 # -- everybody -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browser: Any, address: str, name: str, scheme: str) -> None:
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(browser: Any, address: str, name: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    context = browser.new_context(base_url=address, color_scheme=scheme, viewport={"width": 1280, "height": 900})
-    page = opened(context.new_page(), PAGES[name])
-    for summary in page.locator("summary:visible").all()[:3]:
-        summary.click()
-    found = Axe().run(page)
-    context.close()
-    told = [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found.response["violations"]]
-    assert told == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_wider_than_a_phone(browser: Any, address: str, name: str) -> None:
-    context = browser.new_context(
-        base_url=address, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
-    )
-    page = opened(context.new_page(), PAGES[name])
+    context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page = context.new_page()
+    for scheme in ("light", "dark"):
+        # Loaded anew: colours that are still changing from one scheme to the other are nobody's.
+        page.emulate_media(color_scheme=scheme)
+        page.goto(PAGES[name])
+        page.wait_for_load_state("networkidle")
+        for summary in page.locator("summary:visible").all()[:3]:
+            summary.click()
+        found = Axe().run(page)
+        told = [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found.response["violations"]]
+        assert told == [], scheme
+    page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["/board", "/play", "/puzzles", "/endings", "/games"])
+def test_without_scripts_a_page_says_so(browser: Any, address: str, path: str) -> None:
+    context = browser.new_context(base_url=address, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path)
+    assert "This page needs JavaScript" in page.inner_text("noscript p")
+    assert page.is_visible("noscript p")
     context.close()
 
 

@@ -6,6 +6,18 @@ import { get, post } from "./api.js";
 const encode = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const decode = (text) => new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0)));
 
+// The rules of one's own in the address; null if there are none, or none that can be read.
+export function rulesOfAddress() {
+  const hidden = new URLSearchParams(location.hash.slice(1));
+  try {
+    return hidden.has("rules") ? decode(hidden.get("rules")) : null;
+  } catch {
+    return null;
+  }
+}
+
+export const hiddenRules = (rules) => (rules ? `#rules=${encode(rules)}` : "");
+
 export class Game {
   constructor({ variant = "ashton", rules = null, position = null, moves = [] } = {}) {
     Object.assign(this, { variant, rules, position, moves, redo: [] });
@@ -13,16 +25,9 @@ export class Game {
 
   static fromAddress(fallback = "ashton") {
     const asked = new URLSearchParams(location.search);
-    const hidden = new URLSearchParams(location.hash.slice(1));
-    let rules = null;
-    try {
-      rules = hidden.has("rules") ? decode(hidden.get("rules")) : null;
-    } catch {
-      rules = null;
-    }
     return new Game({
       variant: asked.get("variant") || fallback,
-      rules,
+      rules: rulesOfAddress(),
       position: asked.get("position"),
       moves: (asked.get("moves") || "").split(",").filter(Boolean),
     });
@@ -33,7 +38,7 @@ export class Game {
     if (!this.rules) said.set("variant", this.variant);
     if (this.position) said.set("position", this.position);
     if (this.moves.length) said.set("moves", this.moves.join(","));
-    return `${path}?${said}${this.rules ? `#rules=${encode(this.rules)}` : ""}`;
+    return `${path}?${said}${hiddenRules(this.rules)}`;
   }
 
   // What every request about this game says.

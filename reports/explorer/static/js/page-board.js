@@ -4,9 +4,9 @@ import { post, stream } from "./api.js";
 import { BoardView, squareOf } from "./board.js";
 import { byId, chip, complain, copy, el, plies, say, verdict, whiteChance } from "./dom.js";
 import { Game } from "./game.js";
+import { OWN, ownRules } from "./own-rules.js";
 import { showLegal, showMade, showStanding, showTurn, tableLine } from "./panel.js";
 
-const OWN = " own";
 const game = Game.fromAddress();
 const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onSquare: put });
 let asking = null;
@@ -183,33 +183,17 @@ function chooseVariant() {
 
 byId("variant").addEventListener("change", () => {
   if (byId("variant").value === OWN) {
-    byId("own-rules").showModal();
+    askForRules();
     return;
   }
   game.take(byId("variant").value);
   refresh();
 });
 
-byId("own-file").addEventListener("change", async () => {
-  const [file] = byId("own-file").files;
-  if (file && file.size > 65536) byId("own-wrong").textContent = `The file has ${file.size.toLocaleString("en")} bytes; at most 65,536 are read.`;
-  else if (file) byId("own-text").value = await file.text();
-});
-
-byId("own-take").addEventListener("click", async () => {
-  const text = byId("own-text").value;
-  try {
-    await post("/api/rules", { rules: text });
-    byId("own-wrong").textContent = "";
-    byId("own-rules").close();
-    game.take("", text);
-    refresh();
-  } catch (error) {
-    byId("own-wrong").textContent = error.message;
-  }
-});
-byId("own-leave").addEventListener("click", () => byId("own-rules").close());
-byId("own-rules").addEventListener("close", chooseVariant);
+const askForRules = ownRules((text) => {
+  game.take("", text);
+  refresh();
+}, chooseVariant);
 
 // -- text ---------------------------------------------------------------------------------------
 
@@ -332,7 +316,9 @@ addEventListener("pagehide", stopThinking);
 
 refresh().then(async (ok) => {
   if (ok || game.facts) return;
-  // The address says what cannot be read: the line stays, and there is a board to go on with.
-  game.take("ashton");
-  await refresh({ keep: true });
+  // The address says what cannot be read: the line stays, and there is a board to go on with, of these rules if they
+  // can be read.
+  const known = Boolean(game.described);
+  game.take(known ? game.variant : "ashton", known ? game.rules : null);
+  if (await refresh({ keep: true })) byId("message").append(" The board shows the start instead.");
 });

@@ -16,12 +16,18 @@ const KINDS = {
 let table = null;
 let asking = null;
 
+const several = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+function named(material) {
+  const [attackers, defenders] = material.split("v").map(Number);
+  return `${several(attackers, "attacker")}, ${several(defenders, "defender")}`;
+}
+
 async function choose(button) {
   table = button.dataset;
   for (const other of document.querySelectorAll("#tables button")) other.setAttribute("aria-pressed", other === button);
   const about = document.querySelector(`#materials [data-table="${CSS.escape(table.table)}"]`);
   byId("table-name").textContent = table.table;
-  byId("material").replaceChildren(el("option", { value: "", text: "any" }), ...about.textContent.trim().split(/\s+/).map((material) => el("option", { value: material, text: `${material.replace("v", " attackers, ")} defenders` })));
+  byId("material").replaceChildren(el("option", { value: "", text: "any" }), ...about.textContent.trim().split(/\s+/).map((material) => el("option", { value: material, text: named(material) })));
   byId("material").value = about.dataset.first;
   byId("walk").replaceChildren(
     ...(about.dataset.whole ? [el("a", { class: "button main", href: new Game({ variant: table.variant }).address("/board"), text: "Walk from the start" })] : []),

@@ -3,15 +3,22 @@
 import { post, stream } from "./api.js";
 import { BoardView } from "./board.js";
 import { byId, complain, el, plies, say, svg, whiteChance } from "./dom.js";
-import { Game } from "./game.js";
+import { Game, hiddenRules, rulesOfAddress } from "./game.js";
+import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
 
+const EXAMPLE = `[Variant "brandubh"]
+[White "alphabeta"]
+[Black "heuristic"]
+
+1. a4-a5 d3-e3 2. a5-c5 c4-c2 3. d2-e2 d4-d3 4. c5-a5 d3-a3 5. d6-a6 a3-a1`;
 const view = new BoardView(byId("board"), { onMove: () => {} });
 let game = null;
 let record = null;
 let asked = null;
 let analysis = null;
 let running = null;
+let stepping = null;
 
 async function base64(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -25,16 +32,15 @@ byId("load").addEventListener("submit", async (event) => {
   running?.abort();
   const [file] = byId("file").files;
   try {
-    asked = { variant: byId("variant").value };
+    asked = byId("variant").value === OWN ? { rules: own } : { variant: byId("variant").value };
     if (byId("record").value.trim()) asked.record = byId("record").value;
     else if (file && file.size > 2 ** 21) throw new Error(`the file has ${file.size.toLocaleString("en")} bytes; at most 2,097,152 are read`);
     else if (file) asked.record_base64 = await base64(file);
     else throw new Error("choose a file, or paste a record");
     record = await post("/api/record", asked);
-    if (!record.shipped) throw new Error(`the record is of rules of its own (${record.variant}), which this page cannot show`);
     say("");
     analysis = null;
-    game = new Game({ variant: record.shipped, position: record.start });
+    game = new Game({ variant: record.shipped, rules: record.rules, position: record.start });
     game.redo = record.moves.map((ply) => ply.move);
     byId("game").hidden = false;
     const names = ["White", "Black"].map((side) => record.tags[side]).filter(Boolean);
@@ -52,10 +58,33 @@ byId("load").addEventListener("submit", async (event) => {
   }
 });
 byId("file").addEventListener("change", () => (byId("record").value = ""));
+byId("example").addEventListener("click", () => {
+  byId("file").value = "";
+  byId("variant").value = "";
+  byId("record").value = EXAMPLE;
+});
+
+// -- rules --------------------------------------------------------------------------------------
+
+let own = rulesOfAddress();
+function chooseRules() {
+  byId("variant").value = own ? OWN : "";
+}
+const askForRules = ownRules((text) => {
+  own = text;
+  history.replaceState(null, "", `/games${hiddenRules(own)}`);
+}, chooseRules);
+byId("variant").addEventListener("change", () => byId("variant").value === OWN && askForRules());
+chooseRules();
+
+// -- the game -----------------------------------------------------------------------------------
 
 async function show() {
+  // Who steps quickly is shown the last position asked for, and the answers on the way there change nothing.
+  stepping?.abort();
+  stepping = new AbortController();
   try {
-    await game.load();
+    await game.load(stepping.signal);
   } catch (error) {
     complain(error);
     return;

@@ -1,0 +1,299 @@
+"""What workers do about positions and games: search, prove, count, analyse. Nothing here answers requests.
+
+Each function is a job of `reports.explorer.workers`: it takes whoever asked, what he asked, and the limits.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from reports.explorer.errors import BusyError
+from retrograde.cli.puzzle_results import solution_result
+from retrograde.cli.puzzle_solve import SolvedResult
+from retrograde.proofs import ProofLimits, Solver
+from retrograde.solver.report import SolveReport, solve_report
+from retrograde.tablebase import open_tablebase
+from tablut.board import Board
+from tablut.commands.perft import PerftCount, PerftResult
+from tablut.compilation import wall_clock
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.play.analysis import Analyst, analyse
+from tablut.play.cli import BestMoveResult, bestmove_result
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players.alphabeta import AlphaBetaPlayer
+from tablut.play.ready import ready_player
+from tablut.play.search.limits import SearchLimits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from counting import BoundsReport
+    from reports.explorer.asked import AnalysisAsked, BestMoveAsked, GameAsked, MovesAsked, PerftAsked, SolveAsked
+    from reports.explorer.settings import Settings
+    from reports.explorer.workers import Caller
+    from retrograde.tablebase import Tablebase
+    from tablut.play.players import Choice
+
+__all__ = ["analysed", "bestmove", "count_sequences", "get_ready", "opened", "prove", "size_of", "solve_board", "think"]
+
+_TABLE_BYTES: Final = 64 << 20
+"""Of a tablebase that a worker keeps unpacked."""
+
+
+class _LeftError(Exception):
+    """Whoever asked has gone."""
+
+
+def get_ready(_: Caller) -> None:
+    """Load what a search and a proof need.
+
+    Parameters
+    ----------
+    _ : Caller
+        Nobody waits for it.
+    """
+    board = Board("ashton")
+    ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
+    small = Board("ashton-5-4v0")
+    Solver(small.variant, ProofLimits(100, 1.0, 1 << 20, 0)).solve(small.position)
+
+
+@lru_cache(maxsize=8)
+def opened(folder: Path) -> Tablebase:
+    """Return a tablebase, opened once in this process.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the server's own, or one that it was given.
+
+    Returns
+    -------
+    Tablebase
+        To be probed.
+    """
+    return open_tablebase(folder, _TABLE_BYTES)
+
+
+def bestmove(caller: Caller, asked: BestMoveAsked, limits: SearchLimits, settings: Settings) -> BestMoveResult:
+    """Choose a move.
+
+    Parameters
+    ----------
+    caller : Caller
+        Who asked.
+    asked : BestMoveAsked
+        The position and the player.
+    limits : SearchLimits
+        Of the search.
+    settings : Settings
+        The memory.
+
+    Returns
+    -------
+    BestMoveResult
+        As ``tablut bestmove`` answers.
+    """
+    board = asked.board()
+    options = PlayerOptions(seed=asked.seed, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
+    player = make_player(asked.player, board.variant, options)
+    caller.when_gone(getattr(player, "stop", lambda: None))
+    return bestmove_result(board, asked.player, player.choose(board, limits))
+
+
+def think(caller: Caller, asked: MovesAsked, movetime: float, settings: Settings) -> dict[str, Any]:
+    """Search, and tell what is known after each iteration.
+
+    Parameters
+    ----------
+    caller : Caller
+        Is told ``info``.
+    asked : MovesAsked
+        The position.
+    movetime : float
+        Seconds.
+    settings : Settings
+        The memory.
+
+    Returns
+    -------
+    dict
+        What was found at last, in the form of what was told.
+    """
+    board = asked.board()
+    player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
+    started = time.perf_counter()
+    player.observe(lambda choice: caller.tell("info", _told(choice, board, started)))
+    caller.when_gone(player.stop)
+    return _told(player.choose(board, SearchLimits(movetime=movetime)), board, started)
+
+
+def _told(choice: Choice, board: Board, started: float) -> dict[str, Any]:
+    return {
+        "move": str(choice.move),
+        "score": choice.score,
+        "mate": choice.mate,
+        "depth": choice.depth,
+        "nodes": choice.nodes,
+        "tbhits": choice.tbhits,
+        "pv": [str(move) for move in choice.pv],
+        "turn": board.turn,
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+
+
+def analysed(caller: Caller, asked: AnalysisAsked, settings: Settings) -> dict[str, Any]:
+    """Analyse a game, and tell of each position that was looked at.
+
+    Parameters
+    ----------
+    caller : Caller
+        Is told ``looked``.
+    asked : AnalysisAsked
+        The record.
+    settings : Settings
+        The limits.
+
+    Returns
+    -------
+    dict
+        As ``tablut analyse`` answers.
+
+    Raises
+    ------
+    BusyError
+        If the time is over before the game.
+    """
+    record, variant = asked.record_and_rules()
+    most = settings.analysis_seconds
+    until = wall_clock() + most
+    limits = SearchLimits(movetime=min(asked.movetime, most / (len(record.moves) + 1)))
+    analyst = Analyst(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
+
+    def _watch(number: int) -> None:
+        """Tell how far it is, and stop where nobody listens."""
+        if caller.gone:
+            raise _LeftError
+        if wall_clock() > until:
+            raise BusyError("the time for an analysis is over; a shorter game can be analysed")
+        caller.tell("looked", {"ply": number, "plies": len(record.moves)})
+
+    return analyse(record, analyst, _watch).model_dump(mode="json")
+
+
+def prove(caller: Caller, asked: SolveAsked, limits: ProofLimits, folder: Path | None) -> SolvedResult:
+    """Prove what can be proved of a position.
+
+    Parameters
+    ----------
+    caller : Caller
+        Who asked.
+    asked : SolveAsked
+        The position.
+    limits : ProofLimits
+        Of the proof.
+    folder : Path or None
+        Of a tablebase that has the position.
+
+    Returns
+    -------
+    SolvedResult
+        As ``tablut puzzle solve`` answers.
+    """
+    board = asked.board()
+    solver = Solver(board.variant, limits, None if folder is None else opened(folder))
+    caller.when_gone(solver.stop)
+    solution = solver.solve(board.position, plies_left=asked.plies_left, all_wins=asked.all_wins)
+    left = board.variant.rules.move_limit if asked.plies_left is None else asked.plies_left
+    return SolvedResult(**solution_result(solution).model_dump(), plies_left=left)
+
+
+def solve_board(_: Caller, asked: GameAsked) -> SolveReport:
+    """Solve a small board.
+
+    Parameters
+    ----------
+    _ : Caller
+        Who asked.
+    asked : GameAsked
+        The rules.
+
+    Returns
+    -------
+    SolveReport
+        As ``tablut solve`` answers.
+    """
+    return solve_report(asked.game())[0]
+
+
+def count_sequences(caller: Caller, asked: PerftAsked, most: int) -> PerftResult:
+    """Count move sequences, depth by depth.
+
+    Parameters
+    ----------
+    caller : Caller
+        Who asked.
+    asked : PerftAsked
+        Position and depth.
+    most : int
+        Sequences that are counted, about.
+
+    Returns
+    -------
+    PerftResult
+        As ``tablut perft`` answers.
+
+    Raises
+    ------
+    InputError
+        If the next depth would be too much.
+    """
+    board = asked.board()
+    engine = engine_for(board.variant)
+    array = engine.board(board.position.cells, board.position.side)
+    found = PerftCount(board.variant, str(board.position), 1)
+    for plies in range(1, asked.depth + 1):
+        if caller.gone:
+            raise _LeftError
+        _check_perft(found.counts, plies, most)
+        started = wall_clock()
+        found.counts.append(engine.perft(array, plies))
+        found.seconds = wall_clock() - started
+    if asked.divide:
+        found.divided = engine.divide(array, asked.depth)
+    return found.result()
+
+
+def _check_perft(counts: list[int], plies: int, most: int) -> None:
+    """Refuse the next depth if it would count more sequences than the server does for one request."""
+    if len(counts) < 2 or counts[-2] == 0:
+        return
+    expected = counts[-1] * max(counts[-1] // counts[-2], 2)
+    if expected > most:
+        raise InputError(
+            f"depth {plies}: has about {expected:,} sequences; at most {most:,} are counted here, "
+            "and tablut perft counts as many as you like"
+        )
+
+
+def size_of(_: Caller, asked: GameAsked) -> BoundsReport:
+    """Count the state space.
+
+    Parameters
+    ----------
+    _ : Caller
+        Who asked.
+    asked : GameAsked
+        The rules.
+
+    Returns
+    -------
+    BoundsReport
+        As ``tablut bounds`` answers.
+    """
+    from counting import bounds
+
+    return bounds(asked.game())

@@ -1,0 +1,33 @@
+// The dialog for rules of one's own: a file or text, checked by the server, kept in the address of the page.
+
+import { post } from "./api.js";
+import { byId } from "./dom.js";
+
+export const OWN = " own";
+const MOST = 65536;
+
+// `taken(text)` is called with rules that the server has read, `closed()` whenever the dialog closes.
+export function ownRules(taken, closed) {
+  const wrong = (line) => (byId("own-wrong").textContent = line);
+  byId("own-file").addEventListener("change", async () => {
+    const [file] = byId("own-file").files;
+    wrong("");
+    if (file && file.size > MOST) wrong(`The file has ${file.size.toLocaleString("en")} bytes; at most 65,536 are read.`);
+    else if (file) byId("own-text").value = await file.text();
+  });
+  byId("own-take").addEventListener("click", async () => {
+    const text = byId("own-text").value;
+    try {
+      await post("/api/rules", { rules: text });
+    } catch (error) {
+      wrong(error.message);
+      return;
+    }
+    wrong("");
+    taken(text);
+    byId("own-rules").close();
+  });
+  byId("own-leave").addEventListener("click", () => byId("own-rules").close());
+  byId("own-rules").addEventListener("close", closed);
+  return () => byId("own-rules").showModal();
+}

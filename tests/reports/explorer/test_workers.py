@@ -1,0 +1,110 @@
+"""Workers do what they are told, tell news, stop, and may die without anything else failing."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from reports.explorer.errors import BusyError
+from reports.explorer.workers import Caller, Errand, Job, Workers
+from tablut.errors import InputError, MachineError
+
+
+def niceness(_: Caller) -> tuple[int, int]:
+    return os.getpid(), os.nice(0) if hasattr(os, "nice") else 10
+
+
+def count_until_gone(caller: Caller, most: int) -> int:
+    for number in range(most):
+        caller.tell("counted", {"number": number})
+        if caller.gone:
+            return number
+        time.sleep(0.02)
+    return most
+
+
+def deaf(_: Caller) -> None:
+    time.sleep(60)
+
+
+def refuse(_: Caller) -> None:
+    raise InputError("position 'x': is none")
+
+
+def be_busy(_: Caller) -> None:
+    raise BusyError("later", 429, 7)
+
+
+def break_down(_: Caller) -> Any:
+    return {}["nothing"]
+
+
+def hand_over_what_cannot_be(_: Caller) -> Any:
+    return threading.Lock()
+
+
+def die(_: Caller) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.fixture
+def own() -> Iterator[Workers]:
+    found = Workers()
+    yield found
+    found.close()
+
+
+def test_a_worker_is_another_process_that_stands_back_and_is_kept(workers: Workers) -> None:
+    first, priority = Errand(workers, Job(niceness)).run()
+    assert first != os.getpid()
+    assert priority >= (os.nice(0) + 10 if hasattr(os, "nice") and os.nice(0) < 9 else 10)
+    assert Errand(workers, Job(niceness)).run()[0] == first
+
+
+def test_news_come_in_order_and_a_job_stops_when_it_is_told_to(workers: Workers) -> None:
+    heard: list[int] = []
+    errand = Errand(workers, Job(count_until_gone, (2000,)), lambda _, told: heard.append(told["number"]))
+    threading.Timer(0.3, errand.stop).start()
+    last = errand.run()
+    assert last < 1000
+    assert heard == list(range(last + 1))
+    stopped = Errand(workers, Job(count_until_gone, (2000,)))
+    stopped.stop()
+    assert stopped.run() < 100
+
+
+def test_what_a_job_raises_passes_through_and_says_where(workers: Workers) -> None:
+    with pytest.raises(InputError, match="position 'x': is none") as refused:
+        Errand(workers, Job(refuse)).run()
+    assert "in refuse" in refused.value.__notes__[0]
+    with pytest.raises(BusyError) as busy:
+        Errand(workers, Job(be_busy)).run()
+    assert (busy.value.status, busy.value.retry_after) == (429, 7)
+    with pytest.raises(KeyError):
+        Errand(workers, Job(break_down)).run()
+    with pytest.raises(TypeError, match="pickle"):
+        Errand(workers, Job(hand_over_what_cannot_be)).run()
+
+
+def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
+    own: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reports.explorer.workers._GRACE", 0.2)
+    first = Errand(own, Job(niceness)).run()[0]
+    errand = Errand(own, Job(deaf))
+    threading.Timer(0.1, errand.stop).start()
+    with pytest.raises(MachineError, match="took too long"):
+        errand.run()
+    with pytest.raises(MachineError, match="has ended"):
+        Errand(own, Job(die)).run()
+    assert Errand(own, Job(niceness)).run()[0] != first
+    own.longest = 0.1
+    with pytest.raises(MachineError, match="took too long"):
+        Errand(own, Job(deaf)).run()
+    own.close()
+    with pytest.raises(MachineError, match="the explorer ends"):
+        Errand(own, Job(niceness)).run()
