@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counting.census.report import CensusReport
+from counting.census.report import CensusReport, CountedPly, Ply
 from reports.rendering import Artefact, figure, page
 from reports.stored import REDUCED_BOARDS, Provenance, read_stored_all
 
@@ -51,8 +51,25 @@ def _check(stored: _Stored, name: str) -> None:
         raise ValueError("material: does not add up to the total")
     if stored.bound < max(1, stored.total) or any(pair.ratio is None or not pair.bound for pair in stored.material):
         raise ValueError("bound: does not count what is reached")
+    if (counted := stored.counted) is not None:
+        _check_counted(counted, stored.plies)
     if (graph := stored.graph) is not None and not 0 < graph.undecided <= graph.nodes:
         raise ValueError("graph: has too few nodes")
+
+
+def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
+    """Compare a ply that was counted and not stored with its hundredths, and with itself among the plies."""
+    numbers = [each.number for each in counted.hundredths]
+    if numbers != sorted(set(numbers)) or not numbers or not (0 <= numbers[0] <= numbers[-1] < 100):
+        raise ValueError("counted: has no hundredths, or some twice")
+    if counted.whole != (len(numbers) == 100) or counted.ply != len(plies) - counted.whole or not counted.agrees:
+        raise ValueError("counted: is not what it says")
+    for name in ("children", "new", "new_classes", "decided", "decided_classes"):
+        total = sum(getattr(each, name) for each in counted.hundredths)
+        if total != getattr(counted, name) or (counted.whole and total != getattr(plies[-1], name)):
+            raise ValueError(f"counted: {name} is not the sum of its hundredths")
+    if any(not each.low <= each.value <= each.high for each in counted.estimates):
+        raise ValueError("counted: an estimate is outside its interval")
 
 
 def artefacts() -> list[Artefact]:
@@ -104,7 +121,7 @@ def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
 
     figure = Figure(figsize=(6.6, 4.2))
     axes = figure.subplots()
-    colours = ["#a0522d", "#2f6f8f", "#54803c", "#8e5aa8", "#c08a1e", "#555555", "#c0392b"]
+    colours = ["#8c4a1f", "#2f6f8f", "#54803c", "#8e5aa8", "#d39a16", "#222222", "#e2557f"]
     for colour, curve in zip(colours, curves, strict=False):
         plies = range(len(curve["new"]))
         axes.plot(plies, curve["new"], "o-", color=colour, markersize=3.5, label=curve["variant"])

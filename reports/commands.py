@@ -5,6 +5,18 @@ from tablut.cli.spec import CommandSpec
 __all__ = ["COMMANDS"]
 
 COMMANDS = (
-    CommandSpec("serve", "reports.explorer.cli:serve_command", "The explorer in the browser, and a JSON API.", 85),
-    CommandSpec("report", "reports.cli:report_command", "Rebuild the tables, figures and pages, or check them.", 90),
+    CommandSpec(
+        "serve",
+        "reports.explorer.cli:serve_command",
+        "The explorer in the browser, and a JSON API.",
+        85,
+        examples=("tablut serve", "tablut serve --tablebase endings"),
+    ),
+    CommandSpec(
+        "report",
+        "reports.cli:report_command",
+        "Rebuild the tables, figures and pages, or check them.",
+        90,
+        examples=("tablut report --site site",),
+    ),
 )

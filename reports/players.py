@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from reports.matches import StoredMatch, check_match
 from reports.measures import results as measured
 from reports.puzzles import results as solved
 from reports.rendering import Artefact, figure, page
-from reports.stored import Provenance, read_stored
-from tablut.play.arena.match import MatchSummary
-from tablut.play.arena.statistics import Tally, elo_of, interval_of_share, same_chances, wilson
+from reports.stored import read_stored
+from reports.strength import WANTED
+from reports.strength import results as strength
+from tablut.play.arena.statistics import same_chances, wilson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,8 +30,6 @@ LEVEL: Final = 0.01
 """A published result is called incompatible with ours below this p-value."""
 _MOVE_LIMIT: Final = 100
 _FIFTH: Final = 0.2
-_CLOSE: Final = 2e-6
-_ELO_CLOSE: Final = 0.06
 _BUDGET: Final = "-v mcgill --opening 0 -n 400 --nodes 1000000000 --json"
 
 
@@ -179,63 +179,17 @@ class Cell(NamedTuple):
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored matches by name, in the order of the paper; the page needs them all."""
-    return {one.name: read_stored("players", one.name, _Stored, _check) for one in (*PAIRINGS, CLOCK)}
+    return {one.name: read_stored("players", one.name, StoredMatch, _check) for one in (*PAIRINGS, CLOCK)}
 
 
-class _Stored(MatchSummary):
-    provenance: Provenance
-
-
-def _check(stored: _Stored, name: str) -> None:
+def _check(stored: StoredMatch, name: str) -> None:
     """Compare a match with its pairing, and with itself."""
     pairing = next(one for one in (*PAIRINGS, CLOCK) if one.name == name)
-    if (stored.variant, stored.a, stored.b) != ("mcgill", pairing.first, pairing.second):
-        raise ValueError(f"a, b: {stored.a!r} against {stored.b!r} under {stored.variant!r} is another match")
-    if stored.provenance.command != pairing.command:
-        raise ValueError("provenance.command: is not that of the match")
-    if f"-n {stored.games} " not in pairing.command:
-        raise ValueError(f"games: {stored.games} is not what the command plays")
-    if set(stored.by_colour) != {"a_white", "a_black"} or set(stored.decisive_plies) != set(stored.by_colour):
-        raise ValueError("by_colour: expected a_white and a_black")
-    for kind, whole in (("wins", stored.a_wins), ("losses", stored.b_wins), ("draws", stored.draws)):
-        if any(set(counts) != {"wins", "losses", "draws"} for counts in stored.by_colour.values()):
-            raise ValueError("by_colour: expected wins, losses and draws")
-        if sum(counts[kind] for counts in stored.by_colour.values()) != whole:
-            raise ValueError(f"by_colour: {kind} do not add up to {whole}")
-    if any(2 * sum(counts.values()) != stored.games for counts in stored.by_colour.values()):
-        raise ValueError("by_colour: is not half of the games each")
-    if stored.faults:
-        raise ValueError("faults: a game was lost by a fault, not by play")
-    if sum(stored.termination.values()) != stored.games or len(stored.slowest) != 2:
-        raise ValueError("termination, slowest: do not cover the games and players")
-    _check_statistics(stored)
+    check_match(stored, "mcgill", (pairing.first, pairing.second), pairing.command)
     _check_plies(stored)
 
 
-def _check_statistics(stored: _Stored) -> None:
-    """Compute the score and its intervals again."""
-    if len(stored.pairs) != 5 or 2 * sum(stored.pairs) != stored.games:
-        raise ValueError("pairs: are not half as many as games")
-    a, b, c, d, e = stored.pairs
-    tally = Tally(stored.a_wins, stored.draws, stored.b_wins, (a, b, c, d, e))
-    points = tally.wins + tally.draws / 2
-    if b + 2 * c + 3 * d + 4 * e != 2 * points:
-        raise ValueError("pairs: have other points than the games")
-    ends = interval_of_share(tally)
-    for name, given, again in (
-        ("score", [stored.score], [tally.share]),
-        ("score_interval", stored.score_interval, ends),
-        ("score_wilson", stored.score_wilson, wilson(points, tally.games)),
-    ):
-        if len(given) != len(again) or any(abs(x - y) > _CLOSE for x, y in zip(given, again, strict=True)):
-            raise ValueError(f"{name}: is not what the games give")
-    for stated, share in zip((stored.elo, *stored.elo_interval), (tally.share, *ends), strict=True):
-        elo = elo_of(share)
-        if (stated is None) != (elo is None) or abs((stated or 0) - (elo or 0)) > _ELO_CLOSE:
-            raise ValueError("elo: is not that of the score")
-
-
-def _check_plies(stored: _Stored) -> None:
+def _check_plies(stored: StoredMatch) -> None:
     """Compare the lengths of all games with those of the decided ones: drawn games have the limit's."""
     if stored.termination.get("move_limit", 0) != stored.draws:
         raise ValueError("termination: games are drawn by the move limit alone")
@@ -300,6 +254,8 @@ def artefacts() -> list[Artefact]:
             measured={name: games[name] for name in _SELF_PLAY},
             final={name: found[f"table-6-{name}"] for name in ("random", "greedy", "mcts")},
             heuristic=_pace(found, games["heuristic"]),
+            ours=strength(),
+            wanted=WANTED,
         ),
         figure(
             "figures/players-tables.svg",

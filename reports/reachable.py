@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counting.reachable.construction.bound import LowerBound
+from counting.reachable.explanation.explaining import Explanation
 from counting.reachable.intervals import Tally, share_interval
 from counting.reachable.report import ReachableEstimate
 from reports.census import results as census_results
@@ -24,7 +25,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXAMPLES", "Example", "artefacts", "decided_results", "lower_bounds", "results"]
+__all__ = ["EXAMPLES", "Example", "artefacts", "decided_results", "explanations", "lower_bounds", "results"]
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
@@ -106,6 +107,33 @@ def lower_bounds() -> dict[str, dict[str, Any]]:
     return read_stored_all("lower_bound", ("ashton",), _StoredLowerBound, _check_lower_bound)
 
 
+class _StoredExplanation(Explanation):
+    provenance: Provenance
+
+
+def _check_explanation(stored: _StoredExplanation, name: str) -> None:
+    """Compare an explanation with its name, and with itself."""
+    variant, closed = load_variant(name), stored.closed
+    if (stored.variant, stored.digest, stored.failures) != (variant.name, variant.digest, 0):
+        raise ValueError("variant, failures: are not those of an explained board")
+    if stored.counted != sum(stored.excluded.values(), stored.reached + closed.all):
+        raise ValueError("counted: is not the sum of its parts")
+    if closed.all != sum(closed.layers, closed.recurrent + closed.after):
+        raise ValueError("closed: is not the sum of its parts")
+    sums = {key: sum(getattr(row, key) for row in stored.material) for key in ("counted", "reached", "closed")}
+    if sums != {
+        "counted": stored.counted.positions,
+        "reached": stored.reached.positions,
+        "closed": closed.all.positions,
+    }:
+        raise ValueError("material: does not add up")
+
+
+def explanations() -> dict[str, dict[str, Any]]:
+    """Return what explains every counted position of a reduced board, by variant; those that are there."""
+    return read_stored_all("explained", REDUCED_BOARDS, _StoredExplanation, _check_explanation)
+
+
 class _Stored(ReachableEstimate):
     provenance: Provenance
 
@@ -144,7 +172,7 @@ def _check(stored: _Stored, name: str) -> None:
 
 def artefacts() -> list[Artefact]:
     """Return the files of the page on reachability."""
-    found, decided, counted = results(), decided_results(), census_results()
+    found, decided, counted, whole = results(), decided_results(), census_results(), explanations()
     full = [found[name] for name in _FULL if name in found]
     checked = [(found[name], counted[name]) for name in REDUCED_BOARDS if name in found and name in counted]
     ends = [(found[name], decided[name]) for name in _FULL if name in found and name in decided]
@@ -155,6 +183,8 @@ def artefacts() -> list[Artefact]:
             full=full,
             lower=lower_bounds(),
             checked=checked,
+            explained=[_with_shares(found) for found in whole.values()],
+            sampled_only=[name for name in REDUCED_BOARDS if name not in whole],
             examples=EXAMPLES,
             ends=[(result, end, _labelled(result, end)) for result, end in ends],
         ),
@@ -166,6 +196,18 @@ def artefacts() -> list[Artefact]:
         ),
         *(drawing(f"figures/reachable-{example.name}.svg", _drawn(example)) for example in EXAMPLES),
     ]
+
+
+def _with_shares(found: dict[str, Any]) -> dict[str, Any]:
+    """Return an explanation with what the table needs: positions of the lemmas together, and of deeper layers."""
+    layers = [layer["positions"] for layer in found["closed"]["layers"]]
+    return found | {
+        "unreached": found["counted"]["positions"] - found["reached"]["positions"],
+        "others": sum(amount["positions"] for name, amount in found["excluded"].items() if name != "locked"),
+        "first_layer": sum(layers[:1]),
+        "deeper_layers": sum(layers[1:]),
+        "circles": found["closed"]["recurrent"]["positions"] + found["closed"]["after"]["positions"],
+    }
 
 
 def _drawn(example: Example) -> str:

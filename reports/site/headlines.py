@@ -142,7 +142,7 @@ def _counted() -> list[Headline]:
     ]
     if (share := reachable.results().get("ashton")) is not None:
         low, high = share["interval99"]
-        ends = [scientific(int(share["positions"][end]), 4) for end in ("low", "high")]
+        ends = [scientific(int(share["positions"][end]), 6) for end in ("low", "high")]
         found.append(
             Headline(
                 "Of the counted positions, a game can come to",

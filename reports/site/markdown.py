@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Converted", "Heading", "convert", "grouped"]
 
-_DIGITS: Final = re.compile(r"(?<![\w.,])\d{10,}(?![\w.,]\d)")
+_DIGITS: Final = re.compile(r"(?<![\w.,])\d{5,}(?![\w.,]\d)")
 _PROSE: Final = 60
 """Characters beyond which the text of a cell is given room."""
 _SHORT: Final = 20
 """Characters below which it stays on one line."""
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
+_WIDE: Final = 8
+"""Columns from which on a table is set in smaller type."""
 _FORMULA: Final = re.compile(r"^\$\$(.+)\$\$$", re.DOTALL)
 
 
@@ -182,6 +184,8 @@ def _frame_tables(tokens: list[Token], title: str) -> None:
             name = _text_of(tokens[place + 1].children or [])
         elif token.type == "table_open":
             used[name] = used.get(name, 0) + 1
+            if _columns(tokens, place) >= _WIDE:
+                token.attrSet("class", "wide")
             label = escape(f"Table: {name}" + (f", {used[name]}" if used[name] > 1 else ""))
             opened = f'<div class="table" role="region" tabindex="0" aria-label="{label}">\n'
             tokens.insert(place, Token("html_block", "", 0, content=opened))
@@ -190,6 +194,11 @@ def _frame_tables(tokens: list[Token], title: str) -> None:
             tokens.insert(place + 1, Token("html_block", "", 0, content="</div>\n"))
             place += 1
         place += 1
+
+
+def _columns(tokens: Sequence[Token], place: int) -> int:
+    end = next(at for at in range(place, len(tokens)) if tokens[at].type == "thead_close")
+    return sum(token.type == "th_open" for token in tokens[place:end])
 
 
 def _with_figures(tokens: list[Token]) -> list[Token]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import partial
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -59,6 +59,7 @@ NAV: Final = (
 """The pages that every page leads to."""
 
 
+@cache
 def _templates() -> jinja2.Environment:
     import jinja2
 
@@ -145,6 +146,12 @@ _MARK: Final = (
 )
 
 
+_OTHER_WALKS: Final = (
+    '</p>\n<p class="note">The other boards are too large for a page. To walk one: '
+    "<code>tablut solve -v ashton-5-4v4 --store solved</code>, then <code>tablut serve --tablebase solved</code>."
+)
+
+
 def _from_markdown(path: str, artefact: Artefact, paths: list[str]) -> Artefact:
     def render() -> bytes:
         import markupsafe
@@ -167,6 +174,8 @@ def _from_markdown(path: str, artefact: Artefact, paths: list[str]) -> Artefact:
             f'<a class="button quiet" href="{"../" * path.count("/")}walks/{name}.html">Walk {name}</a> '
             for name in links
         )
+        if path == "solutions.html":
+            buttons += _OTHER_WALKS
         values = {
             "title": page.title,
             "before": markupsafe.Markup(f"{first}</h1>\n" + (f"<p>{buttons}</p>\n" if buttons else "")),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from counting.census import census
+from counting.census.published import published_counts
 from reports.census import results
 from tablut.automorphisms.checks import near_start
 from tablut.engine import engine_for
@@ -28,6 +29,8 @@ def test_stored_totals_are_the_independent_ones() -> None:
     assert [ply["new"] for ply in stored["ashton"]["plies"]][:6] == [1, 56, 4408, 128008, 5455628, 103364432]
     assert [ply["new_classes"] for ply in stored["ashton"]["plies"]][:6] == [1, 7, 551, 16002, 682438, 12921316]
     assert stored["ashton"]["plies"][6]["new"] == 3_008_034_852
+    assert stored["ashton"]["plies"][7]["new"] == 42_460_958_758
+    assert published_counts(load_variant("ashton").digest) == {7: stored["ashton"]["counted"]["digest"]}
 
 
 @pytest.mark.parametrize("name", list(results()))

@@ -11,6 +11,7 @@ import pytest
 
 import reports.measures
 import reports.players
+import reports.strength
 from reports.measures import GAMES, KNOWN, PLAYERS
 from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, results
 from reports.stored import DATA
@@ -62,6 +63,24 @@ def test_the_page_says_so() -> None:
     rows = [line for line in text.splitlines() if line.endswith(("| yes |", "| **no** |"))]
     assert len(rows) == 20 + 2
     assert [row.endswith("| yes |") for row in rows[:20]] == [cell.compatible for cell in every]
+
+
+def test_our_player_is_shown_as_it_is_stored() -> None:
+    (page,) = [one for one in reports.players.artefacts() if one.path == "players.md"]
+    text, docs = page.render().decode(), (DATA.parents[1] / "docs" / "players.md").read_text(encoding="utf-8")
+    found = reports.strength.results()
+    assert list(found) == [one.name for one in reports.strength.OPPONENTS]
+    for name, match in found.items():
+        games = (match["a_wins"], match["draws"], match["b_wins"])
+        assert sum(games) == match["games"] == 400
+        verdict = "reached" if match["score"] >= reports.strength.WANTED else "**missed**"
+        (row,) = re.findall(rf"^\| `{name}` \| {match['variant']} \|.*$", text, re.MULTILINE)
+        assert f"| {games[0]} | {games[1]} | {games[2]} |" in row
+        assert f"| {verdict} |" in row
+        low, high = match["score_wilson"]
+        (row,) = re.findall(rf"^\| `{name}`[^|]* \| {', '.join(map(str, games))} \|.*$", docs, re.MULTILINE)
+        assert f"| {low:.3f}–{high:.3f} |" in row
+        assert match["provenance"]["commit"][:7] in row
 
 
 @pytest.mark.parametrize(

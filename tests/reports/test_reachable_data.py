@@ -1,11 +1,17 @@
 """The stored estimates hold the exact numbers, and come out again."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import reports.stored
 from counting.reachable import estimate
 from counting.reachable.checker import Checker
 from reports.census import results as census_results
-from reports.reachable import EXAMPLES, results
+from reports.reachable import EXAMPLES, explanations, results
+from tablut.errors import InputError
 from tablut.variants import load_variant
 
 REDUCED = [name for name in results() if "-" in name]
@@ -48,3 +54,45 @@ def test_drawn_locks_are_locks(example) -> None:  # type: ignore[no-untyped-def]
     position, squares = checker.reach.game.read(example.position), " ".join(example.squares)
     assert checker.lock(position, squares, depth=2) is None
     assert (checker.lock(position, squares) is None) == (example.name != "pocket")
+
+
+@pytest.mark.parametrize("name", explanations())
+def test_what_is_explained_is_what_the_census_leaves(name: str) -> None:
+    found, census = explanations()[name], census_results()[name]
+    assert found["counted"]["positions"] == int(census["bound"])
+    assert found["reached"] == {"positions": census["total"], "classes": census["total_classes"]}
+    pairs = {(row["attackers"], row["defenders"]): (row["counted"], row["reached"]) for row in found["material"]}
+    assert pairs == {
+        (pair["attackers"], pair["defenders"]): (int(pair["bound"]), pair["reached"]) for pair in census["material"]
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("digest",),
+        ("failures",),
+        ("counted", "positions"),
+        ("reached", "classes"),
+        ("excluded", "locked", "classes"),
+        ("closed", "layers", 0, "positions"),
+        ("closed", "recurrent", "positions"),
+        ("material", 0, "reached"),
+    ],
+    ids=str,
+)
+def test_an_explanation_that_contradicts_itself_is_named(
+    path: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "ashton-5-4v0"
+    changed = json.loads((reports.stored.DATA / "explained" / f"{name}.json").read_text(encoding="utf-8"))
+    *above, last = path
+    holder = changed
+    for step in above:
+        holder = holder[step]
+    holder[last] = holder[last] + 1 if isinstance(holder[last], int) else holder[last][::-1]
+    (tmp_path / "explained").mkdir()
+    (tmp_path / "explained" / f"{name}.json").write_text(json.dumps(changed), encoding="utf-8")
+    monkeypatch.setattr(reports.stored, "DATA", tmp_path)
+    with pytest.raises(InputError, match=f"{name}.json.*restore the file"):
+        explanations()

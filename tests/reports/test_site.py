@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from sites import files, made
 
 from reports.puzzles import results as solutions
 from reports.rendering import Artefact
@@ -79,16 +79,6 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] == "figcaption":
             self.figures[-1]["caption"] = self.figures[-1].get("caption", "") + data
-
-
-@cache
-def made() -> list[Artefact]:
-    return site_files()
-
-
-@cache
-def files() -> dict[str, Artefact]:
-    return {artefact.path: replace(artefact, render=cache(artefact.render)) for artefact in made()}
 
 
 @cache

@@ -5,46 +5,27 @@ Skipped where something is missing: `pip install -e '.[browser]'`, a chromium on
 
 from __future__ import annotations
 
-import os
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reports.site import site_files
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("index", "bounds", "solutions", "puzzles", "puzzles/brandubh-02", "walks/brandubh-5-4v0", "endings", "players")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@pytest.fixture(scope="module")
-def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> str:  # without a browser nothing is rendered
-    folder: Path = tmp_path_factory.mktemp("site")
-    for artefact in site_files():
-        target = folder / artefact.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(artefact.render())
-    return folder.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-    pytest.importorskip("axe_playwright_python", reason="needs the package axe_playwright_python")
-    if CHROMIUM is None:
-        pytest.skip("needs a chromium on the PATH")
-    # A container's root cannot set up chromium's own sandbox.
-    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield found
-        found.close()
+PAGES = (
+    "index",
+    "bounds",
+    "solutions",
+    "puzzles",
+    "puzzles/brandubh-02",
+    "walks/brandubh-5-4v0",
+    "endings",
+    "players",
+    "measures",
+    "reachable",
+)
 
 
 @pytest.fixture
@@ -96,22 +77,23 @@ def test_a_board_is_walked_and_the_address_remembers(site: str, page: Any) -> No
     assert page.inner_text("#say") == "White to move, and wins in 1 ply."
 
 
-@pytest.mark.parametrize("width", [390, 1200])
-def test_pages_fit_the_screen(site: str, page: Any, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    for name in PAGES:
-        page.goto(f"{site}/{name}.html")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(site: str, browser: Any, scheme: str) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_screens_and_paper_and_axe_finds_nothing(site: str, browser: Any, name: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     # Axe itself tries to read style sheets, which a browser denies to files: no console is watched here.
-    page = browser.new_page(color_scheme=scheme)
-    for name in PAGES:
-        page.goto(f"{site}/{name}.html")
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.goto(f"{site}/{name}.html")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
         found = Axe().run(page)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+        assert found.violations_count == 0, f"{scheme}: {found.generate_report()}"
+    for width in (1200, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+    # Paper does not scroll: all of every table stands on it.
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 720, "height": 1000})
+    cut = "[...document.querySelectorAll('.table')].filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.evaluate(cut) == 0
     page.close()

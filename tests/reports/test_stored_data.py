@@ -15,6 +15,7 @@ import reports.players
 import reports.puzzles
 import reports.solutions
 import reports.stored
+import reports.strength
 from tablut.cli.shell import run
 from tablut.errors import InputError
 
@@ -151,6 +152,15 @@ def test_matches_in_each_others_place_are_named(data: Path, name: str) -> None:
     shutil.copy(SOURCE / "players" / f"{other}.json", data / "players" / f"{name}.json")
     with pytest.raises(InputError, match=f"{name}.json.*another match"):
         reports.players.results()
+
+
+def test_a_match_of_our_player_in_anothers_place_is_named(data: Path) -> None:
+    shutil.copy(SOURCE / "players" / "ours-payoff.json", data / "players" / "ours-heuristic.json")
+    with pytest.raises(InputError, match=r"ours-heuristic\.json.*another match"):
+        reports.strength.results()
+    (data / "players" / "ours-heuristic.json").unlink()
+    with pytest.raises(InputError, match="ours-heuristic"):
+        reports.strength.results()
 
 
 def test_stored_results_are_checked_as_they_are(data: Path) -> None:

@@ -1,0 +1,84 @@
+"""Stored matches: what ``tablut match --json`` printed, compared with itself before a page shows it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reports.stored import Provenance  # noqa: TC001 (pydantic reads the annotations when it runs)
+from tablut.play.arena.match import MatchSummary
+from tablut.play.arena.statistics import Tally, elo_of, interval_of_share, wilson
+
+__all__ = ["StoredMatch", "check_match"]
+
+_CLOSE: Final = 2e-6
+_ELO_CLOSE: Final = 0.06
+
+
+class StoredMatch(MatchSummary):
+    """A match with where it comes from."""
+
+    provenance: Provenance
+
+
+def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], command: str) -> None:
+    """Compare a match with what it is said to be, and with itself.
+
+    Parameters
+    ----------
+    stored : StoredMatch
+        The match.
+    variant : str
+        The name of its rule set.
+    players : tuple of (str, str)
+        Who played.
+    command : str
+        What played it.
+
+    Raises
+    ------
+    ValueError
+        Naming the field that is wrong.
+    """
+    if (stored.variant, stored.a, stored.b) != (variant, *players):
+        raise ValueError(f"a, b: {stored.a!r} against {stored.b!r} under {stored.variant!r} is another match")
+    if stored.provenance.command != command:
+        raise ValueError("provenance.command: is not that of the match")
+    if f"-n {stored.games} " not in command:
+        raise ValueError(f"games: {stored.games} is not what the command plays")
+    if set(stored.by_colour) != {"a_white", "a_black"} or set(stored.decisive_plies) != set(stored.by_colour):
+        raise ValueError("by_colour: expected a_white and a_black")
+    for kind, whole in (("wins", stored.a_wins), ("losses", stored.b_wins), ("draws", stored.draws)):
+        if any(set(counts) != {"wins", "losses", "draws"} for counts in stored.by_colour.values()):
+            raise ValueError("by_colour: expected wins, losses and draws")
+        if sum(counts[kind] for counts in stored.by_colour.values()) != whole:
+            raise ValueError(f"by_colour: {kind} do not add up to {whole}")
+    if any(2 * sum(counts.values()) != stored.games for counts in stored.by_colour.values()):
+        raise ValueError("by_colour: is not half of the games each")
+    if stored.faults:
+        raise ValueError("faults: a game was lost by a fault, not by play")
+    if sum(stored.termination.values()) != stored.games or len(stored.slowest) != 2:
+        raise ValueError("termination, slowest: do not cover the games and players")
+    _check_statistics(stored)
+
+
+def _check_statistics(stored: StoredMatch) -> None:
+    """Compute the score and its intervals again."""
+    if len(stored.pairs) != 5 or 2 * sum(stored.pairs) != stored.games:
+        raise ValueError("pairs: are not half as many as games")
+    a, b, c, d, e = stored.pairs
+    tally = Tally(stored.a_wins, stored.draws, stored.b_wins, (a, b, c, d, e))
+    points = tally.wins + tally.draws / 2
+    if b + 2 * c + 3 * d + 4 * e != 2 * points:
+        raise ValueError("pairs: have other points than the games")
+    ends = interval_of_share(tally)
+    for name, given, again in (
+        ("score", [stored.score], [tally.share]),
+        ("score_interval", stored.score_interval, ends),
+        ("score_wilson", stored.score_wilson, wilson(points, tally.games)),
+    ):
+        if len(given) != len(again) or any(abs(x - y) > _CLOSE for x, y in zip(given, again, strict=True)):
+            raise ValueError(f"{name}: is not what the games give")
+    for stated, share in zip((stored.elo, *stored.elo_interval), (tally.share, *ends), strict=True):
+        elo = elo_of(share)
+        if (stated is None) != (elo is None) or abs((stated or 0) - (elo or 0)) > _ELO_CLOSE:
+            raise ValueError("elo: is not that of the score")
