@@ -15,6 +15,14 @@ settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("unhurried")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory):
+    """Keep what is read from afar out of the user's folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TABLUT_CACHE_DIR", str(tmp_path_factory.mktemp("segments")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _compiling_in_silence():
     """Keep standard error free of what depends on the state of the kernel cache; its own tests run in processes."""

@@ -3,17 +3,21 @@
 A new command needs one line in `EXAMPLES`; everything here is then tried on it.
 """
 
+import io
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import typer
@@ -22,6 +26,7 @@ from tablut.cli import runtime
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
 from tablut.variants import Variant, load_variant
+from tests.support.pages import PAGES, blocks_of, read
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
@@ -61,6 +66,7 @@ EXAMPLES: dict[str, list[str]] = {
     "rank": [],
     "reachable check": [REACHED],
     "reachable estimate": ["--samples", "3"],
+    "reachable explain": [],
     "reachable lower": ["--placements", "30"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
@@ -72,6 +78,7 @@ EXAMPLES: dict[str, list[str]] = {
     "symmetry show": [],
     "symmetry verify": ["--samples", "20", "--most", "100"],
     "tablebase build": ["--men", "2", "--store", "{folder}/store"],
+    "tablebase copy": [STORE, "{folder}/copy"],
     "tablebase info": [STORE],
     "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
     "tablebase verify": [STORE, "--quick"],
@@ -97,6 +104,7 @@ SAYS_ITSELF = {
     "replay",
     "report",
     "serve",
+    "tablebase copy",
     "tablebase info",
     "tablebase query",
     "tablebase verify",
@@ -145,18 +153,33 @@ def example(name: str, variant: str, tmp_path: Path) -> list[str]:
     return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
 
 
-@pytest.fixture
-def replies(monkeypatch: pytest.MonkeyPatch) -> list[Reply]:
-    """Return the replies that commands printed, to be shown again at other widths."""
-    found: list[Reply] = []
-    text_of = runtime.text_of
+class Answer(NamedTuple):
+    """What a command gave, and what it printed of it."""
 
-    def kept(reply: Reply) -> str:
-        found.append(reply)
-        return text_of(reply)
+    reply: Reply
+    printed: str
 
-    monkeypatch.setattr(runtime, "text_of", kept)
-    return found
+
+@pytest.fixture(scope="module")
+def answer_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Answer]:
+    """Return a function from a command and a variant to the answer to its example, which runs once for all tests."""
+
+    @cache
+    def answer(name: str, variant: str) -> Answer:
+        arguments = example(name, variant, tmp_path_factory.mktemp("example"))
+        replies: list[Reply] = []
+        text_of = runtime.text_of
+
+        def kept(reply: Reply) -> str:
+            replies.append(reply)
+            return text_of(reply)
+
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as printed:
+            patch.setattr(runtime, "text_of", kept)
+            assert run(arguments) == 0
+        return Answer(replies[-1], printed.getvalue())
+
+    return answer
 
 
 def words(text: str) -> set[str]:
@@ -184,10 +207,9 @@ def integers(value: Any) -> Iterator[int]:
     ],
 )
 def test_no_number_and_no_label_is_cut_at_any_width(
-    name: str, variant: str, tmp_path: Path, replies: list[Reply], monkeypatch: pytest.MonkeyPatch
+    name: str, variant: str, answer_of: Callable[[str, str], Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(example(name, variant, tmp_path)) == 0
-    (reply,) = replies[-1:]
+    reply = answer_of(name, variant).reply
     monkeypatch.delenv("COLUMNS", raising=False)
     texts = {"piped": runtime.text_of(reply)}
     for width in (200, 80, 60, 40, 10):
@@ -205,13 +227,10 @@ def test_no_number_and_no_label_is_cut_at_any_width(
 
 
 @pytest.mark.parametrize("name", QUICK_OR_SLOW)
-def test_every_answer_names_its_variant(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = example(name, SMALL, tmp_path)
-    capsys.readouterr()
-    assert run(arguments) == 0
-    text = capsys.readouterr().out
+def test_every_answer_names_its_variant(name: str, answer_of: Callable[[str, str], Answer]) -> None:
+    text = answer_of(name, SMALL).printed
     if name not in NAMELESS:
-        assert (SMALL if "-v" in arguments or name in ("puzzle check", "variants") else "ashton") in text
+        assert (SMALL if name not in SAYS_ITSELF or name in ("puzzle check", "variants") else "ashton") in text
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SAYS_ITSELF | SLOW])
@@ -292,6 +311,22 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert texts[0] == texts[1] == texts[2]
     assert f"Usage: tablut {name} " in texts[0]
     assert "--json" in texts[0]
+
+
+def test_every_command_shows_examples_that_the_documentation_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """So tests run them: see `tests/test_docs.py`."""
+    blocks = [block for page in PAGES for block in blocks_of(read(page))]
+    documented = {tuple(shlex.split(command.text, comments=True)) for block in blocks for command in block.commands}
+    shown = set()
+    for name in COMMANDS:
+        assert run(["help", *name.split()]) == 0
+        examples = capsys.readouterr().out.partition("\nExamples:\n")[2].splitlines()
+        assert examples, f"add an example of {name} to the CommandSpec of its package"
+        for line in examples:
+            assert line.startswith(f"  tablut {name}")
+            assert tuple(shlex.split(line)) in documented, line
+        shown |= set(examples)
+    assert {f"  {line}" for spec in command_specs().values() for line in spec.examples} == shown
 
 
 NUMBER = re.compile(r"^  (?:-\w, )?(--[\w-]+) +(MIB|N|SECONDS|GIB|<(?:int|float)[^>]*>)", re.MULTILINE)

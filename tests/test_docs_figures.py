@@ -19,7 +19,7 @@ from pydantic_core import PydanticUndefined
 from counting import bounds
 from counting.spaces import fixed_material, spaces
 from reports.census import results as censuses
-from reports.reachable import lower_bounds
+from reports.reachable import explanations, lower_bounds
 from reports.reachable import results as estimates
 from reports.solutions import results as solutions
 from reports.stored import DATA
@@ -48,11 +48,12 @@ LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE, N
 MEASURED = {
     "pytest benchmarks/test_puzzles.py": {555_788, 852_856, 836_485, 277_613, 81_162_829},
     "pytest benchmarks/test_tree_probe.py": {1_911_851, 862_808, 2_109_408, 1_256_812},
-    "pytest -m slow tests/counting/reachable": {14_139, 47_086, 10_720},
     "pytest -m slow tests/test_docs_figures.py": {177_617_150, 365_170_994, 4_903_551_084},
+    "tablut reachable explain -v ashton-5-4v0": {32_224},
     "tablut tablebase build --men 5": {1_737_174},
     "tablut tablebase build --men 5 -v mcgill": {3_251_331},
     "tablut tablebase build --men 6": {58_285_314},
+    "python -m benchmarks.remote_probing": {1_784_333, 49_414, 13_049, 10_930},
     "Zstandard at other levels, once": {2_888_163, 1_970_119, 2_388_975, 1_720_304, 1_616_213, 1_506_038, 1_295_529},
     "tablut bestmove --player mcts -v mcgill --movetime 2": {38_000, 33_000, 39_000},
     "python -m benchmarks.tuning": {12_317},
@@ -70,10 +71,13 @@ MEASURED = {
         77_061,
         77_071,
         77_081,
+        # the other games
+        88_001,
+        88_011,
     },
     "benchmarks/engines/checkout.py": {28_600, 18_600, 20_261_122},
     # Round numbers that a sentence chooses: nodes of a search, samples of a test.
-    "chosen": {100_000},
+    "chosen": {100_000, 30_000, 150_000, 16_384},
 }
 NUMBER = re.compile(r"(?<![\w.·-])\d{1,3}(?:[, ]\d{3})+(?!\d)|(?<![\w.·/-])\d{5,}(?![\w.])")
 
@@ -172,28 +176,40 @@ def test_the_table_of_censuses() -> None:
 def test_the_text_on_the_census_of_ashton() -> None:
     page = " ".join(read(ROOT / "docs" / "census.md").split())
     stored = censuses()["ashton"]
-    ply = stored["plies"][6]
+    ply, last = stored["plies"][6:]
+    assert last["decided"] == last["white_wins"]
     for text in (
         f"Ply 6 alone has {ply['new']:,} new positions in {ply['new_classes']:,} classes",
         f"{ply['decided']:,} in {ply['decided_classes']:,} classes",
-        f"| 7 | {stored['next_ply']['children']:,} (exact) |",
+        f"| 8 | {stored['next_ply']['children']:,} (exact) |",
+        f"{last['new']:,} new positions in {last['new_classes']:,} classes, and {last['decided']:,} decided",
+        f"in {last['decided_classes']:,} classes, all won by a king that escaped. {last['children']:,} children",
     ):
         assert text in page
     shares = [result["ratio"] for result in censuses().values() if result["complete"]]
     assert f"have reached {100 * min(shares):.0f} to {100 * max(shares):.0f} % of it" in page
     share = {ply["ply"]: ply["new_classes"] / ply["children"] for ply in stored["plies"][1:]}
-    odd = f"from {share[3]:.2f} (ply 3) to {share[5]:.2f} (ply 5)"
+    odd = f"from {share[3]:.2f} (ply 3) to {share[5]:.2f} (ply 5) and {share[7]:.2f} (ply 7)"
     even = f"from {share[4]:.2f} (ply 4) to {share[6]:.2f} (ply 6)"
-    assert f"{odd} and {even}" in page
+    assert f"{odd}, and {even}" in page
 
 
-def test_the_table_of_decided_boards() -> None:
-    rows = list(rows_of("docs/reachable.md", "board (computed)"))
-    assert len(rows) == 2
-    for name, counted, reached, locked, stuck, tree in rows:
-        assert number(counted) == int(estimates()[name]["counted"]) == int(censuses()[name]["bound"])
-        assert number(reached) == censuses()[name]["total"]
-        assert number(counted) - number(reached) == number(locked) + number(stuck) + number(tree)
+def test_the_table_of_boards_explained_whole() -> None:
+    rows = {name: cells for name, *cells in rows_of("docs/reachable.md", "board (computed)")}
+    assert rows.keys() == explanations().keys()
+    for name, (counted, reached, locked, stuck, closed, circles, layers) in rows.items():
+        found = explanations()[name]
+        assert number(counted) == found["counted"]["positions"] == int(censuses()[name]["bound"])
+        assert number(reached) == found["reached"]["positions"] == censuses()[name]["total"]
+        assert number(locked) == found["excluded"]["locked"]["positions"]
+        assert number(stuck) == found["excluded"]["last_move"]["positions"]
+        assert number(closed) == found["closed"]["all"]["positions"]
+        assert number(circles) == sum(found["closed"][part]["positions"] for part in ("recurrent", "after"))
+        assert number(layers) == len(found["closed"]["layers"])
+        assert number(counted) - number(reached) == number(locked) + number(stuck) + number(closed)
+    assert max(len(found["closed"]["layers"]) for found in explanations().values()) == 9  # "nine plies backward"
+    few = [row for row in explanations()["ashton-5-4v0"]["material"] if row["attackers"] < 4]
+    assert not any(row["reached"] for row in few)
 
 
 def test_the_text_on_solving_and_tablebases() -> None:
@@ -304,8 +320,8 @@ def test_the_readmes_numbers() -> None:
     (proved,) = lower_bounds().values()
     assert f"{int(proved['positions']):,}".replace(",", " ") in readme
     assert 0.1 <= proved["share"] < 0.11  # "one in ten"
-    new = f"{censuses()['ashton']['plies'][6]['new']:,}".replace(",", " ")
-    assert f"{new} new positions at ply 6" in readme
+    new = f"{censuses()['ashton']['plies'][7]['new']:,}".replace(",", " ")
+    assert f"{new} new positions at ply 7" in readme
     reduced = [name for name in variant_names() if "-" in name]
     assert (len(variant_names()), len(reduced), len(solutions())) == (13, 7, 7)
     tour = " ".join(read(ROOT / "docs" / "tour.md").split())

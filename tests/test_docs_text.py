@@ -81,8 +81,30 @@ def test_every_file_and_name_of_ours_in_the_text_exists(page: Path) -> None:
             assert span.rstrip("/") in FILES or f"{span}.py" in FILES, f"{page.name}: `{span}`"
 
 
+def test_the_architecture_names_every_room_and_the_files_beside_them() -> None:
+    """A room is a package within a package. Of `reports`, where a page has a file of its own, only the rooms."""
+    page = read(ROOT / "docs" / "architecture.md")
+    named = {span.rstrip("/") for span in re.findall(r"`([\w./-]+)`", page)}
+    rooms = {name.rpartition("/")[0] for name in FILES if re.fullmatch(rf"(?:{OURS})/\w+/__init__\.py", name)}
+    files = {name for name in FILES if re.fullmatch(r"(?:symmetry|tablut|counting)/[a-z]\w*\.py", name)}
+    of_every_package = {"cli.py", "commands.py", "warming.py"}
+    assert len(rooms) > 15
+    assert len(files) > 25
+    # A room is named by itself, or by what is in it.
+    assert {room for room in rooms if not any(f"{name}/".startswith(f"{room}/") for name in named)} == set()
+    assert {file for file in files if file.rpartition("/")[2] not in of_every_package} - named == set()
+
+
 # Files that a page speaks of and that are not in the repository.
-FOREIGN = {"census.json", "ply-006.json", "zarr.json", "3v1/zarr.json", "provenance/3v1.json", "my-rules.toml"}
+FOREIGN = {
+    "census.json",
+    "ply-006.json",
+    "count-007.json",
+    "zarr.json",
+    "3v1/zarr.json",
+    "provenance/3v1.json",
+    "my-rules.toml",
+}
 ENTRY_POINTS = set(re.findall(r'entry-points\."([\w.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
 
 

@@ -23,6 +23,7 @@ LAZY = [
     "counting.exclusions",
     "counting.reachable",
     "counting.reachable.construction",
+    "counting.reachable.explanation",
     "reports.site",
     "retrograde",
     "retrograde.proofs",
