@@ -72,7 +72,7 @@ def as_location(named: LocationLike) -> Location:
         parts = urlsplit(named)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise InputError(f"store URL of kind {scheme!r}: cannot be read: {error}") from None
+        raise InputError(f"store URL of kind {scheme!r}: cannot be read: {excerpt(str(error))}") from None
     if "@" in parts.netloc or parts.query or parts.fragment or "?" in named or "#" in named:
         raise InputError(
             f"store URL of kind {scheme!r} on host {excerpt(host or '')}: holds a user name, a query or a fragment; "

@@ -2,7 +2,8 @@
 
 Python handles signals between its own instructions only. A compiler or a sort of a large
 array may delay that for many seconds. Then a thread that waits for interrupts ends the
-process; what was stored is kept.
+process; what was stored is kept. So does an interrupt that arrives where Python can only
+print an exception and go on: in a function that a compiler calls, or in a finaliser.
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ def watch_interrupts() -> None:
             heard.clear()
 
     threading.Thread(target=_watch, daemon=True, name="interrupts").start()
+    say = sys.unraisablehook
+
+    def _lost(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
+            leave("interrupted")
+        say(unraisable)
+
+    sys.unraisablehook = _lost
 
 
 def leave(message: str = "") -> NoReturn:

@@ -366,21 +366,37 @@ def test_a_shell_that_cannot_be_told_is_one_line(monkeypatch: pytest.MonkeyPatch
 # -- interrupts ----------------------------------------------------------------------------
 
 
+LISTENING = (
+    "import ctypes, signal, time\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from tablut.cli.interrupts import watch_interrupts\n"
+    "watch_interrupts()\n"
+)
+STUCK = (
+    "lock = ctypes.CDLL(None).pthread_mutex_lock\n"
+    "mutex = ctypes.create_string_buffer(64)\n"
+    "print('ready', flush=True)\n"
+    # The second call waits for ever, in C, and no signal ends it.
+    "lock(mutex), lock(mutex)\n"
+)
+CALLED_BACK = (
+    "@ctypes.PYFUNCTYPE(None)\n"
+    "def called():\n"
+    "    print('ready', flush=True)\n"
+    "    time.sleep(60)\n"
+    # Python prints what is raised in there, and goes on.
+    "called()\n"
+    "time.sleep(60)\n"
+)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
-def test_an_interrupt_is_heard_though_python_does_not_look() -> None:
+@pytest.mark.parametrize("program", [STUCK, CALLED_BACK], ids=["stuck", "called back"])
+def test_an_interrupt_is_heard_though_python_does_not_look(program: str) -> None:
     """A call that keeps Python from its signals, as a compiler does, is ended within a second."""
-    program = (
-        "import ctypes, signal\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from tablut.cli.interrupts import watch_interrupts\n"
-        "watch_interrupts()\n"
-        "lock = ctypes.CDLL(None).pthread_mutex_lock\n"
-        "mutex = ctypes.create_string_buffer(64)\n"
-        "print('ready', flush=True)\n"
-        # The second call waits for ever, in C, and no signal ends it.
-        "lock(mutex), lock(mutex)\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", LISTENING + program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"

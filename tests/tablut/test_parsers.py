@@ -21,6 +21,7 @@ from tablut.formats.comments import without_comments
 from tablut.formats.native import read_native
 from tablut.formats.opentafl_records import looks_like_otg, read_game
 from tablut.formats.reading import looks_like_position, read_move, read_position
+from tablut.locations import as_location
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
 from tablut.rules import NaiveGame
@@ -63,6 +64,7 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "read_game": (read_game, [f"[rules:{RULES}]\n", f"[rules:{RULES}]\n1. ", "[rules:", "[a:"]),
     "read_logs": (read_logs, [TURN, f"{TURN}{SOURCE}FINE: Stato:\n", f"{SOURCE}FINE: Players: ", "", TURN[:-3]]),
     "looks_like_log": (looks_like_log, ["", TURN, SOURCE[:-1]]),
+    "as_location": (as_location, ["", "s3://", "file:///", "https://h/", "https://h:"]),
     "looks_like_otg": (looks_like_otg, ["", "[a:"]),
     "without_comments": (lambda text: without_comments(text, "{", "}", "record"), ["", "{}"]),
     "parse_variant": (lambda text: parse_variant(text, name="mine", origin="mine.toml"), ["", "a = ", "[king]\n"]),
@@ -160,6 +162,7 @@ def test_records_of_any_bytes(content: bytes, more: bytes) -> None:
 def test_every_pattern_is_one_that_these_tests_know() -> None:
     """A new regular expression is looked at for how long it takes, its parser listed above, and counted here."""
     known = {
+        "tablut/locations.py": 2,
         "tablut/position.py": 3,
         "tablut/formats/berkeley.py": 1,
         "tablut/formats/bologna_logs.py": 5,
