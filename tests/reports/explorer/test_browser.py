@@ -55,7 +55,7 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     with_console: list[str] = []
     context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
     found = context.new_page()
-    found.set_default_timeout(20_000)
+    found.set_default_timeout(60_000)
     found.on("console", lambda message: with_console.append(f"{message.type}: {message.text}"))
     found.on("pageerror", lambda error: with_console.append(str(error)))
     yield found
@@ -77,7 +77,7 @@ def move(page: Any, text: str) -> None:
 
 def until(page: Any, expression: str) -> None:
     """Wait until something holds on a page; Playwright's own way is forbidden by the policy of the pages."""
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + 60
     while not page.evaluate(expression):
         assert time.monotonic() < ends, expression
         page.wait_for_timeout(25)
