@@ -434,6 +434,15 @@ def test_the_cache_is_bounded_checked_and_done_without(tmp_path: Path) -> None:
     (tmp_path / "kept" / digest).write_bytes(b"x" * 500)
     assert fresh.get(digest) is None
     assert not (tmp_path / "kept" / digest).exists()
+    # A folder that is somebody's loses segments alone, and what is too long to be one is not read.
+    (tmp_path / "kept" / "letter.txt").write_bytes(b"dear" * 5_000)
+    os.utime(tmp_path / "kept" / "letter.txt", (0, 0))
+    for digest, piece in pieces.items():
+        fresh.put(digest, piece)
+    assert (tmp_path / "kept" / "letter.txt").exists()
+    large = sha256(b"y" * 5_000).hexdigest()
+    (tmp_path / "kept" / large).write_bytes(b"y" * 5_000)
+    assert fresh.get(large) is None
     # A folder that cannot be made is done without.
     (tmp_path / "file").touch()
     without = SegmentCache(tmp_path / "file" / "kept")
