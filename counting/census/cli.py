@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from counting.census.report import CensusReport, CountedPly
+    from counting.census.counted_report import CountedPly
+    from counting.census.report import CensusReport
     from counting.census.verification import VerifyReport
     from tablut.cli.people import PeopleConsole
 
@@ -150,7 +151,7 @@ def census_command(
     A position is a placement with the side to move; classes are taken under the
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
-    from counting.census.counted import CountWish
+    from counting.census.count_plan import CountWish
     from counting.census.limits import TooLargeError
     from counting.census.run import census
 
@@ -279,7 +280,7 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
         console.print("The store has no count without symmetry.", style="dim")
     elif report.without_symmetry != report.plies:
         console.print(f"Without symmetry it ends after {report.without_symmetry} plies of {report.plies}.")
-    if report.counted is not None:
+    if report.counted is not None and report.counted >= report.plies:
         console.print(f"Ply {report.counted} was counted and not stored: only its tallies can be checked.")
     console.print(
         f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
@@ -362,13 +363,12 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
 
 
 def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
-    share = len(counted.hundredths)
     how = f"in {counted.passes} pass{'es' if counted.passes > 1 else ''}"
     if counted.whole:
         console.print(f"Ply {counted.ply} was counted {how} and not stored.")
     else:
         console.print(
-            f"Of ply {counted.ply} {share} hundredth{'s were' if share > 1 else ' was'} counted {how}, and not stored: "
+            f"Of ply {counted.ply}, counted {how} and not stored, {_hundredths(len(counted.hundredths))}: "
             f"{counted.new:,} new positions in {counted.new_classes:,} classes, {counted.decided:,} decided in "
             f"{counted.decided_classes:,}, from {counted.children:,} children.",
             soft_wrap=True,
@@ -379,7 +379,11 @@ def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
         )
     if counted.counted_again:
         verdict = Text("the same numbers") if counted.agrees else Text("other numbers", "bold red")
-        console.print(Text.assemble(f"{len(counted.counted_again)} hundredths counted again: ", verdict, "."))
+        console.print(Text.assemble(f"Counted again, {_hundredths(len(counted.counted_again))}: ", verdict, "."))
+
+
+def _hundredths(count: int) -> str:
+    return f"{count} hundredth{'' if count == 1 else 's'}"
 
 
 def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:

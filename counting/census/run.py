@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.census.counted import CountWish, count_ply
+from counting.census.counted import count_ply
 from counting.census.extent import ended
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.limits import CensusLimits, TooLargeError, size_text
@@ -32,6 +32,7 @@ from tablut.variants import as_variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from counting.census.count_plan import CountWish
     from counting.census.records import PlyRecord
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
@@ -117,6 +118,8 @@ def census(
     variant = as_variant(variant)
     if count is not None and (not plies or full or graph is not None):
         raise InputError("--count-last: needs --plies N from 1 on, and neither --full nor --graph")
+    if passes > 1 and plies is None:
+        raise InputError("--passes: are those of the last ply; name it with --plies N")
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
     observer = Silent() if observer is None else observer

@@ -7,8 +7,10 @@ import shutil
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from counting.census.records import PlyRecord, StoreAbout, dump
-from counting.census.stored import ABOUT, StoredCensus, read_about, tally_name
+from counting.census.record_files import dump
+from counting.census.records import PlyRecord, StoreAbout
+from counting.census.stored import ABOUT, StoredCensus, read_about
+from counting.census.tally_files import tally_name
 from tablut.errors import InputError, OutputError, output_failure
 from tablut.files import child, lock_folder, remove_temporaries, sync_names, write_bytes
 
@@ -108,36 +110,15 @@ class CensusStore(StoredCensus):
         """
         return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
 
-    def children(self, ply: int, number: int) -> Path:
-        """Return where a file of children goes that a ply is merged from; its folder is made.
-
-        Parameters
-        ----------
-        ply, number : int
-            The ply that is made, and which of its files of children.
-
-        Returns
-        -------
-        Path
-            The file, which need not be there.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If a folder cannot be made.
-        """
-        work = self._folder(self.root, "work")
-        return self._folder(work, f"ply-{ply:03}") / f"children-{number:05}.rows"
-
-    def sorted_rows(self, ply: int, name: str, number: int) -> Path:
-        """Return where a file of sorted rows goes from which a ply is counted; its folder is made.
+    def work_file(self, ply: int, name: str, number: int) -> Path:
+        """Return where a file goes from which a ply is made; its folder is made.
 
         Parameters
         ----------
         ply : int
-            The ply that is counted.
+            The ply that is made.
         name : str
-            ``parents``, ``captures`` or ``known``.
+            ``children``; ``parents``, ``captures`` or ``known`` where a ply is counted.
         number : int
             Which of them.
 
@@ -151,8 +132,7 @@ class CensusStore(StoredCensus):
         OutputError, MachineError
             If a folder cannot be made.
         """
-        work = self._folder(self.root, "work")
-        return self._folder(work, f"ply-{ply:03}") / f"{name}-{number:05}.rows"
+        return self._folder(self._folder(self.root, "work"), f"ply-{ply:03}") / f"{name}-{number:05}.rows"
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
         """Return where the tally of some bins goes; its folder is made.
@@ -245,7 +225,13 @@ class CensusStore(StoredCensus):
         """
         work = child(self.root, "work", "census folder")
         with _writing(f"census folder {str(work)!r}"):
-            for folder in (self.root, *self.root.glob("ply-*"), *self.root.glob("count-*"), *work.glob("*")):
+            for folder in (
+                self.root,
+                *self.root.glob("ply-*"),
+                *self.root.glob("count-*"),
+                *self.root.glob("again-*"),
+                *work.glob("*"),
+            ):
                 if not folder.is_dir() or folder.is_symlink():
                     continue
                 if folder.parent == work and (ply is None or folder.name != f"ply-{ply:03}"):

@@ -134,9 +134,7 @@ def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDAr
     expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0
     for source in task.parents:
         rows = read_bins(source, first, last)
-        handled, more = expand_quiet(
-            tools.tables, tools.images, tools.cells, tools.order, rows, children[found:], expanded
-        )
+        handled, more = expand_quiet(tools.expander, rows, children[found:], expanded)
         if handled != len(rows):
             raise ArithmeticError(f"{source.path}: {handled} of {len(rows)} parents have more moves than were counted")
         found += more

@@ -184,11 +184,10 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
         total = int(count_children(tools.tables, undecided, np.empty(len(undecided), dtype=np.int64)))
     children = rows_room("children", total + 4 * tools.tables.cells, tools.tables.words)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-    arguments = (tools.tables, tools.images, tools.cells, tools.order, rows, children, counters)
     if task.leaves is None:
-        handled, found = expand_canonical(*arguments)
+        handled, found = expand_canonical(tools.expander, rows, children, counters)
     else:
-        handled, found = expand_leaves(*arguments, (LEAF_BITS, *task.leaves))
+        handled, found = expand_leaves(tools.expander, rows, children, counters, (LEAF_BITS, *task.leaves))
     if handled != len(rows) or (found != total if task.leaves is None else found > total):
         raise ArithmeticError(
             f"{task.source.path}: {found} children of {handled} rows where {total} of {len(rows)} were due"

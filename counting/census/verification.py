@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from counting.census.count_record import leaves_digest
 from counting.census.extent import ended, excess
 from counting.census.files import read_rows, spans
 from counting.census.observer import Observer, Silent
+from counting.census.planning import cut
 from counting.census.positions import Inspector
 from counting.census.published import published_counts, published_digests
 from counting.census.records import LEAF_BITS
 from counting.census.row_bytes import leaf_digests
+from counting.census.row_sums import leaves_digest
 from counting.census.row_tables import RowTable, canonical_children
-from counting.census.search import cut
 from counting.census.stored import StoredCensus, read_about
 from counting.census.survey import COUNTERS
 from counting.census.toolbox import start_rows, toolbox
