@@ -20,10 +20,11 @@ import numpy as np
 
 from counting.census.count_plan import plan_count, too_many
 from counting.census.count_record import HUNDREDTHS, CountRecord, Hundredth, edge, hundredth_of
-from counting.census.files import Source, open_rows
+from counting.census.files import open_rows
 from counting.census.limits import size_text
 from counting.census.planning import cut, share_of
 from counting.census.records import BINS, Owner, plan_name
+from counting.census.row_head import Source
 from counting.census.sorting import SortTask, bin_loads, run_sort
 from counting.census.tallies import TallyTask, run_tally
 from counting.census.tally_files import bins_of, count_sums, tally_name, tally_owner
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from counting.census.count_plan import CountPlan, CountWish
-    from counting.census.files import RowFile
+    from counting.census.row_head import RowFile
     from counting.census.search import Search
 
 __all__ = ["Counted", "count_ply"]

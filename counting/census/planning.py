@@ -14,7 +14,7 @@ from counting.census.tasks import ExpandTask, MergeTask
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.census.files import Source
+    from counting.census.row_head import Source
     from counting.census.search import Search
 
 __all__ = ["cut", "plan_expansion", "plan_merge", "share_of"]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from counting.census.count_record import CountRecord
     from counting.census.counted import Counted
+    from counting.census.plies import Plies
     from counting.census.records import PlyRecord
-    from counting.census.search import Search
     from tablut.variants import Variant
 
 __all__ = [
@@ -287,8 +287,8 @@ def _material(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> l
     return pairs
 
 
-def _next_ply(search: Search, last: PlyRecord | CountRecord) -> NextPly:
-    children_bytes, positions_bytes = search.space_needed(last)
+def _next_ply(census: Plies, last: PlyRecord | CountRecord) -> NextPly:
+    children_bytes, positions_bytes = census.space_needed(last)
     return NextPly(
         ply=last.ply + 1,
         children=last.next_children,
@@ -298,7 +298,7 @@ def _next_ply(search: Search, last: PlyRecord | CountRecord) -> NextPly:
 
 
 def census_report(
-    search: Search,
+    census: Plies,
     plies: Sequence[PlyRecord],
     store: str | None,
     *,
@@ -310,7 +310,7 @@ def census_report(
 
     Parameters
     ----------
-    search : Search
+    census : Plies
         The census by classes, of which the records are.
     plies : sequence of PlyRecord
         The plies that were asked for and are stored, from ply 0 on.
@@ -333,11 +333,11 @@ def census_report(
     ArithmeticError
         If the positions by material do not add up to all positions.
     """
-    variant = search.variant
+    variant = census.variant
     records: list[PlyRecord | CountRecord] = list(plies)
     if counted is not None and counted.record.whole:
         records.append(counted.record)
-    shown, material = _plies(records, len(search.records)), _material(variant, records)
+    shown, material = _plies(records, len(census.records)), _material(variant, records)
     complete = ended(variant, records)
     outside, outside_classes = (
         sum(record.counters[name] for record in records) for name in ("outside", "outside_classes")
@@ -348,7 +348,7 @@ def census_report(
     bound = sum(pair.bound for pair in material)
     children = sum(record.children for record in records)
     seconds = sum(record.cpu for record in records)
-    more = not complete and len(records) >= len(search.records)
+    more = not complete and len(records) >= len(census.records)
     return CensusReport(
         variant=variant.name,
         position=variant.start_position,
@@ -369,12 +369,12 @@ def census_report(
         outside_classes=outside_classes,
         full=check,
         graph=graph,
-        next_ply=_next_ply(search, records[-1]) if more else None,
+        next_ply=_next_ply(census, records[-1]) if more else None,
         store=store,
-        stored_bytes=search.stored_bytes(),
+        stored_bytes=census.stored_bytes(),
         children=children,
         cpu_seconds=round(seconds, 3),
         children_per_cpu_second=round(children / seconds, 1) if seconds else None,
-        passes=max(search.passes, 0 if counted is None else counted.passes),
+        passes=max(census.passes, 0 if counted is None else counted.passes),
         counted=None if counted is None else counted_report(counted, plies[counted.record.ply - 1]),
     )

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counting.census.files import RowFile
+    from counting.census.row_head import RowFile
 
 __all__ = ["leaves_digest", "part_sums", "rows_digest"]
 

@@ -16,18 +16,19 @@ References
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from counting.census.buckets import FIXING, leaf_sums
 from counting.census.expansion import EXPANSION_COUNTERS
-from counting.census.extent import ended, excess
-from counting.census.files import Source, damaged, open_rows, read_rows
+from counting.census.files import open_rows
 from counting.census.limits import TooLargeError, size_text
 from counting.census.passes import make_in_passes, passes_needed
 from counting.census.planning import plan_expansion, plan_merge
+from counting.census.plies import Plies
 from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_head import Source
 from counting.census.row_sums import part_sums, rows_digest
 from counting.census.tasks import run_expand, run_merge, write_part
 from counting.census.toolbox import start_rows, toolbox
@@ -50,7 +51,7 @@ _RATE_CHILDREN = 1_000_000
 """Fewer children take no time worth an estimate."""
 
 
-class Search:
+class Search(Plies):
     """One census in one store.
 
     Parameters
@@ -70,11 +71,11 @@ class Search:
 
     Attributes
     ----------
-    records : list of PlyRecord
-        The plies that are stored.
     passes : int
         In how many passes a ply was made, at most.
     """
+
+    store: CensusStore
 
     def __init__(
         self,
@@ -86,26 +87,16 @@ class Search:
         limits: CensusLimits,
         observer: Observer,
     ) -> None:
-        self.variant, self.full, self.store = variant, full, store
+        super().__init__(variant, full=full, store=store)
         self.scheduler, self.limits, self.observer = scheduler, limits, observer
-        tools = toolbox(variant, full)
-        self.words = tools.tables.words
-        self.records = store.records()
-        # A file of an earlier run may have been changed since; a file of this run has not.
-        self._found = len(self.records)
         self.passes = 1
         if self.records:
-            self._check_found()
+            self.check_found()
             store.sweep(None if self.complete else len(self.records))
             self.observer.say(f"resuming after ply {len(self.records) - 1}")
         else:
             store.sweep(None)
             self.records.append(self._start())
-
-    @property
-    def complete(self) -> bool:
-        """Whether the last ply found nothing undecided that is new, or is the last of a game."""
-        return ended(self.variant, self.records)
 
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
         """Make plies.
@@ -138,39 +129,6 @@ class Search:
         while not self.complete and (plies is None or len(self.records) <= plies):
             self._next_ply(passes if len(self.records) == plies else 1)
         return self.records if plies is None else self.records[: plies + 1]
-
-    # -- what is there -----------------------------------------------------------------
-
-    def _check_found(self) -> None:
-        """Raise `InputError` unless the plies that an earlier run has made are whole, and possible."""
-        tools = toolbox(self.variant, self.full)
-        for record in self.records:
-            files = self.store.check_parts(record)
-            if np.array(record.material, dtype=object).shape != tools.material:
-                self._contradict(record.ply, "its material is that of another board")
-            for file in files:
-                codes = None if file.header.codes is None else file.header.codes[:3]
-                if (file.header.words, codes) != (self.words, tools.codes):
-                    raise damaged(file.path, "its rows are those of another board")
-            if not record.ply and not np.array_equal(
-                read_rows(files[0], 0, 1 << LEAF_BITS), start_rows(self.variant, self.full)
-            ):
-                raise damaged(files[0].path, "it does not hold the start")
-        self._check_bound(self.records)
-
-    def _check_bound(self, records: Sequence[PlyRecord | CountRecord]) -> None:
-        """Raise if more positions of some material and side to move were reached than the board has."""
-        if (fault := excess(self.variant, records)) is not None:
-            self._contradict(records[-1].ply, fault)
-
-    def _contradict(self, ply: int, what: str) -> NoReturn:
-        """Raise the error for impossible counts: a changed store if an earlier run made one, else a defect."""
-        if self._found:
-            raise TooLargeError(
-                f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
-                "`tablut census verify` with that folder says which; or count again into another folder"
-            )
-        raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
 
     # -- one ply -----------------------------------------------------------------------
 
@@ -217,10 +175,10 @@ class Search:
         found = [*counters[:2], sum(answer["children"] for answer in merged)]
         due = [before.counters["new"], before.counters["moves"], before.next_children]
         if found != due:
-            self._contradict(ply, f"{found} parents, moves and children where {due} are due")
+            self.contradict(ply, f"{found} parents, moves and children where {due} are due")
         cpu += sum(answer["cpu"] for answer in merged)
         content = self._content(ply, plan, merged, counters, cpu)
-        self._check_bound([*self.records, SimpleNamespace(**content)])  # type: ignore[list-item]
+        self.check_bound([*self.records, SimpleNamespace(**content)])  # type: ignore[list-item]
         self.records.append(self.store.commit(content))
 
     def _make_at_once(self, ply: int) -> tuple[list[dict[str, Any]], list[int], str, float]:
@@ -230,7 +188,7 @@ class Search:
         expanded = self.run_tasks(run_expand, tasks)
         children = sum(answer["children"] for answer in expanded)
         if children != (due := self.records[-1].next_children):
-            self._contradict(ply, f"{children} children were expanded where {due} are due")
+            self.contradict(ply, f"{children} children were expanded where {due} are due")
         sources = [Source(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, expanded, strict=True)]
         merges = plan_merge(self, ply, plan, sources)
         self.observer.begin(ply, "merge", children)
@@ -254,35 +212,6 @@ class Search:
             The answers in the order of the tasks.
         """
         return self.scheduler.run(function, tasks, lambda stats: self.observer.advance(stats["children"]))
-
-    def space_needed(self, last: PlyRecord | CountRecord | None = None) -> tuple[int, int]:
-        """Return how many bytes the next ply needs: for children, and an estimate for its positions.
-
-        The number of children is exact. What part of them is new is taken from the last
-        ply, which overestimates it where the search slows down.
-
-        Parameters
-        ----------
-        last : PlyRecord or CountRecord, optional
-            The ply before; by default the last one that is stored.
-
-        Returns
-        -------
-        children : int
-            Bytes of the children of the next ply.
-        positions : int
-            Bytes of its positions, estimated.
-        """
-        last = self.records[-1] if last is None else last
-        children = last.next_children
-        kept = last.counters["new_classes"] + last.counters["decided_classes"]
-        ratio = kept / last.children if last.children else 1.0
-        bytes_each = toolbox(self.variant, self.full).row_bytes
-        return children * 8 * self.words, int(children * ratio) * bytes_each
-
-    def stored_bytes(self) -> int:
-        """Return how many bytes the store takes."""
-        return sum(path.stat().st_size for path in self.store.root.rglob("*.rows"))
 
     def work_room(self) -> tuple[int, str]:
         """Return how many bytes the next ply may take, and which option or folder says so.
@@ -343,8 +272,8 @@ class Search:
         due = [before.counters["new"], before.counters["moves"], before.next_children]
         found = [*record.expanded[:2], record.children]
         if found != due:
-            self._contradict(record.ply, f"{found} parents, moves and children where {due} are due")
-        self._check_bound([*self.records[: record.ply], record])
+            self.contradict(record.ply, f"{found} parents, moves and children where {due} are due")
+        self.check_bound([*self.records[: record.ply], record])
 
     def _check_space(self, ply: int, passes: int) -> None:
         children, positions = self.space_needed()

@@ -11,21 +11,26 @@ file, and links are not followed out of the folder.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from counting.census.count_record import CountRecord
-from counting.census.files import RowFile, Source, damaged, open_rows
+from counting.census.files import open_rows
 from counting.census.record_files import read_record
 from counting.census.records import PlyRecord, SealedPly, StoreAbout
+from counting.census.row_head import RowFile, Source, damaged
 from counting.census.row_sums import part_sums, rows_digest
-from counting.census.tally_files import bins_of, count_sums, tally_name, tally_owner
+from counting.census.tally_files import count_sums, tally_name, tally_owner
 from tablut.errors import InputError
 from tablut.files import child
+from tablut.locations import names_in
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-__all__ = ["ABOUT", "StoredCensus", "read_about"]
+    from tablut.locations import Location
+
+__all__ = ["ABOUT", "StoredCensus", "read_about", "stored_folders"]
 
 ABOUT: Final = "census.json"
 OfPly = TypeVar("OfPly", bound=SealedPly)
@@ -36,7 +41,7 @@ class StoredCensus:
 
     Parameters
     ----------
-    root : Path
+    root : Path or Remote
         The folder.
     game : str
         `Variant.digest` of its game.
@@ -44,7 +49,7 @@ class StoredCensus:
         Whether positions are counted without symmetry.
     """
 
-    def __init__(self, root: Path, game: str, *, full: bool) -> None:
+    def __init__(self, root: Location, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> list[PlyRecord]:
@@ -87,23 +92,6 @@ class StoredCensus:
         """
         return self._ply_record(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
-    def count_folder(self, ply: int, *, again: bool = False) -> Path:
-        """Return where the tallies of a ply are that was counted and not stored.
-
-        Parameters
-        ----------
-        ply : int
-            Which.
-        again : bool
-            Those of a count that is compared with an earlier one.
-
-        Returns
-        -------
-        Path
-            The folder, which need not be there.
-        """
-        return child(self.root, f"{'again' if again else 'count'}-{ply:03}", "census folder")
-
     def count_record(self, before: PlyRecord) -> CountRecord | None:
         """Return the record of the ply after another if it was counted and not stored, or None.
 
@@ -126,11 +114,11 @@ class StoredCensus:
         return self._ply_record(f"count-{ply:03}.json", CountRecord, ply, before)
 
     def _ply_record(self, name: str, model: type[OfPly], ply: int, before: PlyRecord | None) -> OfPly | None:
-        path = child(self.root, name, "census file")
-        if not path.exists():
-            return None
+        path = _inside(self.root, name)
         hint = "delete it, and go on with --resume"
         record = read_record(path, model, hint)
+        if record is None:
+            return None
         fault = None
         if (record.game, record.full, record.ply) != (self.game, self.full, ply):
             fault = "it belongs to another ply, or to another census"
@@ -141,43 +129,6 @@ class StoredCensus:
         if fault is not None:
             raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
         return record
-
-    def tallies(self, ply: int, before: str, folder: Path) -> tuple[list[RowFile], list[str]]:
-        """Return the tallies of a ply in a folder that belong to it and do not overlap.
-
-        Parameters
-        ----------
-        ply : int
-            The ply.
-        before : str
-            The digest of the ply before.
-        folder : Path
-            Where they are.
-
-        Returns
-        -------
-        files : list of RowFile
-            In the order of bins.
-        faults : list of str
-            A line for each file that is damaged, or belongs elsewhere.
-        """
-        files: list[RowFile] = []
-        faults = []
-        for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
-            try:
-                file = open_rows(path)
-            except InputError as error:
-                faults.append(str(error))
-                continue
-            bins = bins_of(file)
-            fits = file.header.owner == tally_owner(self.game, self.full, ply, before, bins)
-            if file.header.kind != "tally" or not fits or path.name != tally_name(bins):
-                faults.append(f"census file {str(path)!r} belongs elsewhere")
-            elif files and bins[0] < bins_of(files[-1])[1]:
-                faults.append(f"census file {str(path)!r}: the same bins as {files[-1].path.name} has")
-            else:
-                files.append(file)
-        return files, faults
 
     def check_tallies(self, record: CountRecord) -> list[RowFile]:
         """Return the tallies of a counted ply, opened and found to be those that its record names.
@@ -197,7 +148,7 @@ class StoredCensus:
         InputError
             Naming the file that is missing, damaged, or another.
         """
-        folder, files = self.count_folder(record.ply), []
+        folder, files = _inside(self.root, f"count-{record.ply:03}"), []
         for entry in record.tallies:
             file = open_rows(folder / tally_name(entry.bins), entry.digest)
             owner = tally_owner(record.game, record.full, record.ply, record.before, entry.bins)
@@ -264,18 +215,33 @@ class StoredCensus:
         tuple of Source
             In the order of their leaves.
         """
-        folder = child(self.root, f"ply-{record.ply:03}", "census folder")
+        folder = _inside(self.root, f"ply-{record.ply:03}")
         return tuple(
             Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
         )
 
+    def taken_bytes(self, records: Sequence[PlyRecord]) -> int:
+        """Return how many bytes the positions of plies take.
 
-def read_about(root: Path) -> StoreAbout | None:
+        Parameters
+        ----------
+        records : sequence of PlyRecord
+            The plies.
+
+        Returns
+        -------
+        int
+            As their records say.
+        """
+        return sum(entry.bytes for record in records for entry in record.parts)
+
+
+def read_about(root: Location) -> StoreAbout | None:
     """Return what the ``census.json`` of a folder says, or None if it has none.
 
     Parameters
     ----------
-    root : Path
+    root : Path or Remote
         The folder.
 
     Returns
@@ -287,9 +253,47 @@ def read_about(root: Path) -> StoreAbout | None:
     ------
     InputError
         If it is damaged, or of another format version.
+    MachineError
+        If it cannot be read, or a store elsewhere does not answer.
     """
-    path = child(root, ABOUT, "census file")
-    return read_record(path, StoreAbout, "choose another folder") if path.exists() else None
+    return read_record(_inside(root, ABOUT), StoreAbout, "choose another folder")
+
+
+def stored_folders(root: Location) -> dict[str, tuple[Location, StoreAbout]]:
+    """Return the folders of a census: by classes, and without symmetry if it was counted so as well.
+
+    Parameters
+    ----------
+    root : Path or Remote
+        What ``tablut census --store`` was given, or one of these folders.
+
+    Returns
+    -------
+    dict of str to (location, StoreAbout)
+        By name: ``classes`` and ``full``; or ``.`` if ``root`` is such a folder. Empty if there is no census.
+
+    Raises
+    ------
+    InputError
+        If a ``census.json`` is missing or damaged.
+    MachineError
+        If it cannot be read, or a store elsewhere does not answer.
+    """
+    if (about := read_about(root)) is not None:
+        return {".": (root, about)}
+    found = {}
+    for name in ("classes", "full"):
+        folder = _inside(root, name)
+        if (about := read_about(folder)) is not None:
+            found[name] = (folder, about)
+        elif (not isinstance(folder, Path) or folder.is_dir()) and names_in(folder):
+            raise InputError(f"census file {str(folder / ABOUT)!r} is missing; count again")
+    return found
+
+
+def _inside(root: Location, name: str) -> Location:
+    """Return a file or folder of a store; on this machine it must not be a link."""
+    return child(root, name, "census file") if isinstance(root, Path) else root / name
 
 
 def _follows(before: PlyRecord, record: SealedPly) -> bool:

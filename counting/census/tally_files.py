@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from counting.census.count_record import Hundredth, edge, hundredth_of
 from counting.census.expansion import EXPANSION_COUNTERS
-from counting.census.files import damaged
 from counting.census.records import Owner, TallyStats, digest_of
+from counting.census.row_head import damaged
 from counting.census.row_sums import leaves_digest, part_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counting.census.files import RowFile
+    from counting.census.row_head import RowFile
 
 __all__ = ["bins_of", "count_sums", "tally_name", "tally_owner"]
 

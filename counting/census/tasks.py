@@ -23,9 +23,10 @@ from counting.census.buckets import (
     table_bits,
 )
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical, expand_leaves
-from counting.census.files import RowFile, Source, open_rows, read_rows, spans, write_rows
+from counting.census.files import open_rows, read_rows, spans
 from counting.census.memory import room
 from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_writing import write_rows
 from counting.census.survey import COUNTERS, survey
 from counting.census.toolbox import Toolbox, toolbox
 from tablut.compilation import thread_clock
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from counting.census.row_head import RowFile, Source
     from tablut.variants import Variant
 
 __all__ = [

@@ -17,11 +17,12 @@ from fuses import Fuse, KilledError
 
 from counting.census import census
 from counting.census.buckets import FIXING, leaf_sums
-from counting.census.files import open_rows, read_rows, write_rows
+from counting.census.files import open_rows, read_rows
 from counting.census.limits import CensusLimits
 from counting.census.observer import Silent
 from counting.census.records import FORMAT_VERSION, LEAF_BITS, Owner, PlyRecord
 from counting.census.report import CensusReport
+from counting.census.row_writing import write_rows
 from counting.census.search import Search
 from counting.census.store import CensusStore
 from tablut.cli.shell import run
