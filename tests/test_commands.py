@@ -46,6 +46,7 @@ EXAMPLES: dict[str, list[str]] = {
     "bestmove": ["--nodes", "200"],
     "bounds": [],
     "census": ["--plies", "2", "--against-bounds"],
+    "census copy": ["{census}", "{folder}/copy"],
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
@@ -92,6 +93,7 @@ EXAMPLES: dict[str, list[str]] = {
 SAYS_ITSELF = {
     "analyse",
     "bench",
+    "census copy",
     "census verify",
     "probe",
     "puzzle check",
@@ -148,7 +150,7 @@ def example(name: str, variant: str, tmp_path: Path) -> list[str]:
     if name == "puzzle check":
         saved = ["puzzle", "solve", "-v", SMALL, "-p", WON_IN_ONE, "--save-proof", fills["{proof}"]]
         assert run(saved) == 0
-    if name == "census verify":
+    if name in ("census copy", "census verify"):
         zipfile.ZipFile(CENSUS).extractall(tmp_path / "store")
     return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
 

@@ -4,16 +4,12 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from serving import Asked, Server, folder_server, proxy
+from serving import Asked, Server, empty_bucket, folder_server, s3_server
 
 from retrograde.solver.build import build_tablebase
 from retrograde.solver.solution import solve_game
@@ -105,42 +101,14 @@ def url(served: Server) -> str:
 
 @pytest.fixture(scope="module")
 def moto() -> Iterator[int]:
-    """An S3 server as a process of its own."""
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            end = time.monotonic() + 60
-            while True:
-                try:
-                    with closing(socket.create_connection(("127.0.0.1", port), timeout=1)):
-                        break
-                except OSError:
-                    assert time.monotonic() < end, "the S3 server did not start"
-                    assert process.poll() is None, "the S3 server ended"
-                    time.sleep(0.1)
-            yield port
-        finally:
-            process.terminate()
+    with s3_server() as port:
+        yield port
 
 
 @pytest.fixture
 def bucket(moto: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A new bucket named ``tables``, behind a server that can misbehave."""
-    with proxy(moto) as server:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-to-be-printed")
-        monkeypatch.setenv("AWS_REGION", "us-east-1")
-        monkeypatch.setattr(remote, "PATIENCE", Patience(request=10, repeats=2, whole=20))
-        reset = urllib.request.Request(f"http://127.0.0.1:{moto}/moto-api/reset", method="POST")
-        urllib.request.urlopen(reset, timeout=30).close()
-        made = urllib.request.Request(f"http://127.0.0.1:{moto}/tables", method="PUT")
-        urllib.request.urlopen(made, timeout=30).close()
+    monkeypatch.setattr(remote, "PATIENCE", Patience(request=10, repeats=2, whole=20))
+    with empty_bucket(moto, monkeypatch) as server:
         yield server
 
 
