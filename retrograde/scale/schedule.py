@@ -102,7 +102,7 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int) -> Schedule:
     1.5
     """
     tasks = graph.nodes
-    missing = {task: degree for task, degree in graph.in_degree()}
+    missing = dict(graph.in_degree())
     ready: dict[str, list[int]] = {WORKER: [], LEAD: []}
     for task in tasks:
         if not missing[task]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["TierTask", "build_in_slices", "build_tablebase", "build_tier"]
+__all__ = ["TierTask", "build_in_slices", "build_tablebase", "build_tier", "stored_items"]
 
 _PART = 1 << 16
 """Codes that are turned into items together."""
@@ -223,7 +223,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     solver = TierSolver(store.variant, [*lower, material], threads=task.threads)
     for other in lower:
         tell(f"{name}: reads {other[0]}v{other[1]}")
-        solver.items[other] = _read(store, other)
+        solver.items[other] = stored_items(store, other)
     white, black = solver.solve(material, advanced=lambda step: tell(f"{name}: {step}"))
     tell(f"{name}: stores")
     seconds = {
@@ -305,8 +305,21 @@ def build_in_slices(
         return {"tier": build.name, **spent}
 
 
-def _read(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them."""
+def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    material : (int, int)
+        Attackers and defenders.
+
+    Returns
+    -------
+    white, black : ndarray of uint16
+        With white and with black to move, as the solver takes them.
+    """
     tier = store.tier(*material)
     found = []
     for side in SIDES:
