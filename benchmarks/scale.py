@@ -208,8 +208,8 @@ def main() -> None:
 
 
 def public(words: list[str]) -> list[str]:
-    """Return the command's words with file names for paths: where it was run is nobody's concern."""
-    return [Path(word).name if "/" in word else word for word in words]
+    """Return the command's words with names for absolute paths: where it was run is nobody's concern."""
+    return [Path(word).name if Path(word).is_absolute() else word for word in words]
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ def artefacts() -> list[Artefact]:
     model, costs = ScaleModel(check), fit_costs(check.trace)
     everything = 1 + max(sum(material) for material in model.tiers.graph)
     foretold = {run.workers: replay(check.trace, run.workers, costs=costs) for run in check.runs}
-    forecasts = {men: [model.forecast(men, count) for count in WORKERS] for men in (*_MEN, everything)}
-    curves = {men: [model.forecast(men, count) for count in _CURVE] for men in forecasts}
+    curves = {men: {count: model.forecast(men, count) for count in _CURVE} for men in (*_MEN, everything)}
+    forecasts = {men: [some[count] for count in WORKERS] for men, some in curves.items()}
     smaller = ScaleModel(without_largest(check))
     most = max(sum(tier.material) for tier in check.tiers)
     held_out = [
@@ -121,8 +121,8 @@ def artefacts() -> list[Artefact]:
                 {
                     "name": f"all {men} men" if men == everything else f"{men} men",
                     "workers": list(_CURVE),
-                    "now": [_hours(one.seconds) for one in some],
-                    "changed": [_hours(one.shared) for one in some],
+                    "now": [_hours(one.seconds) for one in some.values()],
+                    "changed": [_hours(one.shared) for one in some.values()],
                 }
                 for men, some in curves.items()
             ],

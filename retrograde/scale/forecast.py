@@ -79,7 +79,7 @@ class Forecast(Result):
     shared : Interval
         Likewise, if the workers shared the packing, and tiers were cut into several slices for each worker.
     stored, written, moved : Interval
-        Bytes of the tablebase; of all files of slices on the way, as they are written, and as they are written and read.
+        Bytes of the tablebase; of all files of slices on the way as they are written, and as they are written and read.
     scratch : Interval
         Bytes of the files of slices at once, of the largest tier.
     """
@@ -241,8 +241,9 @@ class ScaleModel:
             packing = classes * drawn["store"][:, place]
             solving = {"seconds": self._solving(material, plan, workers, drawn, place) + packing}
             solving["shared"] = solving["seconds"]
-            for count in _finer(plan.slices, workers) if material[1] else ():
-                finer = self.tiers.finer(material, count)
+            # Whether a tier would be cut finer matters to the draws alone.
+            for slices in _finer(plan.slices, workers) if count and material[1] else ():
+                finer = self.tiers.finer(material, slices)
                 seconds = self._solving(material, finer, workers, drawn, place) + packing / workers
                 if np.median(seconds) < np.median(solving["shared"]):
                     solving["shared"] = seconds

@@ -53,6 +53,7 @@ class CountedTiers:
     def __init__(self, variant: Variant, windows: Sequence[Windows]) -> None:
         self.variant, self.graph = variant, tier_graph(variant)
         self._windows = {one.defenders: one for one in windows}
+        self._plans: dict[tuple[Material, int], SlicedPlan | None] = {}
 
     def classes(self, material: Material) -> int:
         """Return the classes of a tier, with either side to move.
@@ -117,18 +118,23 @@ class CountedTiers:
         SlicedPlan or None
             None if it does not fit, not even in the smallest slices.
         """
+        if (material, memory) not in self._plans:
+            self._plans[material, memory] = self._find_plan(material, memory)
+        return self._plans[material, memory]
+
+    def _find_plan(self, material: Material, memory: int) -> SlicedPlan | None:
         if tier_bytes(self.variant, material) <= memory:
             return SlicedPlan(0, 1.0)
-        if not material[1]:
-            return None
         left = memory - least_memory(self.variant, material)
-        lower = [tier for tier in self.graph.successors(material) if tier[1]]
+        if not material[1] or left <= 0:
+            return None
+        own = self.classes(material) / 2
+        lower = sum(self.classes(tier) / 2 for tier in self.graph.successors(material) if tier[1])
         slices = 1.0
         while slices <= min(self.rows(material[1]), _MOST_SLICES):
             seen = self.seen(material[1], slices)
-            entries = self.classes(material) / 2 * (1 + seen) / slices
             # Of the tiers below, as large a part as is seen of the tier itself.
-            entries += sum(self.classes(tier) / 2 for tier in lower) * min(1.0, seen / slices)
+            entries = own * (1 + seen) / slices + lower * min(1.0, seen / slices)
             if _ITEM * entries <= left:
                 return SlicedPlan(round(slices), seen)
             slices *= _FINER
