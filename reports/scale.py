@@ -218,9 +218,9 @@ def _draw_time(curves: list[dict[str, Any]]) -> Figure:
     axes.set_xticks(curves[0]["workers"], [f"{count:,}" for count in curves[0]["workers"]])
     for hours, name in ((1, "an hour"), (24, "a day"), (8766, "a year")):
         axes.axhline(hours, color="#bbbbbb", linewidth=0.6, zorder=0)
-        axes.text(curves[0]["workers"][-1] * 1.15, hours, name, fontsize=7, color="#777777", va="center")
+        axes.text(1.01, hours, name, fontsize=7, color="#777777", va="center", transform=axes.get_yaxis_transform())
     axes.set_xlabel("workers, each with a processor of its own")
     axes.set_ylabel("hours (model)")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.1, 1))
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.12, 1))
     return figure

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from clusters import cluster
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.scale import results
@@ -408,8 +408,22 @@ def test_more_memory_means_fewer_slices(check: ScaleCheck) -> None:
     assert slices == sorted(slices, reverse=True)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 4), st.integers(1, 6))
-def test_what_a_slice_sees_grows_with_their_number(defenders: int, power: int) -> None:
-    model = ScaleModel(ScaleCheck.model_validate(results()), draws=0)
-    assert 1 <= model.tiers.seen(defenders, 2**power) <= 2**power * 1.01
+def test_what_a_slice_sees_grows_with_their_number(check: ScaleCheck) -> None:
+    model = ScaleModel(check, draws=0)
+    for defenders in range(1, 5):
+        seen = [model.tiers.seen(defenders, slices) for slices in (1, 2, 3, 7, 64, 200)]
+        assert seen == sorted(seen)
+        assert all(1 <= each <= slices * 1.01 for each, slices in zip(seen, (1, 2, 3, 7, 64, 200), strict=True))
+
+
+def test_windows_and_classes_are_counted(check: ScaleCheck) -> None:
+    """Against the tables of a tier, and the numbers of the tiers."""
+    from retrograde.solver.slices.plan import SlicedTier, even_cuts
+
+    for windows in check.windows[:2]:
+        tier = SlicedTier(load_variant(check.variant), (1, windows.defenders))
+        assert tier.rows == windows.rows
+        for slices, seen in zip(windows.slices[:5], windows.seen[:5], strict=True):
+            cuts = even_cuts(tier, slices)
+            each = [tier.window(*rows).near.sum() / (rows[1] - rows[0]) for rows in itertools.pairwise(cuts)]
+            assert seen == pytest.approx(sum(each) / len(each), abs=1e-3)
