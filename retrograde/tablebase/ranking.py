@@ -94,7 +94,7 @@ class Ranker:
         Returns
         -------
         int or None
-            The entry.
+            The entry; None also of what the representatives of a store lack, whole as its digests may be.
         """
         king = cells.find("K")
         number = self._kings.orbit.get(king)
@@ -118,6 +118,8 @@ class Ranker:
             elif combination == least:
                 chosen.append((row_numbers, column_numbers))
         word = int(self._words[number, least >> 6])
+        if not word >> (least & 63) & 1:
+            return None  # the store has left it out: what is counted below would be the entry of another one
         row = int(self._before[number, least >> 6]) + (word & ((1 << (least & 63)) - 1)).bit_count()
         entry = self._offsets[number] + row * self._widths[number]
         if not self._column_men:
