@@ -313,22 +313,22 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
     tiers = list({tier.material: tier for tier in sorted(check.tiers, key=lambda tier: -tier.slices)}.values())
     large = [tier for tier in tiers if tier.classes >= _LARGE] or tiers
 
-    def law(terms: Terms, rate: Callable[[TierCost], float], some: Sequence[TierCost]) -> Law:
+    def _law(terms: Terms, rate: Callable[[TierCost], float], some: Sequence[TierCost]) -> Law:
         return fit_law(terms, [tier.material for tier in some], [rate(tier) for tier in some])
 
     plans = [tier.plan_cpu / (tier.slices * rows(tier.material[1])) for tier in check.tiers]
     return Rates(
         costs=fit_pass_costs(check.tiers, check.whole),
         cpu=(
-            law(power, lambda tier: check.whole[tier.tier], tiers),
-            law(exponential, lambda tier: check.whole[tier.tier], tiers),
+            _law(power, lambda tier: check.whole[tier.tier], tiers),
+            _law(exponential, lambda tier: check.whole[tier.tier], tiers),
         ),
-        passes=law(by_men, lambda tier: tier.passes / tier.slices, tiers),
-        near=law(constant, lambda tier: tier.near / tier.classes / seen(tier.material[1], tier.slices), large),
-        own=law(constant, lambda tier: tier.own * tier.slices / tier.passes / tier.classes, large),
-        written=law(constant, lambda tier: tier.written * tier.slices / tier.passes / tier.classes, large),
-        stored=law(constant, lambda tier: tier.stored / tier.classes, large),
-        store=law(constant, lambda tier: tier.store_cpu / tier.classes, large),
+        passes=_law(by_men, lambda tier: tier.passes / tier.slices, tiers),
+        near=_law(constant, lambda tier: tier.near / tier.classes / seen(tier.material[1], tier.slices), large),
+        own=_law(constant, lambda tier: tier.own * tier.slices / tier.passes / tier.classes, large),
+        written=_law(constant, lambda tier: tier.written * tier.slices / tier.passes / tier.classes, large),
+        stored=_law(constant, lambda tier: tier.stored / tier.classes, large),
+        store=_law(constant, lambda tier: tier.store_cpu / tier.classes, large),
         plan=float(np.median(plans)),
     )
 

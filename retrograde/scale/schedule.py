@@ -91,13 +91,13 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int) -> Schedule:
 
     Examples
     --------
-    Four tasks of a second each, and one after all of them:
+    Four tasks of a second each, and one after all of them. Three workers that share two processors are slower than two:
 
     >>> graph = nx.DiGraph()
     >>> four = [add_task(graph, [], 1.0) for _ in range(4)]
     >>> last = add_task(graph, four, 0.0, 0.5, LEAD)
     >>> [simulate(graph, workers, cores=2).seconds for workers in (1, 2, 3, 4)]
-    [4.5, 2.5, 2.5, 2.5]
+    [4.5, 2.5, 3.0, 2.5]
     >>> simulate(graph, 4, cores=4).seconds
     1.5
     """
@@ -159,15 +159,15 @@ def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
         Seconds.
     """
     tasks = graph.nodes
-    length = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
-    chain = nx.DiGraph()
+    length: dict[int, float] = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
+    chain: nx.DiGraph[int] = nx.DiGraph()
     # The longest chain of a graph whose edges weigh what their first task takes; what follows the last ones is nothing.
     for task in tasks:
         chain.add_edges_from(((task, after) for after in graph.successors(task)), weight=length[task])
         chain.add_edge(task, -1, weight=length[task])
-    longest: float = nx.dag_longest_path_length(chain) if length else 0.0
+    longest = float(nx.dag_longest_path_length(chain)) if length else 0.0
     on_workers = sum(length[task] for task in tasks if tasks[task]["place"] == WORKER)
-    computing = sum(tasks[task]["computes"] for task in tasks)
+    computing: float = sum(tasks[task]["computes"] for task in tasks)
     return max(longest, on_workers / workers, computing / cores)
 
 
