@@ -29,8 +29,8 @@ from retrograde.solver.kernels.immediate import immediate_pass
 from retrograde.solver.kernels.slices import hear, tell
 from retrograde.solver.kernels.task import FULL, LOSSES, WINS, News, Pass
 from retrograde.solver.rules import rules_to_solve_by
+from retrograde.solver.slices.blocks import BLOCK, PackedSection
 from retrograde.solver.slices.files import (
-    BLOCK,
     DamagedSliceError,
     SliceOwner,
     SliceStats,
@@ -225,7 +225,7 @@ class _Slice:
         self.white = before(self._part, self.shift, self.total)
         self.black = room("black", self.total)
         self.found = np.zeros((2, CODES), dtype=np.int64)
-        self.news: dict[str, list[NDArray[Any]]] = {}
+        self.news: dict[str, PackedSection] = {}
         self._lower()
         desk = workspace_of(self.tier)._replace(tiers=self.index)
         self.desk, self._alive = directory(desk), desk
@@ -355,9 +355,9 @@ class _Slice:
             for number in np.flatnonzero(counts).tolist():
                 places = order[ends[number] - counts[number] : ends[number]]
                 concerned = (entries[places] - edges[number]).astype(np.uint32)
-                self.news.setdefault(f"{kind}-{number}", []).append(concerned)
+                self.news.setdefault(f"{kind}-{number}", PackedSection("uint32")).add(concerned)
                 if kind == "wins":
-                    self.news.setdefault(f"moves-{number}", []).append(moves[places])
+                    self.news.setdefault(f"moves-{number}", PackedSection("uint8")).add(moves[places])
 
     def _hear(self, file: SliceFile) -> None:
         """Make of the news in a file what it says for the slice."""
@@ -384,11 +384,13 @@ class _Slice:
             # A win in an even number of plies, or a loss in an odd one: the rounds would miss it.
             self._check(1)
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
-        news = {name: np.concatenate(parts) for name, parts in sorted(self.news.items())}
+        news = dict(sorted(self.news.items()))
         told = {
-            kind: {int(name.partition("-")[2]): len(news[name]) for name in news if name.startswith(kind)}
+            kind: {int(name.partition("-")[2]): news[name].items for name in news if name.startswith(kind)}
             for kind in ("wins", "losses")
         }
         stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **told)
-        arrays = {"white": self._part, "black": self.black[self.own], **news}
-        return write_slice(Path(self.task.target), self.task.owner, stats, arrays)
+        sides = {"white": PackedSection("uint16"), "black": PackedSection("uint16")}
+        sides["white"].add(self._part)
+        sides["black"].add(self.black[self.own])
+        return write_slice(Path(self.task.target), self.task.owner, stats, {**sides, **news})
