@@ -157,7 +157,7 @@ def example(name: str, variant: str, tmp_path: Path) -> list[str]:
         zipfile.ZipFile(CENSUS).extractall(tmp_path / "store")
     if name == "tablebase schedule":
         trace = json.loads((DATA_OF_REPORTS / "scale" / "brandubh.json").read_text(encoding="utf-8"))["trace"]
-        Path(fills["{trace}"]).write_text(json.dumps(trace), encoding="utf-8")
+        Path(fills["{trace}"]).write_text(json.dumps(trace | {"variant": SMALL}), encoding="utf-8")
     return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tablut.cli.people import safe_text
 from tablut.cli.runtime import Reply, command
 from tablut.cli.tables import Table, number
 from tablut.results import Result
@@ -88,7 +89,9 @@ def schedule_command(
 def _show(console: PeopleConsole, result: _Schedule) -> None:
     build = f"{result.variant}, at most {result.men} men, {result.memory >> 20:,} MiB for each worker"
     spent = f"{result.tasks:,} tasks, {result.cpu_seconds:,.1f} processor seconds"
-    console.print(f"{build}: {spent}; measured with one worker {result.measured_seconds:,.1f} s", soft_wrap=True)
+    # The name of a rule set from a file is never markup.
+    told = f"{build}: {spent}; measured with one worker {result.measured_seconds:,.1f} s"
+    console.print(safe_text(told), soft_wrap=True)
     table = Table(number("workers"), number("processors"), number("seconds (model)"), number("no order takes less"))
     for one in result.model:
         table.add(f"{one.workers:,}", f"{one.cores:,}", f"{one.seconds:,.1f}", f"{one.least:,.1f}")

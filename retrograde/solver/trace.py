@@ -117,8 +117,8 @@ class Trace(Result):
     """
 
     format: Literal[1] = 1
-    version: str
-    variant: str
+    version: Annotated[str, Field(max_length=80)]
+    variant: Annotated[str, Field(max_length=200)]
     game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     men: Annotated[int, Field(ge=2, le=121)]
     memory: Count

@@ -109,6 +109,11 @@ def test_the_commands_trace_and_foretell(
     assert (one["workers"], two["workers"], two["cores"]) == (1, 2, 2)
     assert found["measured_seconds"] == traced[0].seconds
     assert two["least"] <= two["seconds"] < one["seconds"]
+    write_trace(trace, traced[0].model_copy(update={"variant": "[/bold][red]\x1b[31mx"}))
+    assert run(["tablebase", "schedule", str(trace)]) == 0
+    shown = capsys.readouterr().out
+    assert "[/bold][red]" in shown
+    assert "\x1b" not in shown
     command = ["tablebase", "build", "-v", GAME.name, "--men", "3", "--store", str(tmp_path / "s"), "--trace"]
     assert run([*command, str(tmp_path)]) == 2
     assert not (tmp_path / "s").exists()
