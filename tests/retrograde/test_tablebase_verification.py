@@ -12,7 +12,7 @@ from retrograde.tablebase import TablebaseError, open_tablebase
 from retrograde.tablebase.schema import TierRecord, read_record, write_record
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
-from retrograde.verification import verifying as verification_module
+from retrograde.verification import proving as proving_module
 from retrograde.verification.playing import DRAW_PLIES, FOLLOWED_PLIES, SEARCHED_PLIES, ForwardCheck, sample_values
 from retrograde.verification.verifying import verify
 from tablut.engine import build_tables, engine_for
@@ -50,7 +50,7 @@ def classes_of(variant: Variant, material: tuple[int, int]) -> int:
 
 @pytest.mark.parametrize("options", [{}, {"threads": 3}, {"memory": 1}])
 def test_what_is_right_passes(deep_store, monkeypatch, options) -> None:
-    monkeypatch.setattr(verification_module, "_PART", 1000)
+    monkeypatch.setattr(proving_module, "_PART", 1000)
     told = []
     report = verify(deep_store, advanced=lambda tier, entries: told.append((tier, entries)), **options)
     assert report.wrong == []
@@ -200,8 +200,13 @@ def test_too_few_entries_are_found(tmp_path, deep_variant, deep_codes) -> None:
     report = verify(tmp_path / "s")
     (wrong,) = report.wrong
     assert f"has {fewer.size} entries, the index {index.size}" in wrong.what
+    tablebase = open_tablebase(tmp_path / "s")
+    lacking = index.unrank(index.offsets[1] - 1, "w")
+    for ask in (tablebase.stored_value, lambda position: tablebase.probe_words(words(deep_variant, position))):
+        with pytest.raises(TablebaseError, match="1v0: its index lacks a class"):
+            ask(lacking)
     with pytest.raises(TablebaseError, match="entries, the index"):
-        open_tablebase(tmp_path / "s").probe_words(words(deep_variant, index.unrank(0, "w")))
+        tablebase.load_tiers(1 << 30)
 
 
 # -- forward -------------------------------------------------------------------------------
