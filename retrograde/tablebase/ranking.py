@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from retrograde.tablebase.errors import TablebaseError
 from tablut.indexing.tiers import TierIndex
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Ranker:
 
     def __init__(self, variant: Variant, attackers: int, defenders: int, packed: NDArray[np.uint8]) -> None:
         plain = TierIndex(variant, attackers, defenders)
-        self._kings = plain.kings
+        self._kings, self._name = plain.kings, f"{attackers}v{defenders}"
         self._row_letter, self._column_letter = ("w", "b") if defenders else ("b", "w")
         self._row_men, self._column_men = plain.row_men, plain.column_men
         cells = variant.size**2
@@ -94,7 +95,12 @@ class Ranker:
         Returns
         -------
         int or None
-            The entry; None also of what the representatives of a store lack, whole as its digests may be.
+            The entry.
+
+        Raises
+        ------
+        TablebaseError
+            If the representatives are not those of the tier: they lack the placement's class.
         """
         king = cells.find("K")
         number = self._kings.orbit.get(king)
@@ -118,8 +124,8 @@ class Ranker:
             elif combination == least:
                 chosen.append((row_numbers, column_numbers))
         word = int(self._words[number, least >> 6])
-        if not word >> (least & 63) & 1:
-            return None  # the store has left it out: what is counted below would be the entry of another one
+        if word >> (least & 63) & 1 == 0:
+            raise TablebaseError(f"tier {self._name}: its index lacks a class of placements; build the tier again")
         row = int(self._before[number, least >> 6]) + (word & ((1 << (least & 63)) - 1)).bit_count()
         entry = self._offsets[number] + row * self._widths[number]
         if not self._column_men:

@@ -7,7 +7,7 @@ not forced). Then, by induction on d, every win and loss that is stored is one, 
 exactly d plies; and from a position that is stored as not forced the side to move always
 has a successor of that kind and none that is lost, so that it need not ever lose. Hence
 the values are all correct if every one of them agrees with its successors, which is what
-`retrograde.verification.kernels.proof` tests.
+`retrograde.verification.kernels` test.
 
 **The index.** Entries are listed by a decoding of its own. All images of a placement must
 be ranked to its entry, and the orbits of all placements must add up to the number of
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -33,19 +32,15 @@ from retrograde.verification.record import VerifiedTiers, proof_digest
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from retrograde.tablebase.memory import UnpackedTiers
-    from retrograde.verification.kernels.desk import Listing
-    from tablut.indexing.tiers import TierIndex
     from tablut.locations import LocationLike
 
-__all__ = ["MEMORY", "Verification", "Wrong", "describe", "listing", "verify"]
+__all__ = ["MEMORY", "Verification", "Wrong", "describe", "verify"]
 
 MEMORY: Final = 4 << 30
 """Most memory for unpacked tiers, in bytes, by default."""
-_PART: Final = 1 << 18
-"""Entries that a thread proves at once, at least."""
 
 
 def verify(
@@ -212,39 +207,24 @@ def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int
 def _prove_tier(
     tier: StoredTier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
 ) -> None:
-    from retrograde.verification.kernels.desk import ProofDesk, new_memory
-    from retrograde.verification.kernels.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, prove_rows
-    from tablut.engine.records import directory
-    from tablut.engine.tables import build_tables
+    from retrograde.verification.kernels.desk import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS
+    from retrograde.verification.proving import TierProof
 
     record, index = tier.record, tier.index
     if index.size != record.entries:
         report.add(Wrong(record.name, f"has {record.entries:,} entries; its representatives make {index.size:,}"))
         return
-    rows = listing(index)
-    tables = build_tables(index.variant)
-    number = unpacked.number((record.attackers, record.defenders))
     codes = 1 + max((code for side in (record.white, record.black) for code in side.classes), default=0)
+    proof = TierProof(index, unpacked, codes)
     totals = np.zeros(COUNTERS, dtype=np.int64)
     histogram = np.zeros((2, codes), dtype=np.int64)
-
-    def prove(part: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        counters = np.zeros(COUNTERS, dtype=np.int64)
-        counted = np.zeros((2, codes), dtype=np.int64)
-        failures = np.zeros((LISTED, 4), dtype=np.int64)
-        memory = new_memory(index.variant)
-        # Kernels are given addresses: the desk keeps alive what lies there.
-        desk = ProofDesk(tables, unpacked.tables, rows, memory, unpacked.places, number)
-        prove_rows(directory(desk), part[0], part[1], counters, counted, failures)
-        advanced(record.name, part[2])
-        return counters, counted, failures[: counters[FAILURES]]
-
     listed: list[list[int]] = []
     with ThreadPoolExecutor(max_workers=threads) as pool:
-        for counters, counted, failures in pool.map(prove, _parts(rows)):
-            totals += counters
-            histogram += counted
-            listed += failures.tolist()
+        for part, tally in pool.map(lambda part: (part, proof.prove(part)), proof.parts()):
+            advanced(record.name, part.entries)
+            totals += tally.counters
+            histogram += tally.histogram.reshape(2, codes)
+            listed += tally.failures.reshape(-1, 4)[: tally.counters[FAILURES]].tolist()
     report.positions_checked += int(totals[CHECKED])
     for kind, entry, side, proved in listed[:LISTED]:
         stored = int(unpacked.arrays[record.attackers, record.defenders][side][entry])
@@ -266,54 +246,6 @@ def _prove_tier(
         found = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
         if found != dict(side_record.classes):
             report.add(Wrong(record.name, f"the record says {side_record.classes} classes by code; there are {found}"))
-
-
-def _parts(rows: Listing) -> Iterable[tuple[int, int, int]]:
-    """Yield ranges of rows with the number of their entries, of about `_PART` entries each."""
-    for number in range(len(rows.king_cell)):
-        first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
-        step = max(1, _PART // width)
-        for start in range(first, last, step):
-            stop = min(start + step, last)
-            yield start, stop, (stop - start) * width
-
-
-def listing(index: TierIndex) -> Listing:
-    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own.
-
-    Parameters
-    ----------
-    index : TierIndex
-        The tier.
-
-    Returns
-    -------
-    Listing
-        For kernels.
-    """
-    from retrograde.verification.kernels.desk import Listing
-
-    counts = np.count_nonzero(index.representatives, axis=1)
-    most = 1 + max(index.row_men, index.column_men)
-    cells = index.variant.size**2
-    return Listing(
-        row_kind=int(index.defenders > 0),
-        row_men=index.row_men,
-        column_men=index.column_men,
-        row_spots=len(index.row_cells),
-        column_spots=len(index.column_cells),
-        most=most,
-        order=len(index.kings.group),
-        king_cell=np.array(index.kings.representatives, dtype=np.int64),
-        base=np.array(index.offsets[:-1], dtype=np.int64),
-        width=np.array(index.widths, dtype=np.int64),
-        first_row=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        combination=np.nonzero(index.representatives)[1].astype(np.int64),
-        row_cell=np.array(index.row_cells, dtype=np.uint8),
-        column_cell=np.array(index.column_cells, dtype=np.uint8),
-        binomial=np.array([[comb(n, k) for k in range(most)] for n in range(cells + 1)], dtype=np.int64).ravel(),
-        image=np.array([symmetry.table for symmetry in index.kings.group], dtype=np.uint8).ravel(),
-    )
 
 
 def _failure(kind: int, entry: int, stored: int, proved: int) -> str:

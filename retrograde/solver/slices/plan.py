@@ -5,7 +5,8 @@ without its neighbours. White's moves lead to rows that are *near*: the king or 
 task has in memory the items of its slice, those with black to move of the rows near it, and of the tiers below what
 captures lead to.
 
-A tier without defenders is not cut: its rows are single positions, and their index takes more than all items.
+A tier without defenders is not cut: its rows are single positions, and the table that numbers them, of which every
+slice would need most, takes three times as much as all items.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a proof works with: the placements of a tier, and the memory of one thread."""
+"""What a proof works with: the placements of a tier, the memory of one thread, and what it finds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,27 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["Listing", "ProofDesk", "ProofMemory", "new_memory"]
+__all__ = [
+    "ALIASES",
+    "CHECKED",
+    "COUNTERS",
+    "FAILURES",
+    "MOST_CELLS",
+    "ORBITS",
+    "Listing",
+    "ProofDesk",
+    "ProofMemory",
+    "Tally",
+    "WayMemory",
+    "new_memory",
+    "new_tally",
+]
+
+CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
+"""Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
+
+MOST_CELLS: Final = 128
+"""No board has more cells; tables by cell that follow each other begin so far apart."""
 
 
 class Listing(NamedTuple):
@@ -94,6 +114,66 @@ class ProofMemory(NamedTuple):
     scratch: NDArray[np.int64]
 
 
+class WayMemory(NamedTuple):
+    """What the open row, or the open king of a tier without defenders, knows of itself; C cells, M men of white.
+
+    Attributes
+    ----------
+    number : ndarray of uint8, shape (C,)
+        By cell, its number among those that an attacker may have; `MOST_CELLS` if there is none.
+    near : ndarray of int64, shape (2N,)
+        By line of the board, the places beside which a white piece stands.
+    place : ndarray of uint8, shape (8 * MOST_CELLS,)
+        At ``element * MOST_CELLS + cell`` the number of the cell's image among all cells that attackers may have.
+    made : ndarray of uint8, shape (64,)
+        At ``element * 8 + turn`` the listing's symmetry that a turn, one of the listing's, and then an
+        element, one of the index's, make together; their number if it is none of them.
+    turns : ndarray of int64, shape (1,)
+        The listing's symmetries that keep the open row, or the open king, as a mask without the identity, bit 0.
+    stamp, base, first : ndarray of int64, shape (M * C,)
+        At ``man * C + target``: the row for which the way was found, and where it leads, see
+        `retrograde.verification.kernels.ways`.
+    there : ndarray of uint8, shape (M * C * MOST_CELLS,)
+        At ``(man * C + target) * MOST_CELLS + cell`` the number that an attacker's cell has there.
+    below, above : ndarray of int64, shape (C + 1,)
+        What attackers contribute to a rank, by how many of them are below the one that moves.
+    """
+
+    number: NDArray[np.uint8]
+    near: NDArray[np.int64]
+    place: NDArray[np.uint8]
+    made: NDArray[np.uint8]
+    turns: NDArray[np.int64]
+    stamp: NDArray[np.int64]
+    base: NDArray[np.int64]
+    first: NDArray[np.int64]
+    there: NDArray[np.uint8]
+    below: NDArray[np.int64]
+    above: NDArray[np.int64]
+
+
+class Tally(NamedTuple):
+    """What a proof finds.
+
+    Attributes
+    ----------
+    codes, room : int
+        Codes from ``codes`` on are not counted; so many failures are written down.
+    counters : ndarray of int64, shape (COUNTERS,)
+        See `CHECKED` and its fellows.
+    histogram : ndarray of int64, shape (2 * codes,)
+        By side to move and stored code, the number of classes.
+    failures : ndarray of int64, shape (4 * room,)
+        Of each: kind, entry, side to move, and the proved code (for `WRONG_ALIAS` where the placement is ranked to).
+    """
+
+    codes: int
+    room: int
+    counters: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+    failures: NDArray[np.int64]
+
+
 class ProofDesk(NamedTuple):
     """All that a proof works with.
 
@@ -107,6 +187,10 @@ class ProofDesk(NamedTuple):
         The tier's placements.
     memory : ProofMemory
         Of one thread.
+    ways : WayMemory
+        Likewise.
+    tally : Tally
+        Receives what is found.
     places : ndarray of int64
         Where the codes lie, see `tablut.indexing.tier_values.TierValues`.
     tier : int
@@ -117,25 +201,30 @@ class ProofDesk(NamedTuple):
     tiers: TierTables
     listing: Listing
     memory: ProofMemory
+    ways: WayMemory
+    tally: Tally
     places: NDArray[np.int64]
     tier: int
 
 
-def new_memory(variant: Variant) -> ProofMemory:
+def new_memory(variant: Variant, defenders: int) -> tuple[ProofMemory, WayMemory]:
     """Return memory for one thread.
 
     Parameters
     ----------
     variant : Variant
         The rule set.
+    defenders : int
+        The tier's.
 
     Returns
     -------
-    ProofMemory
+    tuple of ProofMemory and WayMemory
         All zeros.
     """
     cells = variant.size**2
-    return ProofMemory(
+    ways = (defenders + 1) * cells
+    memory = ProofMemory(
         board=new_board(variant.size),
         moves=np.zeros(4 * cells, dtype=np.int32),
         black=np.zeros(cells, dtype=np.uint8),
@@ -145,4 +234,44 @@ def new_memory(variant: Variant) -> ProofMemory:
         left=np.zeros(cells, dtype=np.uint8),
         column=np.zeros(cells + 1, dtype=np.int64),
         scratch=np.zeros(SCRATCH, dtype=np.int64),
+    )
+    return memory, WayMemory(
+        number=np.zeros(cells, dtype=np.uint8),
+        near=np.zeros(2 * variant.size, dtype=np.int64),
+        place=np.zeros(8 * MOST_CELLS, dtype=np.uint8),
+        made=np.zeros(64, dtype=np.uint8),
+        turns=np.zeros(1, dtype=np.int64),
+        stamp=np.zeros(ways, dtype=np.int64),
+        base=np.zeros(ways, dtype=np.int64),
+        first=np.zeros(ways, dtype=np.int64),
+        there=np.zeros(ways * MOST_CELLS, dtype=np.uint8),
+        below=np.zeros(cells + 1, dtype=np.int64),
+        above=np.zeros(cells + 1, dtype=np.int64),
+    )
+
+
+def new_tally(codes: int, room: int) -> Tally:
+    """Return a tally of nothing.
+
+    Parameters
+    ----------
+    codes, room : int
+        See `Tally`.
+
+    Returns
+    -------
+    Tally
+        All zeros.
+
+    Examples
+    --------
+    >>> new_tally(3, 20).counters.tolist()
+    [0, 0, 0, 0]
+    """
+    return Tally(
+        codes=codes,
+        room=room,
+        counters=np.zeros(COUNTERS, dtype=np.int64),
+        histogram=np.zeros(2 * codes, dtype=np.int64),
+        failures=np.zeros(4 * room, dtype=np.int64),
     )

@@ -1,0 +1,52 @@
+"""Speed of the proof, one thread: ``pytest benchmarks/test_verification.py --benchmark-enable --benchmark-only -s``.
+
+Timed in CPU seconds of the process, on every eighth part of tiers that ship; a value is a class with one side to move.
+The second time each goes entry by entry, which is what whole rows are compared with.
+"""
+
+import time
+from pathlib import Path
+
+import pytest
+
+import retrograde
+from retrograde.tablebase.memory import UnpackedTiers
+from retrograde.tablebase.store import open_store
+from retrograde.verification.kernels.desk import CHECKED, FAILURES
+from retrograde.verification.proving import Part, TierProof
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time)
+
+STORES = Path(retrograde.__file__).parent / "data"
+TIERS = [
+    ("ashton-5", (2, 2)),
+    ("ashton-5", (3, 1)),
+    ("ashton-5", (1, 3)),
+    ("ashton-5", (4, 0)),
+    ("brandubh-5", (2, 2)),
+    ("mcgill-5", (2, 2)),
+]
+
+
+@pytest.mark.parametrize("plainly", [False, True], ids=["rows", "entries"])
+@pytest.mark.parametrize(
+    ("name", "material"), TIERS, ids=lambda part: part if isinstance(part, str) else f"{part[0]}v{part[1]}"
+)
+def test_prove(benchmark, name, material, plainly):
+    store = open_store(STORES / name)
+    unpacked = UnpackedTiers(store, store.tiers())
+    for tier in store.tiers():
+        unpacked.load(tier)
+    proof = TierProof(store.tier(*material).index, unpacked, codes=1)
+    parts = list(proof.parts())[::8]
+    proof.prove(Part(0, 0, 0))
+
+    def prove():
+        return [proof.prove(part, plainly=plainly).counters for part in parts]
+
+    counters = sum(benchmark.pedantic(prove, rounds=1))
+    assert counters[FAILURES] == 0
+    if benchmark.enabled:
+        each = benchmark.stats.stats.min / counters[CHECKED]
+        benchmark.extra_info["nanoseconds a value"] = round(each * 1e9)
+        print(f"\n{name} {material}: {each * 1e9:.0f} ns a value")  # noqa: T201
