@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from counting.census.display import Display, Quiet
+from counting.census.display import observer_on
 from counting.census.store_cli import copy_command, verify_command
 from counting.exports import bfile
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option
@@ -129,7 +129,7 @@ def census_command(
     partial: list[CensusReport] = []
     failure: TablutError | KeyboardInterrupt | None = None
     with progress("census") as display:
-        observer = Display(display) if display.console.is_terminal else Quiet()
+        observer = observer_on(display)
         try:
             report = census(
                 rules,

@@ -11,13 +11,31 @@ from tablut.compilation import wall_clock
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Display", "Quiet"]
+    from counting.census.observer import Observer
+
+__all__ = ["observer_on"]
 
 _LONG: Final = 60
 """Seconds from which on an estimate is printed where there is no terminal."""
 
 
-class Display:
+def observer_on(display: Progress) -> Observer:
+    """Return who shows the progress of a census.
+
+    Parameters
+    ----------
+    display : Progress
+        On a terminal or not.
+
+    Returns
+    -------
+    Observer
+        A bar on a terminal; elsewhere one that says only what will take long.
+    """
+    return _Display(display) if display.console.is_terminal else _Quiet()
+
+
+class _Display:
     """Shows the progress on a rich display, with a rate; see `counting.census.observer.Observer`."""
 
     def __init__(self, display: Progress) -> None:
@@ -45,7 +63,7 @@ class Display:
         self.say(text)
 
 
-class Quiet(Silent):
+class _Quiet(Silent):
     """Where nobody watches, says only what will take long."""
 
     def announce(self, text: str, seconds: float) -> None:

@@ -329,7 +329,18 @@ def expand_leaves(
 def expand_quiet(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children to which no capture leads, as `expand_canonical`; count all."""
+    """Write the canonical form of the children to which no capture leads; count all.
+
+    Parameters
+    ----------
+    game, words, children, counters : see `expand_canonical`
+        The same.
+
+    Returns
+    -------
+    tuple of int
+        As from `expand_canonical`.
+    """
     return _expand_rows(game, words, children, counters, Choice(True, False, I64(0), I64(0), I64(0)))
 
 
@@ -337,5 +348,16 @@ def expand_quiet(
 def expand_captures(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children to which a capture leads, as `expand_canonical`; count all."""
+    """Write the canonical form of the children to which a capture leads; count all.
+
+    Parameters
+    ----------
+    game, words, children, counters : see `expand_canonical`
+        The same.
+
+    Returns
+    -------
+    tuple of int
+        As from `expand_canonical`.
+    """
     return _expand_rows(game, words, children, counters, Choice(False, True, I64(0), I64(0), I64(0)))

@@ -298,7 +298,18 @@ class CensusStore(StoredCensus):
                 work.rmdir()
 
     def taken_bytes(self, _: Sequence[PlyRecord] = ()) -> int:
-        """Return how many bytes the folder takes, whatever its files are for."""
+        """Return how many bytes the folder takes, whatever its files are for.
+
+        Parameters
+        ----------
+        _ : sequence of PlyRecord
+            Of no matter here.
+
+        Returns
+        -------
+        int
+            Those of ``work/`` and of tallies as well.
+        """
         return sum(path.stat().st_size for path in self.root.rglob("*.rows"))
 
     def free_bytes(self) -> int:

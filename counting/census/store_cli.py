@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from counting.census.display import Display
+from counting.census.display import observer_on
 from tablut.cli.options import variant_option
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
@@ -50,7 +50,7 @@ def verify_command(
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as display:
-        observer = Display(display) if display.console.is_terminal else None
+        observer = observer_on(display)
         # It writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
