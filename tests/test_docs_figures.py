@@ -53,6 +53,7 @@ MEASURED = {
     "tablut tablebase build --men 5": {1_737_174},
     "tablut tablebase build --men 5 -v mcgill": {3_251_331},
     "tablut tablebase build --men 6": {58_285_314},
+    "tablut tablebase build -v brandubh --men 6": {358_538_624},
     "python -m benchmarks.remote_probing": {1_784_333, 49_414, 13_049, 10_930},
     "Zstandard at other levels, once": {2_888_163, 1_970_119, 2_388_975, 1_720_304, 1_616_213, 1_506_038, 1_295_529},
     "tablut bestmove --player mcts -v mcgill --movetime 2": {38_000, 33_000, 39_000},
