@@ -75,17 +75,8 @@ def wrk(address: str, server: int, paths: list[str], options: argparse.Namespace
         listed, script = Path(folder) / "paths", Path(folder) / "probes.lua"
         listed.write_text("\n".join(paths), encoding="utf-8")
         script.write_text(SCRIPT.format(file=listed, pause=pause), encoding="utf-8")
-        words = [
-            "wrk",
-            "-t1",
-            f"-c{options.connections}",
-            f"-d{options.seconds}s",
-            "--latency",
-            "-s",
-            str(script),
-            address,
-        ]
         before = cpu_seconds(server)
+        words = ["wrk", "-t1", f"-c{options.connections}", f"-d{options.seconds}s", "--latency"]
         said = subprocess.run([*words, "-s", str(script), address], capture_output=True, text=True, check=True).stdout
     wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)

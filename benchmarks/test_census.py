@@ -42,7 +42,7 @@ def children(tools, tmp_path_factory):
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
 
     def expand():
-        return expand_canonical(tools.tables, tools.images, tools.cells, tools.order, parents, rows, counters)[1]
+        return expand_canonical(tools.expander, parents, rows, counters)[1]
 
     return rows[: expand()], expand
 

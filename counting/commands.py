@@ -24,7 +24,12 @@ COMMANDS = (
         "counting.census.cli:app",
         "Count the reachable positions, ply by ply.",
         45,
-        examples=("tablut census --plies 5", "tablut census -v ashton-5-4v0 --all", "tablut census verify ply6"),
+        examples=(
+            "tablut census --plies 5",
+            "tablut census -v ashton-5-4v0 --all",
+            "tablut census verify ply6",
+            "tablut census copy ply6 s3://counts/ply6",
+        ),
     ),
     CommandSpec(
         "reachable",

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counting.census.report import CensusReport, CountedPly, Ply
+from counting.census.report import CensusReport, Ply
 from reports.rendering import Artefact, figure, page
 from reports.stored import REDUCED_BOARDS, Provenance, read_stored_all
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from counting.census.counted_report import CountedPly
 
 __all__ = ["artefacts", "results"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from tablut.errors import InputError, OutputError, input_failure, output_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "TEXT_BYTES",
@@ -81,7 +81,9 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
             if not stat.S_ISREG(found.st_mode):
                 raise InputError(f"{shown}: is not an ordinary file")
             # A file that is too long is not read; one that grows meanwhile is not read to its end.
-            content = file.read(most + 1) if found.st_size <= most else b""
+            content = file.read(found.st_size + 1) if found.st_size <= most else b""
+            if len(content) > found.st_size:  # it has grown, or does not say its length
+                content += file.read(most + 1 - len(content))
     except OSError as error:
         raise input_failure(f"{shown}: {error.strerror}", error) from error
     except ValueError as error:  # a name with a null character
@@ -190,15 +192,15 @@ def child(folder: Path, name: str, what: str) -> Path:
 # -- writing -------------------------------------------------------------------------------
 
 
-def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool = False) -> None:
+def write_bytes(target: Path, content: bytes | Sequence[bytes], hint: str = "", *, lasting: bool = False) -> None:
     """Write a file under a temporary name in its folder, then rename it.
 
     Parameters
     ----------
     target : Path
         Where the file goes; missing folders are made.
-    content : bytes
-        All of it.
+    content : bytes or sequence of bytes
+        All of it, also in parts.
     hint : str
         The way out, appended to the error message.
     lasting : bool
@@ -211,18 +213,20 @@ def write_bytes(target: Path, content: bytes, hint: str = "", *, lasting: bool =
     MachineError
         If the machine fails, for example by a full disk.
     """
+    parts = [content] if isinstance(content, bytes) else content
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "Is a directory")
         if target.exists() and not target.is_file():
             # A device or a pipe takes the bytes itself; it must not be replaced by a file.
-            target.write_bytes(content)
+            with target.open("wb") as device:
+                device.writelines(parts)
             return
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                file.writelines(parts)
                 if lasting:
                     file.flush()
                     os.fsync(file.fileno())

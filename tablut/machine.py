@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from tablut.errors import InputError
 
-__all__ = ["check_memory", "physical_memory"]
+__all__ = ["check_memory", "peak_memory", "physical_memory"]
 
 
 def physical_memory() -> int | None:
@@ -17,6 +18,16 @@ def physical_memory() -> int | None:
         return None
     # POSIX: -1 where a limit is not known.
     return page * pages if page > 0 and pages > 0 else None
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes of memory that this process has taken, or None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def check_memory(option: str, mib: int) -> None:

@@ -19,6 +19,7 @@ from tablut.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from obstore import GetOptions
     from obstore.store import ObjectStore
@@ -300,13 +301,13 @@ class Remote:
 
     # -- writing -----------------------------------------------------------------------
 
-    def write(self, content: bytes, *, instead_of: Found | None = None, new: bool = False) -> None:
+    def write(self, content: bytes | Path, *, instead_of: Found | None = None, new: bool = False) -> None:
         """Write the file, whole or not at all.
 
         Parameters
         ----------
-        content : bytes
-            All of it.
+        content : bytes or Path
+            All of it, or the file of this machine that holds it.
         instead_of : Found, optional
             Only if this is what stands there.
         new : bool

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cachetools import LRUCache
 
-from tablut.errors import InputError, OutputError
-from tablut.files import write_bytes
+from tablut.errors import InputError, OutputError, TablutError
+from tablut.files import read_bytes, write_bytes
 from tablut.remote import NoRangesError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _ON_DISK: Final = 512
 """MiB of segments that the folder keeps, unless the environment says another number."""
 _MOST: Final = 1 << 30
 """Most bytes that are asked for at once; a segment is that of a chunk, or a file of an older format."""
+_DIGEST_LETTERS: Final = 2 * hashlib.sha256().digest_size
 _SIZE_VARIABLE: Final = "TABLUT_CACHE_MIB"
 _FOLDER_VARIABLE: Final = "TABLUT_CACHE_DIR"
 
@@ -106,12 +107,12 @@ class SegmentCache:
             return held
         path = self.folder / digest
         try:
-            content = path.read_bytes()
+            content = read_bytes(path, "cached segment", self.most)
             if hashlib.sha256(content).hexdigest() != digest:
                 path.unlink()
                 return None
             os.utime(path)
-        except OSError:
+        except (OSError, TablutError):
             return None
         self._hold(digest, content)
         return content
@@ -142,9 +143,12 @@ class SegmentCache:
                 self._held[digest] = content
 
     def _trim(self, folder: Path) -> int:
-        """Remove what was not used for longest until nine tenths of the room suffice; return what the rest takes."""
+        """Remove what was not used for longest until nine tenths of the room suffice; return what the rest takes.
+
+        Only segments go: the folder is what the environment says, and other files in it are somebody's.
+        """
         found = []
-        for path in folder.iterdir():
+        for path in filter(_is_segment, folder.iterdir()):
             with suppress(FileNotFoundError):
                 state = path.stat()
                 found.append((state.st_mtime_ns, state.st_size, path))
@@ -157,6 +161,12 @@ class SegmentCache:
             path.unlink(missing_ok=True)
             taken -= size
         return taken
+
+
+def _is_segment(path: Path) -> bool:
+    """Return whether a name is a digest, or that of a file that is becoming one."""
+    name = path.name.removeprefix(".").partition(".")[0]
+    return len(name) == _DIGEST_LETTERS and set(name) <= set("0123456789abcdef")
 
 
 _opened: dict[tuple[Path | None, int], SegmentCache] = {}

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 
+from reports.stored import DATA as DATA_OF_REPORTS
 from tablut.cli import runtime
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
@@ -46,6 +47,7 @@ EXAMPLES: dict[str, list[str]] = {
     "bestmove": ["--nodes", "200"],
     "bounds": [],
     "census": ["--plies", "2", "--against-bounds"],
+    "census copy": ["{census}", "{folder}/copy"],
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
@@ -81,6 +83,7 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase copy": [STORE, "{folder}/copy"],
     "tablebase info": [STORE],
     "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
+    "tablebase schedule": ["{trace}", "--workers", "2"],
     "tablebase verify": [STORE, "--quick"],
     "tablebase walk": [STORE, "-p", "5/5/2K2/5/2b2 w"],
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
@@ -92,6 +95,7 @@ EXAMPLES: dict[str, list[str]] = {
 SAYS_ITSELF = {
     "analyse",
     "bench",
+    "census copy",
     "census verify",
     "probe",
     "puzzle check",
@@ -107,6 +111,7 @@ SAYS_ITSELF = {
     "tablebase copy",
     "tablebase info",
     "tablebase query",
+    "tablebase schedule",
     "tablebase verify",
     "tablebase walk",
     "variants",
@@ -143,13 +148,16 @@ def example(name: str, variant: str, tmp_path: Path) -> list[str]:
     """Return a command line of a command, under a variant where it takes one."""
     move = "g1-g2" if variant == ELEVEN else "c3-b3"
     fills = {"{move}": move, "{folder}": str(tmp_path), "{proof}": str(tmp_path / "proof.jsonl")}
-    fills["{census}"] = str(tmp_path / "store")
+    fills["{census}"], fills["{trace}"] = str(tmp_path / "store"), str(tmp_path / "trace.json")
     filled = [re.sub(r"\{\w+\}", lambda match: fills[match[0]], part) for part in EXAMPLES[name]]
     if name == "puzzle check":
         saved = ["puzzle", "solve", "-v", SMALL, "-p", WON_IN_ONE, "--save-proof", fills["{proof}"]]
         assert run(saved) == 0
-    if name == "census verify":
+    if name in ("census copy", "census verify"):
         zipfile.ZipFile(CENSUS).extractall(tmp_path / "store")
+    if name == "tablebase schedule":
+        trace = json.loads((DATA_OF_REPORTS / "scale" / "brandubh.json").read_text(encoding="utf-8"))["trace"]
+        Path(fills["{trace}"]).write_text(json.dumps(trace | {"variant": SMALL}), encoding="utf-8")
     return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
 
 

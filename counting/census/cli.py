@@ -1,4 +1,4 @@
-"""``tablut census``: the reachable positions, ply by ply, as a table or JSON; and ``tablut census verify``."""
+"""``tablut census``: the reachable positions, ply by ply, as a table or JSON."""
 
 from __future__ import annotations
 
@@ -10,68 +10,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from counting.census.observer import Silent
+from counting.census.display import observer_on
+from counting.census.store_cli import copy_command, verify_command
 from counting.exports import bfile
-from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
+from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
 from tablut.cli.streams import complain
-from tablut.cli.tables import Table, label, number
-from tablut.compilation import wall_clock
+from tablut.cli.tables import Table, number
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.progress import Progress
-
-    from counting.census.report import CensusReport, CountedPly
-    from counting.census.verification import VerifyReport
+    from counting.census.counted_report import CountedPly
+    from counting.census.report import CensusReport
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["app"]
 
-_LONG: Final = 60
-"""Seconds from which on an estimate is printed where there is no terminal."""
-
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-
-
-class _Display:
-    """Shows the progress on a rich display, with a rate; see `counting.census.observer.Observer`."""
-
-    def __init__(self, display: Progress) -> None:
-        self.display = display
-        self.task = display.add_task("", total=None)
-        self.name, self.began, self.count = "", 0.0, 0
-
-    def begin(self, ply: int, step: str, total: int) -> None:
-        """Start a bar for a step of a ply."""
-        self.name, self.began, self.count = f"ply {ply} {step}", wall_clock(), 0
-        self.display.reset(self.task, description=self.name, total=max(1, total))
-
-    def advance(self, count: int) -> None:
-        """Move the bar on and show the rate."""
-        self.count += count
-        rate = self.count / (wall_clock() - self.began) / 1e6
-        self.display.update(self.task, advance=count, description=f"{self.name} {rate:.1f} M/s")
-
-    def say(self, text: str) -> None:
-        """Print a line above the bar."""
-        self.display.console.print(text, soft_wrap=True)
-
-    def announce(self, text: str, _seconds: float) -> None:
-        """Print what begins, however short it is."""
-        self.say(text)
-
-
-class _Quiet(Silent):
-    """Where nobody watches, says only what will take long."""
-
-    def announce(self, text: str, seconds: float) -> None:
-        """Print what begins if it takes long."""
-        if seconds >= _LONG:
-            complain(f"census: {text}")
+app.command("verify")(verify_command)
+app.command("copy")(copy_command)
 
 
 def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
@@ -105,7 +65,9 @@ def census_command(
     full: Annotated[bool, typer.Option("--full", help="Count once more without symmetry, and compare.")] = False,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]"),
+        typer.Option(
+            "--store", metavar="DIR", help="Folder or URL to keep the positions in. [default: a temporary one]"
+        ),
     ] = None,
     resume: ResumeOption = False,
     memory: Annotated[
@@ -150,7 +112,7 @@ def census_command(
     A position is a placement with the side to move; classes are taken under the
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
-    from counting.census.counted import CountWish
+    from counting.census.count_plan import CountWish
     from counting.census.limits import TooLargeError
     from counting.census.run import census
 
@@ -167,7 +129,7 @@ def census_command(
     partial: list[CensusReport] = []
     failure: TablutError | KeyboardInterrupt | None = None
     with progress("census") as display:
-        observer = _Display(display) if display.console.is_terminal else _Quiet()
+        observer = observer_on(display)
         try:
             report = census(
                 rules,
@@ -229,63 +191,6 @@ def _say_how_to_go_on(variant: str, options: dict[str, Any]) -> None:
     else:
         say = f"the plies above are kept; to go on: {again} --resume"
     complain(f"census: {say}")
-
-
-@app.command("verify")
-@command
-def verify_command(
-    store: Annotated[str, typer.Argument(metavar="STORE", help="The folder of a census, as given with --store.")],
-    variant: Annotated[
-        str | None,
-        variant_option("The rules, if they do not ship. [default: the store's]"),
-    ] = None,
-    parents: Annotated[
-        bool,
-        typer.Option(
-            "--parents",
-            help="Expand every position again: each has a parent in the ply before, and no child is missing.",
-        ),
-    ] = False,
-    memory: Annotated[
-        int, typer.Option("--memory", metavar="MIB", min=256, help="Most memory for positions, in MiB.")
-    ] = 2048,
-) -> Reply:
-    """Verify a stored census from its files, as far as possible by other code than made it.
-
-    Exit code 1: something is wrong.
-    """
-    from counting.census.verification import verify_census
-
-    rules = None if variant is None else load_variant(variant)
-    with progress("census verify") as display:
-        observer = _Display(display) if display.console.is_terminal else None
-        # It writes nothing, so an interrupt may abandon it.
-        report = interruptible(
-            lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
-        )
-    return Reply(report, lambda console: _show_verified(console, report), EXIT_NO if report.failures else 0)
-
-
-def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
-    console.print(f"{report.variant}  {report.store}", soft_wrap=True)
-    table = Table(label("check"), number("cases"), number("failures"))
-    for check in report.checks:
-        table.add(check.name, f"{check.cases:,}", f"{check.failures:,}")
-    console.print(table)
-    for check in report.checks:
-        for message in check.messages:
-            console.print(f"{check.name}: {message}", soft_wrap=True)
-    if report.without_symmetry is None:
-        console.print("The store has no count without symmetry.", style="dim")
-    elif report.without_symmetry != report.plies:
-        console.print(f"Without symmetry it ends after {report.without_symmetry} plies of {report.plies}.")
-    if report.counted is not None:
-        console.print(f"Ply {report.counted} was counted and not stored: only its tallies can be checked.")
-    console.print(
-        f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
-        f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",
-        soft_wrap=True,
-    )
 
 
 def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
@@ -362,13 +267,12 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
 
 
 def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
-    share = len(counted.hundredths)
     how = f"in {counted.passes} pass{'es' if counted.passes > 1 else ''}"
     if counted.whole:
         console.print(f"Ply {counted.ply} was counted {how} and not stored.")
     else:
         console.print(
-            f"Of ply {counted.ply} {share} hundredth{'s were' if share > 1 else ' was'} counted {how}, and not stored: "
+            f"Of ply {counted.ply}, counted {how} and not stored, {_hundredths(len(counted.hundredths))}: "
             f"{counted.new:,} new positions in {counted.new_classes:,} classes, {counted.decided:,} decided in "
             f"{counted.decided_classes:,}, from {counted.children:,} children.",
             soft_wrap=True,
@@ -379,7 +283,11 @@ def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
         )
     if counted.counted_again:
         verdict = Text("the same numbers") if counted.agrees else Text("other numbers", "bold red")
-        console.print(Text.assemble(f"{len(counted.counted_again)} hundredths counted again: ", verdict, "."))
+        console.print(Text.assemble(f"Counted again, {_hundredths(len(counted.counted_again))}: ", verdict, "."))
+
+
+def _hundredths(count: int) -> str:
+    return f"{count} hundredth{'' if count == 1 else 's'}"
 
 
 def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:

@@ -14,26 +14,21 @@ passes if need be, and a part of the bins can be counted by itself.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from counting.census.count_plan import plan_count, too_many
 from counting.census.count_record import HUNDREDTHS, CountRecord, Hundredth, edge, hundredth_of
-from counting.census.expansion import DECIDED
-from counting.census.families import family_bins, family_marks
-from counting.census.files import Source, open_rows, read_rows
-from counting.census.limits import TooLargeError, size_text
-from counting.census.records import BINS, LEAF_BITS, Owner, digest_of
-from counting.census.search import cut
-from counting.census.sorting import SortTask, bin_loads, captures_of, run_sort
-from counting.census.stored import bins_of, count_sums, tally_name, tally_owner
+from counting.census.files import open_rows
+from counting.census.limits import size_text
+from counting.census.planning import cut, share_of
+from counting.census.records import BINS, Owner, plan_name
+from counting.census.row_head import Source
+from counting.census.sorting import SortTask, bin_loads, run_sort
 from counting.census.tallies import TallyTask, run_tally
-from counting.census.toolbox import toolbox
-from tablut.compilation import thread_clock
-from tablut.engine.packing import count_children
+from counting.census.tally_files import bins_of, count_sums, tally_name, tally_owner
 from tablut.errors import InputError
-from tablut.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,71 +36,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from counting.census.files import RowFile
-    from counting.census.records import PlyRecord
+    from counting.census.count_plan import CountPlan, CountWish
+    from counting.census.row_head import RowFile
     from counting.census.search import Search
 
-__all__ = ["CountPlan", "CountWish", "Counted", "count_ply"]
-
-_SAMPLE_ROWS: Final = 200_000
-_SLACK: Final = 1.15
-"""By how much a pass may turn out larger than the sample says."""
-
-
-@dataclass(frozen=True)
-class CountWish:
-    """What is to be counted of the last ply, and how.
-
-    Attributes
-    ----------
-    hundredths : tuple of int
-        The first hundredth of the bins and the end.
-    passes : int
-        At least so many.
-    again : bool
-        Count anew what was counted before, and compare.
-    """
-
-    hundredths: tuple[int, int] = (0, HUNDREDTHS)
-    passes: int = 1
-    again: bool = False
-
-    @classmethod
-    def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
-        """Return what the option ``--part`` asks for.
-
-        Parameters
-        ----------
-        text : str
-            Such as ``1/10``: the first tenth of the bins. The second number divides 100.
-        passes : int
-            At least so many.
-        again : bool
-            Count anew what was counted before, and compare.
-
-        Returns
-        -------
-        CountWish
-            Of whole hundredths.
-
-        Raises
-        ------
-        InputError
-            If the text is no such part.
-
-        Examples
-        --------
-        >>> CountWish.part("2/10", 1, again=False).hundredths
-        (10, 20)
-        """
-        number, _, parts = text.partition("/")
-        if not (number.isascii() and number.isdigit() and parts.isascii() and parts.isdigit()) or len(text) > 7:
-            raise InputError(f"--part {excerpt(text)}: expected a part such as 1/10")
-        which, of = int(number), int(parts)
-        if of == 0 or HUNDREDTHS % of or not 1 <= which <= of:
-            raise InputError(f"--part {excerpt(text)}: expected K/N where N divides {HUNDREDTHS} and K is from 1 to N")
-        width = HUNDREDTHS // of
-        return cls((width * (which - 1), width * which), passes, again)
+__all__ = ["Counted", "count_ply"]
 
 
 class Counted(NamedTuple):
@@ -129,64 +64,6 @@ class Counted(NamedTuple):
     def agrees(self) -> bool:
         """Whether what was counted anew is as it was."""
         return set(self.again) <= set(self.record.hundredths)
-
-
-@dataclass(frozen=True)
-class CountPlan:
-    """How a ply will be counted: an estimate from a sample.
-
-    Attributes
-    ----------
-    passes : tuple of tuple of int
-        The bins of each pass: the first and the end.
-    work_bytes : int
-        Most bytes of sorted rows of a pass, about.
-    seconds : float
-        Processor time of the sorting of all passes, about.
-    """
-
-    passes: tuple[tuple[int, int], ...]
-    work_bytes: int
-    seconds: float
-
-
-class _Sample:
-    """What a sample of the parents says: how their rows and children are spread over the bins."""
-
-    def __init__(self, search: Search, before: PlyRecord) -> None:
-        tools, marks = toolbox(search.variant, search.full), family_marks(search.variant, search.full)
-        self.rows, self.loads = np.zeros(BINS), np.zeros(BINS)
-        # Whole leaves of the first part: their positions are as good as drawn by lot.
-        read, total = 0, before.counters["new_classes"] + before.counters["decided_classes"]
-        self.seconds = 0.0
-        for source in search.store.parts(before):
-            file = open_rows(*source)
-            ends = np.cumsum(file.counts)
-            last = min(int(np.searchsorted(ends, _SAMPLE_ROWS - read)) + 1, 1 << LEAF_BITS)
-            rows = read_rows(file, 0, last)
-            read += len(rows)
-            rows = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
-            if len(rows):
-                captures_of(tools, rows[:1])  # compiled before the clock begins
-            began = thread_clock()
-            captures, moves = captures_of(tools, rows), np.empty(len(rows), dtype=np.int64)
-            for some, turned in ((captures, 0), (rows, 1)):
-                bins = np.empty(len(some), dtype=np.uint16)
-                family_bins(tools.tables, marks, tools.order, turned, some, bins)
-                self.rows += np.bincount(bins, minlength=BINS)
-            count_children(tools.tables, rows, moves)
-            self.loads += np.bincount(bins, weights=moves, minlength=BINS)
-            self.seconds += thread_clock() - began
-            if read >= _SAMPLE_ROWS:
-                break
-        scale = total / read if read else 0.0
-        self.exact = read >= total
-        self.rows, self.loads, self.seconds = self.rows * scale, self.loads * scale, self.seconds * scale
-        known = sum(
-            record.counters["new_classes"] + record.counters["decided_classes"]
-            for record in search.records[(before.ply + 1) % 2 : before.ply + 1 : 2]
-        )
-        self.bytes = (self.rows + known * (self.loads / max(1.0, self.loads.sum()))) * (8 * search.words)
 
 
 def count_ply(search: Search, ply: int, wish: CountWish) -> Counted:
@@ -239,7 +116,7 @@ class _Counting:
         self._discard()
         pending, passes = self._pending(), 0
         if pending:
-            plan = self._plan(pending)
+            plan = plan_count(self.search, self.before, self.wish, pending)
             passes = len(plan.passes)
             self._announce(plan)
             for number, bins in enumerate(plan.passes):
@@ -283,41 +160,6 @@ class _Counting:
         return ranges
 
     # -- the plan ----------------------------------------------------------------------
-
-    def _plan(self, pending: Sequence[tuple[int, int]]) -> CountPlan:
-        """Return how many passes are needed, or raise if no number does.
-
-        They are cut from all bins that are wished for, counted or not, so that an interrupted pass is the same
-        again and its sorted rows are found.
-        """
-        sample = _Sample(self.search, self.before)
-        slack = 1.0 if sample.exact else _SLACK
-        first, end = edge(self.wish.hundredths[0]), edge(self.wish.hundredths[1])
-        loads = sample.bytes[first:end] * slack
-        room, why = self.search.work_room()
-        largest = float(loads.max())
-        if largest > room:
-            raise TooLargeError(
-                f"{why}: ply {self.ply} needs {size_text(int(largest))} at least for the parents of one bin, and "
-                f"{size_text(max(0, room))} are there; give more"
-            )
-        children = max(float(sample.loads[slice(*bins)].max()) for bins in pending)
-        if children * (0.8 if slack > 1 else 1.0) > self.search.limits.tally_children:
-            raise self._too_many(int(children * slack), "about ")
-        cuts = _cut_passes(loads, max(min(room, loads.sum() / self.wish.passes), largest))
-        passes = [(first + begin, first + stop) for begin, stop in cuts]
-        peak = max(float(loads[slice(*bins)].sum()) for bins in cuts)
-        left = sum(any(one[0] < bins[1] and bins[0] < one[1] for one in pending) for bins in passes)
-        # Every pass reads all parents once.
-        return CountPlan(tuple(passes), int(peak), sample.seconds * left)
-
-    def _too_many(self, children: int, about: str = "") -> TooLargeError:
-        limits, workers = self.search.limits, self.search.scheduler.sharing
-        need = limits.memory_for(children, self.search.words, workers)
-        return TooLargeError(
-            f"--memory: a bin of ply {self.ply} has {about}{children:,} children; "
-            f"counting it takes --memory {need >> 20}"
-        )
 
     def _announce(self, plan: CountPlan) -> None:
         number, share = len(plan.passes), self.wish.hundredths[1] - self.wish.hundredths[0]
@@ -371,18 +213,19 @@ class _Counting:
         search = self.search
         records = [self.before] if name == "parents" else search.records[self.ply % 2 : self.ply : 2]
         sources = [source for record in records for source in self.store.parts(record)]
-        share = search.share(
+        share = share_of(
+            search,
             sum(record.counters["new_classes"] + record.counters["decided_classes"] for record in records),
             search.limits.sort_rows,
         )
-        plan = digest_of(["sort", name, self.before.digest, *[source.digest for source in sources], share, *bins])[:32]
+        plan = plan_name("sort", name, self.before.digest, [source.digest for source in sources], share, bins)
         tasks: list[SortTask] = []
         for source in sources:
             for first, last in cut(open_rows(*source).counts, share):
                 number = len(tasks)
                 owner = Owner(self.store.game, search.full, self.ply, number, plan)
-                captures = self.store.sorted_rows(self.ply, "captures", number) if name == "parents" else None
-                target = self.store.sorted_rows(self.ply, name, number)
+                captures = self.store.work_file(self.ply, "captures", number) if name == "parents" else None
+                target = self.store.work_file(self.ply, name, number)
                 tasks.append(SortTask(search.variant, search.full, owner, source, first, last, bins, target, captures))
         return tasks
 
@@ -407,8 +250,8 @@ class _Counting:
         """Return the tasks that count, each of bins that fit into memory together and lie in one hundredth."""
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:
-            raise self._too_many(largest)
-        share = search.share(int(loads.sum()), most)
+            raise too_many(search, self.ply, largest)
+        share = share_of(search, int(loads.sum()), most)
         tasks = []
         for first, end in pending:
             for begin, stop in cut(loads[first:end], share):
@@ -461,21 +304,3 @@ def _numbers(record: CountRecord | None) -> set[int]:
 
 def _rows(task: SortTask) -> int:
     return int(open_rows(*task.source).counts[task.first : task.last].sum())
-
-
-def _cut_passes(loads: NDArray[np.float64], most: float) -> list[tuple[int, int]]:
-    """Cut bins into ranges of a load of at most ``most``, but for a single bin that has more.
-
-    Examples
-    --------
-    >>> _cut_passes(np.array([1.0, 1, 1, 5, 1]), 2.0)
-    [(0, 2), (2, 3), (3, 4), (4, 5)]
-    """
-    passes = []
-    first, load = 0, 0.0
-    for number, more in enumerate(loads.tolist()):
-        if number > first and load + more > most * (1 + 1e-9):
-            passes.append((first, number))
-            first, load = number, 0.0
-        load += more
-    return [*passes, (first, len(loads))]

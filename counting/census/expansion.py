@@ -16,13 +16,15 @@ nothing is checked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from counting.census.buckets import FIXING, row_hash
+from counting.census.cell_images import BLACK, EMPTY, ENEMY, MOVER, WHITE, lane, remove_cell, store_position
+from counting.census.expansion_records import ChildTally, Choice, Parent, Pieces, Work
 from tablut.engine.attacks import captures_at, neighbour, slides_along, slides_of
-from tablut.engine.canonical import ImageTables, table_entries
+from tablut.engine.canonical import table_entries
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import judge, toggle, toggle_captured
 from tablut.engine.layout import (
@@ -45,13 +47,13 @@ from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_MOVES_WHITE, UN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from counting.census.expansion_records import Expander
     from tablut.engine.tables import Tables
 
 __all__ = [
     "BLACK_WON",
     "DECIDED",
     "EXPANSION_COUNTERS",
-    "cell_images",
     "expand_canonical",
     "expand_captures",
     "expand_leaves",
@@ -66,203 +68,7 @@ BLACK_WON: Final = 62
 EXPANSION_COUNTERS: Final = 4
 """Counters of `expand_canonical`, in positions: parents, moves, capturing moves, captured soldiers."""
 
-_WHITE, _BLACK, _MOVER, _ENEMY, _EMPTY, _SLOTS = range(6)
-
-
-def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
-    """Return the images of single cells, with room for those of a parent behind them.
-
-    Parameters
-    ----------
-    images : ImageTables
-        The group.
-    size : int
-        N.
-
-    Returns
-    -------
-    ndarray of uint64, flat
-        At ``16 * cell`` the low words of its image under eight elements, then the high ones.
-    """
-    cells = size * size
-    table = np.zeros((cells + _SLOTS, 16), dtype=np.uint64)
-    for cell in range(cells):
-        rank, file = divmod(cell, size)
-        table[cell] = images.rows[rank, 1 << file].ravel()
-    return table.ravel()
-
-
-@inlined
-def _store_position(
-    out: NDArray[np.uint64],
-    width: int,
-    cells: int,
-    black: tuple[np.uint64, np.uint64],
-    white: tuple[np.uint64, np.uint64],
-    tail: np.uint64,
-    flags: np.uint64,
-) -> None:
-    """Write a position of two boards, the tail (king and side) and the marks of a decided one."""
-    second, third, fourth = U64(0), U64(0), U64(0)
-    if cells < 64:
-        first = black[0] | (white[0] << U64(cells))
-        second = white[0] >> U64(64 - cells)
-    else:
-        first = black[0]
-        second = black[1] | (white[0] << U64(cells - 64))
-        third = (white[0] >> U64(128 - cells)) | (white[1] << U64(cells - 64))
-        fourth = white[1] >> U64(128 - cells)
-    word = (2 * cells) >> 6
-    tail <<= U64((2 * cells) & 63)
-    if word == 0:
-        first |= tail
-    elif word == 1:
-        second |= tail
-    elif word == 2:
-        third |= tail
-    else:
-        fourth |= tail
-    if width == 1:
-        out[0] = first | flags
-    elif width == 2:
-        out[0], out[1] = first, second | flags
-    elif width == 3:
-        out[0], out[1], out[2] = first, second, third | flags
-    else:
-        out[0], out[1], out[2], out[3] = first, second, third, fourth | flags
-
-
-@inlined
-def _remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
-    """Write to a slot the images of another slot without a cell."""
-    for lane in range(16):
-        table[16 * target + lane] = table[16 * source + lane] & ~table[16 * cell + lane]
-
-
-@inlined
-def _lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tuple[np.uint64, np.uint64]:
-    """Return one image of two entries united."""
-    low = table[16 * first + number] | table[16 * second + number]
-    return U64(low), U64(table[16 * first + 8 + number] | table[16 * second + 8 + number])
-
-
 # -- one parent, one ply ---------------------------------------------------------------------
-
-
-class Work(NamedTuple):
-    """The scratch memory of an expansion, as pointers. Kernels make it; N is the size, C the cells.
-
-    Attributes
-    ----------
-    board : ndarray of uint32, shape (2N + 4,)
-        The parent, but for the moment in which a ply is judged.
-    threats : ndarray of uint32, shape (2N,)
-        Masks by line of the places on which a move may capture.
-    entries : ndarray of int64, shape (2N,)
-        Entries of a table to be united.
-    table : ndarray of uint64, shape (16 * (C + slots),)
-        The images of single cells, then of the parent's pieces; see `cell_images`.
-    least : ndarray of uint64, shape (16,)
-        Receives images that nobody asks for.
-    rows, kings, candidates : ndarray
-        Of the group; see `tablut.engine.canonical.ImageTables`.
-    """
-
-    board: NDArray[np.uint32]
-    threats: NDArray[np.uint32]
-    entries: NDArray[np.int64]
-    table: NDArray[np.uint64]
-    least: NDArray[np.uint64]
-    rows: NDArray[np.uint64]
-    kings: NDArray[np.uint8]
-    candidates: NDArray[np.uint8]
-
-
-class Parent(NamedTuple):
-    """What all children of a position share. Kernels make it.
-
-    Attributes
-    ----------
-    side : int
-        To move: 0 white, 1 black.
-    home : int
-        The king's cell.
-    attackers : int
-        How many there are.
-    settled : int
-        The elements whose image can be least, as far as the king and the defenders say.
-    least : int
-        The elements whose image is least.
-    own, foe : int
-        Where in the table the images of the soldiers of the side to move begin, and the other side's.
-    tail : uint64
-        The side to move after the ply, where it stands behind the king's cell.
-    """
-
-    side: int
-    home: int
-    attackers: int
-    settled: int
-    least: int
-    own: int
-    foe: int
-    tail: np.uint64
-
-
-class Pieces(NamedTuple):
-    """The entries of a table that, united in pairs, are the images of a child's soldiers. Kernels make it.
-
-    Attributes
-    ----------
-    white, white_too : int
-        The white ones: those that stayed, and the one that moved or none.
-    black, black_too : int
-        The black ones.
-    """
-
-    white: int
-    white_too: int
-    black: int
-    black_too: int
-
-
-class ChildTally(NamedTuple):
-    """How many children there are. Kernels make it.
-
-    Attributes
-    ----------
-    children : int
-        Written so far, of all parents.
-    made : int
-        Moves of this parent, whether or not their children were written.
-    capturing, captured : int
-        Those of them that capture, and soldiers captured.
-    """
-
-    children: int
-    made: int
-    capturing: int
-    captured: int
-
-
-class Choice(NamedTuple):
-    """Which children are written. Kernels make it.
-
-    Attributes
-    ----------
-    quiet, capturing : bool
-        Whether children of moves without and with a capture are.
-    leaf_bits : int
-        0, or the bits of the hash that name a leaf: then only children of some leaves are written.
-    first, last : int
-        These leaves, ``last`` excluded.
-    """
-
-    quiet: bool
-    capturing: bool
-    leaf_bits: int
-    first: int
-    last: int
 
 
 @inlined
@@ -270,7 +76,7 @@ def _read_parent(t: Tables, w: Work, word: NDArray[np.uint64]) -> Parent:
     """Unpack a position onto the board, and write the images of its soldiers to their slots."""
     unpack(t, word, w.board)
     side, home, attackers = side_of(t, w.board), king_of(t, w.board), count_of(t, w.board, 1)
-    white, black = t.cells + _WHITE, t.cells + _BLACK
+    white, black = t.cells + WHITE, t.cells + BLACK
     low, high = board_bits(word, t.words, t.cells, t.cells)
     count = table_entries(low, high, t.size, w.entries)
     # The images that can be least as far as the king and the defenders say, then all pieces.
@@ -322,14 +128,14 @@ def _played(t: Tables, w: Work, p: Parent, start: int, target: int, is_king: boo
 @inlined
 def _pieces_after(t: Tables, w: Work, p: Parent, target: int, is_king: bool, directions: int) -> Pieces:
     """Return the entries of a child's soldiers; those of the side that lost some are made."""
-    empty = t.cells + _EMPTY
-    own, arrived = (p.own, empty) if is_king else (t.cells + _MOVER, target)
+    empty = t.cells + EMPTY
+    own, arrived = (p.own, empty) if is_king else (t.cells + MOVER, target)
     foe = p.foe
     while directions:
         direction = directions & -directions
         directions ^= direction
-        _remove_cell(w.table, t.cells + _ENEMY, foe, neighbour(t, target, direction))
-        foe = t.cells + _ENEMY
+        remove_cell(w.table, t.cells + ENEMY, foe, neighbour(t, target, direction))
+        foe = t.cells + ENEMY
     return Pieces(foe, empty, own, arrived) if p.side == 1 else Pieces(own, arrived, foe, empty)
 
 
@@ -357,15 +163,15 @@ def _write_child(
     """Write the canonical form of a child, with the marks of a decided one and the bits `FIXING`."""
     least = _least_of_child(w, p, pieces, king)
     number = trailing_zeros(least)
-    black = _lane(w.table, pieces.black, pieces.black_too, number)
-    white = _lane(w.table, pieces.white, pieces.white_too, number)
+    black = lane(w.table, pieces.black, pieces.black_too, number)
+    white = lane(w.table, pieces.white, pieces.white_too, number)
     tail = U64(w.kings[king * 8 + number]) | p.tail
     flags = U64(trailing_zeros(popcount(least))) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
         if outcome in (KING_CAPTURED, NO_MOVES_WHITE):
             flags |= U64(1) << U64(BLACK_WON)
-    _store_position(child, t.words, t.cells, black, white, tail, flags)
+    store_position(child, t.words, t.cells, black, white, tail, flags)
 
 
 @inlined
@@ -377,7 +183,7 @@ def _expand_piece(
     is_king = p.side == 0 and start == p.home
     slides_at = slides_of(t, p.side, start, p.home)
     if not is_king and choice.quiet:
-        _remove_cell(w.table, t.cells + _MOVER, p.own, start)
+        remove_cell(w.table, t.cells + MOVER, p.own, start)
     total, made, capturing, captured = tally.children, tally.made, tally.capturing, tally.captured
     for along in range(2):
         line, place = (rank, file) if along == 0 else (t.size + file, rank)
@@ -397,7 +203,7 @@ def _expand_piece(
             if not (choice.quiet if directions == 0 else choice.capturing):
                 continue
             if not is_king and not choice.quiet:  # captures are few
-                _remove_cell(w.table, t.cells + _MOVER, p.own, start)
+                remove_cell(w.table, t.cells + MOVER, p.own, start)
             pieces = _pieces_after(t, w, p, target, is_king, directions)
             king = target if is_king else p.home
             child = advance(children, total * t.words)
@@ -413,19 +219,16 @@ def _expand_piece(
 
 @inlined
 def _expand_rows(
-    tables: Tables,
-    images: ImageTables,
-    template: NDArray[np.uint64],
-    order: int,
+    x: Expander,
     words: NDArray[np.uint64],
     children: NDArray[np.uint64],
     counters: NDArray[np.int64],
     choice: Choice,
 ) -> tuple[int, int]:
     """Write some of the children of the undecided positions, and count all; see `expand_canonical`."""
-    t = flat(tables)
+    t = flat(x.tables)
     scratch_board, scratch_threats = np.empty(board_items(t.size), np.uint32), np.empty(2 * t.size, np.uint32)
-    scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), template.copy()
+    scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), x.template.copy()
     scratch_least = np.empty(16, dtype=np.uint64)
     w = Work(
         board=pointer(scratch_board),
@@ -433,9 +236,9 @@ def _expand_rows(
         entries=pointer(scratch_entries),
         table=pointer(scratch_table),
         least=pointer(scratch_least),
-        rows=pointer(images.rows),
-        kings=pointer(images.kings),
-        candidates=pointer(images.candidates),
+        rows=pointer(x.images.rows),
+        kings=pointer(x.images.kings),
+        candidates=pointer(x.images.candidates),
     )
     capacity = len(children) - 4 * t.cells
     total = 0
@@ -454,7 +257,7 @@ def _expand_rows(
                 start = rank * t.size + trailing_zeros(own)
                 own &= own - 1
                 tally = _expand_piece(t, w, p, start, pointer(children), tally, choice)
-        orbit = order // popcount(p.least)
+        orbit = x.order // popcount(p.least)
         counters[0] += orbit
         counters[1] += orbit * tally.made
         counters[2] += orbit * tally.capturing
@@ -470,26 +273,14 @@ def _expand_rows(
 
 @kernel
 def expand_canonical(
-    tables: Tables,
-    images: ImageTables,
-    template: NDArray[np.uint64],
-    order: int,
-    words: NDArray[np.uint64],
-    children: NDArray[np.uint64],
-    counters: NDArray[np.int64],
+    game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of every child of the undecided positions.
 
     Parameters
     ----------
-    tables : Tables
-        The variant.
-    images : ImageTables
-        The group.
-    template : ndarray of uint64
-        Its `cell_images`.
-    order : int
-        The number of its elements.
+    game : Expander
+        The variant and its group.
     words : ndarray of uint64, shape (n, W)
         Canonical positions; those marked as decided are passed over.
     children : ndarray of uint64, shape (m, W)
@@ -503,18 +294,14 @@ def expand_canonical(
     rows : int
         How many of the positions were dealt with: n, unless the room ran out.
     total : int
-        The number of children.
+        The number of children that were written.
     """
-    choice = Choice(True, True, I64(0), I64(0), I64(0))
-    return _expand_rows(tables, images, template, order, words, children, counters, choice)
+    return _expand_rows(game, words, children, counters, Choice(True, True, I64(0), I64(0), I64(0)))
 
 
 @kernel
 def expand_leaves(
-    tables: Tables,
-    images: ImageTables,
-    template: NDArray[np.uint64],
-    order: int,
+    game: Expander,
     words: NDArray[np.uint64],
     children: NDArray[np.uint64],
     counters: NDArray[np.int64],
@@ -524,67 +311,53 @@ def expand_leaves(
 
     Parameters
     ----------
-    tables, images, template, order, words, children, counters : see `expand_canonical`
+    game, words, children, counters : see `expand_canonical`
         The same.
     leaves : tuple of int
         Bits of the hash that name a leaf, the first leaf, and the end.
 
     Returns
     -------
-    rows, total : int
-        As for `expand_canonical`.
+    tuple of int
+        As from `expand_canonical`.
     """
     choice = Choice(True, True, I64(leaves[0]), I64(leaves[1]), I64(leaves[2]))
-    return _expand_rows(tables, images, template, order, words, children, counters, choice)
+    return _expand_rows(game, words, children, counters, choice)
 
 
 @kernel
 def expand_quiet(
-    tables: Tables,
-    images: ImageTables,
-    template: NDArray[np.uint64],
-    order: int,
-    words: NDArray[np.uint64],
-    children: NDArray[np.uint64],
-    counters: NDArray[np.int64],
+    game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of the children to which no capture leads; count all.
 
     Parameters
     ----------
-    tables, images, template, order, words, children, counters : see `expand_canonical`
+    game, words, children, counters : see `expand_canonical`
         The same.
 
     Returns
     -------
-    rows, total : int
-        As for `expand_canonical`.
+    tuple of int
+        As from `expand_canonical`.
     """
-    choice = Choice(True, False, I64(0), I64(0), I64(0))
-    return _expand_rows(tables, images, template, order, words, children, counters, choice)
+    return _expand_rows(game, words, children, counters, Choice(True, False, I64(0), I64(0), I64(0)))
 
 
 @kernel
 def expand_captures(
-    tables: Tables,
-    images: ImageTables,
-    template: NDArray[np.uint64],
-    order: int,
-    words: NDArray[np.uint64],
-    children: NDArray[np.uint64],
-    counters: NDArray[np.int64],
+    game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of the children to which a capture leads; count all.
 
     Parameters
     ----------
-    tables, images, template, order, words, children, counters : see `expand_canonical`
+    game, words, children, counters : see `expand_canonical`
         The same.
 
     Returns
     -------
-    rows, total : int
-        As for `expand_canonical`.
+    tuple of int
+        As from `expand_canonical`.
     """
-    choice = Choice(False, True, I64(0), I64(0), I64(0))
-    return _expand_rows(tables, images, template, order, words, children, counters, choice)
+    return _expand_rows(game, words, children, counters, Choice(False, True, I64(0), I64(0), I64(0)))

@@ -175,9 +175,7 @@ def state_graph(variant: Variant, search: Search) -> StateGraph:
     due = int(count_children(tools.tables, np.ascontiguousarray(words[parents]), counts))
     children = np.empty((due + 4 * tools.tables.cells, tools.tables.words), dtype=np.uint64)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-    _, found = expand_canonical(
-        tools.tables, tools.images, tools.cells, tools.order, words[parents], children, counters
-    )
+    _, found = expand_canonical(tools.expander, words[parents], children, counters)
     children[:, -1] &= np.uint64((1 << 64) - 1 - (3 << FIXING))
     distinct, numbers = np.unique(np.concatenate([words, children[:found]]), axis=0, return_inverse=True)
     if len(distinct) != len(words):

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symmetry import stabiliser
-from tablut.notation import diagram_cells
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import as_variant
 
@@ -95,7 +93,7 @@ def _key(position: NaivePosition, winner: str) -> _Key:
 
 def _classes(variant: Variant, keys: Iterable[_Key]) -> int:
     """Return how many classes some positions have under the symmetries that keep the start."""
-    group, size = stabiliser(variant.symmetries, diagram_cells(variant.start)), variant.size
+    group, size = variant.start_symmetries, variant.size
     found = set()
     for pieces, side, winner in keys:
         images = []

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counting.census.expansion import EXPANSION_COUNTERS
-from counting.census.files import Source, open_rows
+from counting.census.files import open_rows
 from counting.census.limits import TooLargeError, size_text
+from counting.census.planning import plan_expansion, share_of
 from counting.census.records import LEAF_BITS, Owner, plan_name
+from counting.census.row_head import Source
 from counting.census.tasks import MergeTask, done_before, run_expand, run_merge
 
 if TYPE_CHECKING:
@@ -128,7 +130,7 @@ def make_in_passes(search: Search, passes: int) -> tuple[list[dict[str, Any]], l
         If passes disagree.
     """
     ply, before = len(search.records), search.records[-1]
-    share = search.share(int(before.next_children / passes), search.limits.merge_children)
+    share = share_of(search, int(before.next_children / passes), search.limits.merge_children)
     merges = max(1, -(-int(_SLACK * before.next_children) // (passes * share)))
     ranges = leaf_ranges(passes, merges)
     sources = search.store.parts(before)
@@ -167,7 +169,7 @@ def make_in_passes(search: Search, passes: int) -> tuple[list[dict[str, Any]], l
 def _expand(search: Search, leaves: tuple[int, int], step: str) -> tuple[list[Source], list[int], float]:
     """Write the children in some leaves; return their files, the counters of all parents, and the seconds."""
     ply = len(search.records)
-    tasks, _ = search.plan_expansion(ply)
+    tasks, _ = plan_expansion(search, ply)
     plan = plan_name("leaves", tasks[0].owner.plan, leaves)
     tasks = [replace(task, owner=task.owner._replace(plan=plan), leaves=leaves) for task in tasks]
     search.observer.begin(ply, f"{step}, expand", search.records[-1].next_children * (leaves[1] - leaves[0]) // _LEAVES)

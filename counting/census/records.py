@@ -14,16 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from counting.census.survey import COUNTERS
-from tablut.errors import InputError
-from tablut.files import read_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = [
     "BINS",
@@ -33,6 +28,7 @@ __all__ = [
     "PartEntry",
     "PlyRecord",
     "RowHeader",
+    "SealedPly",
     "StoreAbout",
     "digest_of",
     "plan_name",
@@ -43,8 +39,6 @@ BINS: Final = 1 << 12
 """Ranges of the hash of families; see `counting.census.families`."""
 LEAF_BITS: Final = 12
 """Bits of the hash that name a leaf: 4096 leaves, so a leaf fits into memory up to about 10^11 children."""
-RECORD_BYTES: Final = 4 << 20
-"""Most bytes of a record: 4096 parts, and the material of an 11x11 board."""
 
 
 def digest_of(content: Any) -> str:
@@ -266,46 +260,33 @@ class PartEntry(Model):
     digest: Digest
 
 
-_COUNTED = {
-    "game",
-    "full",
-    "ply",
-    "before",
-    "counters",
-    "material",
-    "children",
-    "next_children",
-    "expanded",
-    "rows",
-}
-
-
-class PlyRecord(Sealed):
-    """``ply-004.json``: what one complete ply holds.
+class SealedPly(Sealed):
+    """What the records of plies have in common, whether their positions are stored or were only counted.
 
     Attributes
     ----------
     game, full, ply
         Which ply of which census.
     before : str or None
-        The digest of the ply before.
+        The digest of the ply before, if there is one.
     counters, material, next_children
-        Sums of the parts', see `PartStats`.
+        Sums of those of its files, see `PartStats`.
     children : int
         Children from which the ply was sifted.
     expanded : tuple of int
         The counters of `expand_canonical`: parents, moves, capturing moves, captured soldiers.
-    rows : str
-        Digest of the rows in the order of leaves, however they are cut into parts.
     digest : str
-        Of everything above.
-    plan, parts
-        How the ply is cut into files.
+        Of what was counted: of `counted`, and no other field.
     cpu : float
         Processor seconds.
     checksum : str
-        Of everything above.
+        Of everything else.
     """
+
+    counted: ClassVar[frozenset[str]] = frozenset(
+        {"game", "full", "ply", "before", "counters", "material", "children", "next_children", "expanded"}
+    )
+    """The fields that `digest` covers."""
 
     format: int
     game: Digest
@@ -317,15 +298,17 @@ class PlyRecord(Sealed):
     children: Count
     next_children: Count
     expanded: tuple[Count, Count, Count, Count]
-    rows: Digest
     digest: Digest
-    plan: Plan
-    parts: Annotated[tuple[PartEntry, ...], Field(min_length=1, max_length=1 << LEAF_BITS)]
     cpu: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     checksum: Digest
 
+    @property
+    def whole(self) -> bool:
+        """Whether all of the ply is in it."""
+        return True
+
     @classmethod
-    def make(cls, content: dict[str, Any]) -> PlyRecord:
+    def make(cls, content: dict[str, Any]) -> Self:
         """Return a record with its digests, from all its other fields but the format.
 
         Parameters
@@ -335,7 +318,7 @@ class PlyRecord(Sealed):
 
         Returns
         -------
-        PlyRecord
+        SealedPly
             Of this format version, with both digests.
 
         Raises
@@ -343,7 +326,7 @@ class PlyRecord(Sealed):
         pydantic.ValidationError
             If a field is missing, of another type or out of range.
         """
-        counted = {name: content[name] for name in _COUNTED}
+        counted = {name: content[name] for name in cls.counted}
         whole = {**content, "format": FORMAT_VERSION, "digest": digest_of(counted)}
         return cls.model_validate_json(json.dumps({**whole, "checksum": digest_of(whole)}))
 
@@ -354,78 +337,24 @@ class PlyRecord(Sealed):
         content = self.model_dump(mode="json", exclude={"checksum"})
         if digest_of(content) != self.checksum:
             return "its checksum is another"
-        if digest_of({name: content[name] for name in _COUNTED}) != self.digest:
+        if digest_of({name: content[name] for name in self.counted}) != self.digest:
             return "its digest is another"
         return None
 
 
-class _Format(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
+class PlyRecord(SealedPly):
+    """``ply-004.json``: what one complete ply holds; see `SealedPly`.
 
-    format: int
-
-
-Record = TypeVar("Record", bound=Sealed)
-
-
-def read_record(path: Path, model: type[Record], hint: str) -> Record:
-    """Return what a JSON file of a store says, checked by itself.
-
-    Parameters
+    Attributes
     ----------
-    path : Path
-        The file.
-    model : type
-        `StoreAbout`, `PlyRecord` or `counting.census.count_record.CountRecord`.
-    hint : str
-        The way out if it is damaged.
-
-    Returns
-    -------
-    model
-        What it makes of the file.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if it is of another format version, or damaged.
-    MachineError
-        If the system cannot read it.
+    rows : str
+        Digest of the rows in the order of leaves, however they are cut into parts.
+    plan, parts
+        How the ply is cut into files.
     """
-    try:
-        content = read_bytes(path, "census file", RECORD_BYTES)
-    except InputError as error:
-        reason = str(error).rpartition(": ")[2]
-        raise InputError(f"census file {str(path)!r} cannot be read: {reason}; {hint}") from error
-    try:
-        version = _Format.model_validate_json(content).format
-        if version != FORMAT_VERSION:
-            raise InputError(
-                f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
-                "count again into another folder"
-            )
-        found = model.model_validate_json(content)
-        fault = found.fault()
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))[:80]
-        fault = f"{where}: {first['msg']}" if where else first["msg"]
-    if fault is not None:
-        raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
-    return found
 
+    counted: ClassVar[frozenset[str]] = SealedPly.counted | {"rows"}
 
-def dump(record: Model) -> bytes:
-    """Return a record as it is written.
-
-    Parameters
-    ----------
-    record : Model
-        What is written.
-
-    Returns
-    -------
-    bytes
-        JSON, indented, with a line end.
-    """
-    return record.model_dump_json(indent=2).encode() + b"\n"
+    rows: Digest
+    plan: Plan
+    parts: Annotated[tuple[PartEntry, ...], Field(min_length=1, max_length=1 << LEAF_BITS)]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from counting.census.count_record import HUNDREDTHS, CountRecord
+from counting.census.counted_report import CountedPly, counted_report
 from counting.census.extent import ended
 from counting.census.graph import GraphNumbers
 from counting.spaces import spaces
@@ -16,17 +14,15 @@ from tablut.results import ExactInt, Result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counting.census.count_record import CountRecord
     from counting.census.counted import Counted
+    from counting.census.plies import Plies
     from counting.census.records import PlyRecord
-    from counting.census.search import Search
     from tablut.variants import Variant
 
 __all__ = [
     "CensusReport",
-    "CountedPly",
-    "Estimate",
     "FullCheck",
-    "HundredthCount",
     "MaterialPair",
     "NextPly",
     "Ply",
@@ -148,91 +144,6 @@ class NextPly(Result):
     positions_bytes: int
 
 
-class HundredthCount(Result):
-    """What one hundredth of the bins of a ply holds.
-
-    Attributes
-    ----------
-    number : int
-        From 0 to 99; its bins are those of a range of the hash of families.
-    children, new, new_classes, decided, decided_classes : int
-        As for `Ply`.
-    leaves : str
-        SHA-256 of the numbers and hash sums of the new positions by leaf.
-    """
-
-    number: int
-    children: int
-    new: int
-    new_classes: int
-    decided: int
-    decided_classes: int
-    leaves: str
-
-
-class Estimate(Result):
-    """An estimate for a whole ply from the hundredths that were counted.
-
-    Attributes
-    ----------
-    name : str
-        What is estimated: ``new``, ``new_classes``, ``decided`` or ``decided_classes``.
-    value : int
-        Children of the ply times what was found per child.
-    low, high : int
-        95 % interval: Student's t, by the spread of the hundredths about that ratio (Cochran, Sampling
-        Techniques, 1977, section 6.3), without replacement.
-    """
-
-    name: str
-    value: int
-    low: int
-    high: int
-
-
-class CountedPly(Result):
-    """A ply that was counted and not stored, or the part of it that was.
-
-    Attributes
-    ----------
-    ply : int
-        Which.
-    whole : bool
-        Whether all of it was counted; then it is one of the ``plies``.
-    passes : int
-        Passes of the last run that counted something.
-    children, new, new_classes, decided, decided_classes : int
-        Of what was counted.
-    cpu_seconds : float
-        Processor time.
-    digest : str
-        Of the counts, whatever passes made them.
-    hundredths : list of HundredthCount
-        What was counted, by range of the hash.
-    estimates : list of Estimate
-        For the whole ply, if it was not counted and there are two hundredths at least.
-    counted_again : list of int
-        Hundredths that were counted anew.
-    agrees : bool
-        Whether these were as before.
-    """
-
-    ply: int
-    whole: bool
-    passes: int
-    children: int
-    new: int
-    new_classes: int
-    decided: int
-    decided_classes: int
-    cpu_seconds: float
-    digest: str
-    hundredths: list[HundredthCount]
-    estimates: list[Estimate]
-    counted_again: list[int]
-    agrees: bool
-
-
 class CensusReport(Result):
     """Everything that `tablut census` says.
 
@@ -320,7 +231,7 @@ def _numbers(record: PlyRecord) -> dict[str, int]:
     return {"ply": record.ply, **{name: record.counters[name] for name in ("new", "decided", "moves")}}
 
 
-def _plies(records: Sequence[PlyRecord | CountRecord]) -> list[Ply]:
+def _plies(records: Sequence[PlyRecord | CountRecord], stored: int) -> list[Ply]:
     sums = dict.fromkeys(("new", "new_classes", "decided", "decided_classes"), 0)
     found = []
     for record in records:
@@ -348,7 +259,7 @@ def _plies(records: Sequence[PlyRecord | CountRecord]) -> list[Ply]:
                 decided_total_classes=sums["decided_classes"],
                 cpu_seconds=round(record.cpu, 3),
                 digest=record.digest,
-                stored=not isinstance(record, CountRecord),
+                stored=record.ply < stored,
             )
         )
     return found
@@ -376,8 +287,8 @@ def _material(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> l
     return pairs
 
 
-def _next_ply(search: Search, last: PlyRecord | CountRecord) -> NextPly:
-    children_bytes, positions_bytes = search.space_needed(last)
+def _next_ply(census: Plies, last: PlyRecord | CountRecord) -> NextPly:
+    children_bytes, positions_bytes = census.space_needed(last)
     return NextPly(
         ply=last.ply + 1,
         children=last.next_children,
@@ -386,43 +297,8 @@ def _next_ply(search: Search, last: PlyRecord | CountRecord) -> NextPly:
     )
 
 
-def _counted(counted: Counted, before: PlyRecord) -> CountedPly:
-    """Return what was counted of the ply after another."""
-    record = counted.record
-    names = ("new", "new_classes", "decided", "decided_classes")
-    return CountedPly(
-        ply=record.ply,
-        whole=record.whole,
-        passes=record.passes,
-        children=record.children,
-        **{name: record.counters[name] for name in names},
-        cpu_seconds=round(record.cpu, 3),
-        digest=record.digest,
-        hundredths=[HundredthCount(**each.model_dump()) for each in record.hundredths],
-        estimates=[]
-        if record.whole or len(record.hundredths) < 2
-        else [_estimate(record, name, before.next_children) for name in names],
-        counted_again=[each.number for each in counted.again],
-        agrees=counted.agrees,
-    )
-
-
-def _estimate(record: CountRecord, name: str, children: int) -> Estimate:
-    """Return the ratio estimate of a number of the whole ply."""
-    from scipy.stats import t as student
-
-    each = [(getattr(one, name), one.children) for one in record.hundredths]
-    count = len(each)
-    ratio = Fraction(sum(found for found, _ in each), max(1, sum(made for _, made in each)))
-    spread = sum((found - ratio * made) ** 2 for found, made in each) / (count - 1)
-    error = HUNDREDTHS * math.sqrt(float(spread) * (1 - count / HUNDREDTHS) / count)
-    half = float(student.ppf(0.975, count - 1)) * error
-    value = float(ratio * children)
-    return Estimate(name=name, value=round(value), low=max(0, math.floor(value - half)), high=math.ceil(value + half))
-
-
 def census_report(
-    search: Search,
+    census: Plies,
     plies: Sequence[PlyRecord],
     store: str | None,
     *,
@@ -434,7 +310,7 @@ def census_report(
 
     Parameters
     ----------
-    search : Search
+    census : Plies
         The census by classes, of which the records are.
     plies : sequence of PlyRecord
         The plies that were asked for and are stored, from ply 0 on.
@@ -457,11 +333,11 @@ def census_report(
     ArithmeticError
         If the positions by material do not add up to all positions.
     """
-    variant = search.variant
+    variant = census.variant
     records: list[PlyRecord | CountRecord] = list(plies)
     if counted is not None and counted.record.whole:
         records.append(counted.record)
-    shown, material = _plies(records), _material(variant, records)
+    shown, material = _plies(records, len(census.records)), _material(variant, records)
     complete = ended(variant, records)
     outside, outside_classes = (
         sum(record.counters[name] for record in records) for name in ("outside", "outside_classes")
@@ -472,7 +348,7 @@ def census_report(
     bound = sum(pair.bound for pair in material)
     children = sum(record.children for record in records)
     seconds = sum(record.cpu for record in records)
-    more = not complete and len(records) >= len(search.records)
+    more = not complete and len(records) >= len(census.records)
     return CensusReport(
         variant=variant.name,
         position=variant.start_position,
@@ -493,12 +369,12 @@ def census_report(
         outside_classes=outside_classes,
         full=check,
         graph=graph,
-        next_ply=_next_ply(search, records[-1]) if more else None,
+        next_ply=_next_ply(census, records[-1]) if more else None,
         store=store,
-        stored_bytes=search.stored_bytes(),
+        stored_bytes=census.stored_bytes(),
         children=children,
         cpu_seconds=round(seconds, 3),
         children_per_cpu_second=round(children / seconds, 1) if seconds else None,
-        passes=max(search.passes, 0 if counted is None else counted.passes),
-        counted=None if counted is None else _counted(counted, plies[counted.record.ply - 1]),
+        passes=max(census.passes, 0 if counted is None else counted.passes),
+        counted=None if counted is None else counted_report(counted, plies[counted.record.ply - 1]),
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from counting.census.files import RowFile
+    from counting.census.row_head import RowFile
     from symmetry import Symmetry
     from tablut.engine import Engine
 

@@ -16,25 +16,26 @@ References
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from counting.census.buckets import FIXING, leaf_sums
-from counting.census.extent import ended, excess
-from counting.census.files import Source, damaged, open_rows, read_rows
+from counting.census.expansion import EXPANSION_COUNTERS
+from counting.census.files import open_rows
 from counting.census.limits import TooLargeError, size_text
 from counting.census.passes import make_in_passes, passes_needed
-from counting.census.records import LEAF_BITS, Owner, plan_name
-from counting.census.stored import part_sums, rows_digest
-from counting.census.tasks import ExpandTask, MergeTask, run_expand, run_merge, write_part
+from counting.census.planning import plan_expansion, plan_merge
+from counting.census.plies import Plies
+from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_head import Source
+from counting.census.row_sums import part_sums, rows_digest
+from counting.census.tasks import run_expand, run_merge, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.compilation import thread_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
     from counting.census.count_record import CountRecord
     from counting.census.limits import CensusLimits
@@ -44,16 +45,13 @@ if TYPE_CHECKING:
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant
 
-__all__ = ["Search", "cut"]
+__all__ = ["Search"]
 
-_LEAST_ROWS = 1 << 18
-_MERGE_ROWS = 1 << 25
-_MERGES = 32
 _RATE_CHILDREN = 1_000_000
 """Fewer children take no time worth an estimate."""
 
 
-class Search:
+class Search(Plies):
     """One census in one store.
 
     Parameters
@@ -73,11 +71,11 @@ class Search:
 
     Attributes
     ----------
-    records : list of PlyRecord
-        The plies that are stored.
     passes : int
         In how many passes a ply was made, at most.
     """
+
+    store: CensusStore
 
     def __init__(
         self,
@@ -89,26 +87,16 @@ class Search:
         limits: CensusLimits,
         observer: Observer,
     ) -> None:
-        self.variant, self.full, self.store = variant, full, store
+        super().__init__(variant, full=full, store=store)
         self.scheduler, self.limits, self.observer = scheduler, limits, observer
-        tools = toolbox(variant, full)
-        self.words = tools.tables.words
-        self.records = store.records()
-        # A file of an earlier run may have been changed since; a file of this run has not.
-        self._found = len(self.records)
         self.passes = 1
         if self.records:
-            self._check_found()
+            self.check_found()
             store.sweep(None if self.complete else len(self.records))
             self.observer.say(f"resuming after ply {len(self.records) - 1}")
         else:
             store.sweep(None)
             self.records.append(self._start())
-
-    @property
-    def complete(self) -> bool:
-        """Whether the last ply found nothing undecided that is new, or is the last of a game."""
-        return ended(self.variant, self.records)
 
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
         """Make plies.
@@ -141,39 +129,6 @@ class Search:
         while not self.complete and (plies is None or len(self.records) <= plies):
             self._next_ply(passes if len(self.records) == plies else 1)
         return self.records if plies is None else self.records[: plies + 1]
-
-    # -- what is there -----------------------------------------------------------------
-
-    def _check_found(self) -> None:
-        """Raise `InputError` unless the plies that an earlier run has made are whole, and possible."""
-        tools = toolbox(self.variant, self.full)
-        for record in self.records:
-            files = self.store.check_parts(record)
-            if np.array(record.material, dtype=object).shape != tools.material:
-                self._contradict(record.ply, "its material is that of another board")
-            for file in files:
-                codes = None if file.header.codes is None else file.header.codes[:3]
-                if (file.header.words, codes) != (self.words, tools.codes):
-                    raise damaged(file.path, "its rows are those of another board")
-            if not record.ply and not np.array_equal(
-                read_rows(files[0], 0, 1 << LEAF_BITS), start_rows(self.variant, self.full)
-            ):
-                raise damaged(files[0].path, "it does not hold the start")
-        self._check_bound(self.records)
-
-    def _check_bound(self, records: Sequence[PlyRecord | CountRecord]) -> None:
-        """Raise if more positions of some material and side to move were reached than the board has."""
-        if (fault := excess(self.variant, records)) is not None:
-            self._contradict(records[-1].ply, fault)
-
-    def _contradict(self, ply: int, what: str) -> NoReturn:
-        """Raise the error for impossible counts: a changed store if an earlier run made one, else a defect."""
-        if self._found:
-            raise TooLargeError(
-                f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
-                "`tablut census verify` with that folder says which; or count again into another folder"
-            )
-        raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
 
     # -- one ply -----------------------------------------------------------------------
 
@@ -220,25 +175,25 @@ class Search:
         found = [*counters[:2], sum(answer["children"] for answer in merged)]
         due = [before.counters["new"], before.counters["moves"], before.next_children]
         if found != due:
-            self._contradict(ply, f"{found} parents, moves and children where {due} are due")
+            self.contradict(ply, f"{found} parents, moves and children where {due} are due")
         cpu += sum(answer["cpu"] for answer in merged)
         content = self._content(ply, plan, merged, counters, cpu)
-        self._check_bound([*self.records, SimpleNamespace(**content)])  # type: ignore[list-item]
+        self.check_bound([*self.records, SimpleNamespace(**content)])  # type: ignore[list-item]
         self.records.append(self.store.commit(content))
 
     def _make_at_once(self, ply: int) -> tuple[list[dict[str, Any]], list[int], str, float]:
         """Make the parts of a ply from all its children; return as `make_in_passes` does."""
-        tasks, plan = self.plan_expansion(ply)
+        tasks, plan = plan_expansion(self, ply)
         self.observer.begin(ply, "expand", self.records[-1].next_children)
         expanded = self.run_tasks(run_expand, tasks)
         children = sum(answer["children"] for answer in expanded)
         if children != (due := self.records[-1].next_children):
-            self._contradict(ply, f"{children} children were expanded where {due} are due")
+            self.contradict(ply, f"{children} children were expanded where {due} are due")
         sources = [Source(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, expanded, strict=True)]
-        merges = self._plan_merge(ply, plan, sources)
+        merges = plan_merge(self, ply, plan, sources)
         self.observer.begin(ply, "merge", children)
         merged = self.run_tasks(run_merge, merges)
-        counters = _sum([answer["counters"] for answer in expanded]).tolist()
+        counters = [sum(answer["counters"][place] for answer in expanded) for place in range(EXPANSION_COUNTERS)]
         return merged, counters, merges[0].owner.plan, sum(answer["cpu"] for answer in expanded)
 
     def run_tasks(self, function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any]) -> list[dict[str, Any]]:
@@ -257,121 +212,6 @@ class Search:
             The answers in the order of the tasks.
         """
         return self.scheduler.run(function, tasks, lambda stats: self.observer.advance(stats["children"]))
-
-    def share(self, total: int, most: int) -> int:
-        """Return how many children or rows a task gets: enough tasks for all workers, none too small or too large.
-
-        Parameters
-        ----------
-        total : int
-            Of all tasks.
-        most : int
-            Of one.
-
-        Returns
-        -------
-        int
-            At least 1.
-        """
-        return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
-
-    def plan_expansion(self, ply: int) -> tuple[list[ExpandTask], str]:
-        """Return the tasks that expand the last ply.
-
-        Parameters
-        ----------
-        ply : int
-            The ply that is made.
-
-        Returns
-        -------
-        tasks : list of ExpandTask
-            At least one.
-        plan : str
-            What their files name as their plan.
-        """
-        before = self.records[-1]
-        share = self.share(before.next_children, self.limits.expand_children)
-        sources = self.store.parts(before)
-        plan = plan_name("expand", before.digest, [source.digest for source in sources], share)
-        tasks: list[ExpandTask] = []
-        for source in sources:
-            moves = open_rows(*source).moves
-            for first, last in cut(moves, share):
-                load = int(moves[first:last].sum())
-                # One leaf too large for a task is shared out by rows; a quarter of slack for uneven rows.
-                shares = -(-load * 5 // (share * 4)) if load > share else 1
-                for number in range(shares if load else 0):
-                    tasks.append(self._expansion(ply, len(tasks), plan, source, (first, last), (number, shares)))
-        if not tasks:  # every position is immobile: one task that finds no children
-            tasks.append(self._expansion(ply, 0, plan, sources[0], (0, 1 << LEAF_BITS), (0, 1)))
-        return tasks, plan
-
-    def _expansion(
-        self, ply: int, task: int, plan: str, source: Source, leaves: tuple[int, int], share: tuple[int, int]
-    ) -> ExpandTask:
-        owner, target = self._owner(ply, task, plan), self.store.children(ply, task)
-        return ExpandTask(self.variant, self.full, owner, source, *leaves, *share, target)
-
-    def _plan_merge(self, ply: int, plan: str, children: list[Source]) -> list[MergeTask]:
-        counts = _sum([open_rows(*source).counts for source in children])
-        most = self.limits.merge_children
-        if (largest := int(counts.max())) > most:
-            per_child = 8 * self.words + 14
-            raise TooLargeError(
-                f"--memory: a leaf of ply {ply} has {largest:,} children; each task needs "
-                f"{(largest * per_child >> 20) + 200:,} MiB more, one a thread"
-            )
-        # No larger than need be: memory that is touched for the first time costs the system more than the
-        # merge. No smaller: every merge opens every file of children.
-        total = int(counts.sum())
-        share = self.share(total, min(most, max(_MERGE_ROWS, -(-total // _MERGES))))
-        ranges = cut(counts, share)
-        known = tuple(source for record in self.records[ply % 2 :: 2] for source in self.store.parts(record))
-        digests = [[source.digest for source in sources] for sources in (children, known)]
-        name = plan_name("merge", plan, digests, ranges)
-        return [
-            MergeTask(
-                self.variant,
-                self.full,
-                self._owner(ply, number, name),
-                tuple(children),
-                known,
-                first,
-                last,
-                self.store.part(ply, number),
-            )
-            for number, (first, last) in enumerate(ranges)
-        ]
-
-    def space_needed(self, last: PlyRecord | CountRecord | None = None) -> tuple[int, int]:
-        """Return how many bytes the next ply needs: for children, and an estimate for its positions.
-
-        The number of children is exact. What part of them is new is taken from the last
-        ply, which overestimates it where the search slows down.
-
-        Parameters
-        ----------
-        last : PlyRecord or CountRecord, optional
-            The ply before; by default the last one that is stored.
-
-        Returns
-        -------
-        children : int
-            Bytes of the children of the next ply.
-        positions : int
-            Bytes of its positions, estimated.
-        """
-        last = self.records[-1] if last is None else last
-        children = last.next_children
-        kept = last.counters["new_classes"] + last.counters["decided_classes"]
-        ratio = kept / last.children if last.children else 1.0
-        bytes_each = toolbox(self.variant, self.full).row_bytes
-        return children * 8 * self.words, int(children * ratio) * bytes_each
-
-    def stored_bytes(self) -> int:
-        """Return how many bytes the store takes."""
-        return sum(path.stat().st_size for path in self.store.root.rglob("*.rows"))
 
     def work_room(self) -> tuple[int, str]:
         """Return how many bytes the next ply may take, and which option or folder says so.
@@ -432,8 +272,8 @@ class Search:
         due = [before.counters["new"], before.counters["moves"], before.next_children]
         found = [*record.expanded[:2], record.children]
         if found != due:
-            self._contradict(record.ply, f"{found} parents, moves and children where {due} are due")
-        self._check_bound([*self.records[: record.ply], record])
+            self.contradict(record.ply, f"{found} parents, moves and children where {due} are due")
+        self.check_bound([*self.records[: record.ply], record])
 
     def _check_space(self, ply: int, passes: int) -> None:
         children, positions = self.space_needed()
@@ -459,40 +299,3 @@ class Search:
                 f"{size_text(self.store.free_bytes())} are free; the plies so far are kept: free some space and go on "
                 "with --resume, or let --disk make it in passes"
             )
-
-
-def _sum(arrays: Sequence[Any]) -> NDArray[np.int64]:
-    return np.asarray(np.sum(arrays, axis=0, dtype=np.int64))
-
-
-def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-    """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more.
-
-    Parameters
-    ----------
-    loads : ndarray of int64, shape (leaves,)
-        Rows of each leaf.
-    most : int
-        Rows of a range.
-
-    Returns
-    -------
-    list of tuple of int
-        First leaf and end of each range; together all leaves.
-
-    Examples
-    --------
-    >>> cut(np.array([3, 3, 9, 1, 1]), 6)
-    [(0, 2), (2, 3), (3, 5)]
-    >>> cut(np.array([0, 0]), 6)
-    [(0, 2)]
-    """
-    ranges = []
-    first, load = 0, 0
-    for leaf, count in enumerate(loads.tolist()):
-        if load and load + count > most:
-            ranges.append((first, leaf))
-            first, load = leaf, 0
-        load += count
-    ranges.append((first, len(loads)))
-    return ranges

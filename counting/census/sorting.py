@@ -16,8 +16,10 @@ import numpy as np
 from counting.census.buckets import scatter
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_captures
 from counting.census.families import bin_sums, family_bins, family_marks
-from counting.census.files import RowFile, Source, damaged, open_rows, read_rows, write_rows
-from counting.census.records import BINS, Owner
+from counting.census.files import open_rows, read_rows
+from counting.census.records import BINS, Owner, plan_name
+from counting.census.row_head import RowFile, Source, damaged
+from counting.census.row_writing import write_rows
 from counting.census.tasks import done_before, rows_room
 from counting.census.toolbox import Toolbox, toolbox
 from tablut.compilation import thread_clock
@@ -45,7 +47,7 @@ class SortTask:
     variant, full
         Which census.
     owner : Owner
-        What the file of sorted rows belongs to.
+        What the file of sorted rows belongs to; that of children by capture has a plan made from it.
     source : Source
         The part.
     first, last : int
@@ -101,7 +103,9 @@ def run_sort(task: SortTask) -> dict[str, Any]:
         rows = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
         children = captures_of(tools, rows)
         bins = _bins(tools, marks, children, turned=False)
-        _write(task.captures, task, *_wanted(children, bins, task.bins), moves, 0, thread_clock() - began)
+        _write(
+            task.captures, _captures_owner(task), *_wanted(children, bins, task.bins), moves, 0, thread_clock() - began
+        )
     bins = _bins(tools, marks, rows, turned=task.captures is not None)
     rows, bins = _wanted(rows, bins, task.bins)
     load = 0
@@ -109,7 +113,7 @@ def run_sort(task: SortTask) -> dict[str, Any]:
         each = np.empty(len(rows), dtype=np.int64)
         load = int(count_children(tools.tables, rows, each))
         np.add.at(moves, bins, each)
-    _write(task.target, task, rows, bins, moves, load, thread_clock() - began)
+    _write(task.target, task.owner, rows, bins, moves, load, thread_clock() - began)
     answer = _done(task)
     if answer is None:
         raise ArithmeticError(f"{task.target}: was written and is not there")
@@ -117,10 +121,15 @@ def run_sort(task: SortTask) -> dict[str, Any]:
     return {**answer, "cpu": thread_clock() - began}
 
 
+def _captures_owner(task: SortTask) -> Owner:
+    """Return what the children by capture belong to: a plan of their own, so that no file stands for the other."""
+    return task.owner._replace(plan=plan_name("captures", task.owner.plan))
+
+
 def _done(task: SortTask) -> dict[str, Any] | None:
     """Return the answer of a task that an earlier run has done."""
     answer = done_before(task.target, task.owner)
-    captures = None if task.captures is None else done_before(task.captures, task.owner)
+    captures = None if task.captures is None else done_before(task.captures, _captures_owner(task))
     if answer is None or (captures is None) != (task.captures is None):
         return None
     read = int(open_rows(*task.source).counts[task.first : task.last].sum())
@@ -147,10 +156,7 @@ def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     children = np.empty((space, width), dtype=np.uint64)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
     while done < len(rows):
-        tables, images = tools.tables, tools.images
-        handled, more = expand_captures(
-            tables, images, tools.cells, tools.order, rows[done:], children[found:], counters
-        )
+        handled, more = expand_captures(tools.expander, rows[done:], children[found:], counters)
         done, found = done + handled, found + more
         if done < len(rows):
             wider = np.empty((2 * len(children), width), dtype=np.uint64)
@@ -177,7 +183,7 @@ def _wanted(
 
 def _write(
     target: Path,
-    task: SortTask,
+    owner: Owner,
     rows: NDArray[np.uint64],
     bins: NDArray[np.uint16],
     moves: NDArray[np.int64],
@@ -190,7 +196,7 @@ def _write(
     scatter(rows, bins, np.cumsum(counts) - counts, ordered)
     bin_sums(ordered, counts, sums)
     stats = {"children": load, "counters": [0] * EXPANSION_COUNTERS}
-    write_rows(target, ordered, (counts, sums, moves), task.owner, stats, cpu=cpu, kind="sorted")
+    write_rows(target, ordered, (counts, sums, moves), owner, stats, cpu=cpu, kind="sorted")
 
 
 def read_bins(source: Source, first: int, last: int) -> NDArray[np.uint64]:

@@ -7,19 +7,23 @@ import shutil
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from counting.census.records import PlyRecord, StoreAbout, dump
-from counting.census.stored import ABOUT, StoredCensus, read_about, tally_name
+from counting.census.files import open_rows
+from counting.census.record_files import dump
+from counting.census.records import PlyRecord, StoreAbout
+from counting.census.stored import ABOUT, StoredCensus, read_about
+from counting.census.tally_files import bins_of, tally_name, tally_owner
 from tablut.errors import InputError, OutputError, output_failure
 from tablut.files import child, lock_folder, remove_temporaries, sync_names, write_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from counting.census.count_record import CountRecord
+    from counting.census.row_head import RowFile
     from tablut.variants import Variant
 
-__all__ = ["CensusStore"]
+__all__ = ["CensusStore", "refuse_other"]
 
 _LEFT_OVER = re.compile(r"lock|\.census\.json\..+\.tmp")
 """What a census may leave that was killed before it had written anything."""
@@ -47,6 +51,8 @@ class CensusStore(StoredCensus):
         If it cannot be written.
     """
 
+    root: Path
+
     def __init__(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
         super().__init__(root.resolve(), variant.digest, full=full)
         self._stack = ExitStack()
@@ -69,9 +75,7 @@ class CensusStore(StoredCensus):
             content = dump(StoreAbout.make(variant.name, self.game, full=self.full))
             write_bytes(self.root / ABOUT, content, lasting=True)
             return
-        if (about.game, about.full) != (self.game, self.full):
-            other = "in another way" if about.game == self.game else "by other rules"
-            raise InputError(f"--store {str(root)!r}: holds a census of {about.variant[:80]!r} {other}")
+        refuse_other(str(root), about, self.game, full=self.full)
         if not resume:
             raise InputError(
                 f"--store {str(root)!r}: holds a census of {variant.name!r} to ply {len(self.records()) - 1}; "
@@ -108,36 +112,15 @@ class CensusStore(StoredCensus):
         """
         return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
 
-    def children(self, ply: int, number: int) -> Path:
-        """Return where a file of children goes that a ply is merged from; its folder is made.
-
-        Parameters
-        ----------
-        ply, number : int
-            The ply that is made, and which of its files of children.
-
-        Returns
-        -------
-        Path
-            The file, which need not be there.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If a folder cannot be made.
-        """
-        work = self._folder(self.root, "work")
-        return self._folder(work, f"ply-{ply:03}") / f"children-{number:05}.rows"
-
-    def sorted_rows(self, ply: int, name: str, number: int) -> Path:
-        """Return where a file of sorted rows goes from which a ply is counted; its folder is made.
+    def work_file(self, ply: int, name: str, number: int) -> Path:
+        """Return where a file goes from which a ply is made; its folder is made.
 
         Parameters
         ----------
         ply : int
-            The ply that is counted.
+            The ply that is made.
         name : str
-            ``parents``, ``captures`` or ``known``.
+            ``children``; ``parents``, ``captures`` or ``known`` where a ply is counted.
         number : int
             Which of them.
 
@@ -151,8 +134,7 @@ class CensusStore(StoredCensus):
         OutputError, MachineError
             If a folder cannot be made.
         """
-        work = self._folder(self.root, "work")
-        return self._folder(work, f"ply-{ply:03}") / f"{name}-{number:05}.rows"
+        return self._folder(self._folder(self.root, "work"), f"ply-{ply:03}") / f"{name}-{number:05}.rows"
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
         """Return where the tally of some bins goes; its folder is made.
@@ -175,6 +157,60 @@ class CensusStore(StoredCensus):
             If the folder cannot be made.
         """
         return self._folder(folder.parent, folder.name) / tally_name(bins)
+
+    def count_folder(self, ply: int, *, again: bool = False) -> Path:
+        """Return where the tallies of a ply are that was counted and not stored.
+
+        Parameters
+        ----------
+        ply : int
+            Which.
+        again : bool
+            Those of a count that is compared with an earlier one.
+
+        Returns
+        -------
+        Path
+            The folder, which need not be there.
+        """
+        return child(self.root, f"{'again' if again else 'count'}-{ply:03}", "census folder")
+
+    def tallies(self, ply: int, before: str, folder: Path) -> tuple[list[RowFile], list[str]]:
+        """Return the tallies of a ply in a folder that belong to it and do not overlap.
+
+        Parameters
+        ----------
+        ply : int
+            The ply.
+        before : str
+            The digest of the ply before.
+        folder : Path
+            Where they are.
+
+        Returns
+        -------
+        files : list of RowFile
+            In the order of bins.
+        faults : list of str
+            A line for each file that is damaged, or belongs elsewhere.
+        """
+        files: list[RowFile] = []
+        faults = []
+        for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
+            try:
+                file = open_rows(path)
+            except InputError as error:
+                faults.append(str(error))
+                continue
+            bins = bins_of(file)
+            fits = file.header.owner == tally_owner(self.game, self.full, ply, before, bins)
+            if file.header.kind != "tally" or not fits or path.name != tally_name(bins):
+                faults.append(f"census file {str(path)!r} belongs elsewhere")
+            elif files and bins[0] < bins_of(files[-1])[1]:
+                faults.append(f"census file {str(path)!r}: the same bins as {files[-1].path.name} has")
+            else:
+                files.append(file)
+        return files, faults
 
     def commit_count(self, record: CountRecord) -> None:
         """Write the record of a ply that is counted and not stored, and remove what it was made from.
@@ -245,7 +281,13 @@ class CensusStore(StoredCensus):
         """
         work = child(self.root, "work", "census folder")
         with _writing(f"census folder {str(work)!r}"):
-            for folder in (self.root, *self.root.glob("ply-*"), *self.root.glob("count-*"), *work.glob("*")):
+            for folder in (
+                self.root,
+                *self.root.glob("ply-*"),
+                *self.root.glob("count-*"),
+                *self.root.glob("again-*"),
+                *work.glob("*"),
+            ):
                 if not folder.is_dir() or folder.is_symlink():
                     continue
                 if folder.parent == work and (ply is None or folder.name != f"ply-{ply:03}"):
@@ -255,9 +297,48 @@ class CensusStore(StoredCensus):
             if work.is_dir() and not any(work.iterdir()):
                 work.rmdir()
 
+    def taken_bytes(self, _: Sequence[PlyRecord] = ()) -> int:
+        """Return how many bytes the folder takes, whatever its files are for.
+
+        Parameters
+        ----------
+        _ : sequence of PlyRecord
+            Of no matter here.
+
+        Returns
+        -------
+        int
+            Those of ``work/`` and of tallies as well.
+        """
+        return sum(path.stat().st_size for path in self.root.rglob("*.rows"))
+
     def free_bytes(self) -> int:
         """Return the free space of the disk."""
         return shutil.disk_usage(self.root).free
+
+
+def refuse_other(store: str, about: StoreAbout, game: str, *, full: bool) -> None:
+    """Refuse a store that holds another census than the one that is to be counted.
+
+    Parameters
+    ----------
+    store : str
+        What was given with ``--store``.
+    about : StoreAbout
+        What the store says of itself.
+    game : str
+        `Variant.digest` of the game that is counted.
+    full : bool
+        Whether it is counted without symmetry.
+
+    Raises
+    ------
+    InputError
+        If it is another.
+    """
+    if (about.game, about.full) != (game, full):
+        other = "in another way" if about.game == game else "by other rules"
+        raise InputError(f"--store {store!r}: holds a census of {about.variant[:80]!r} {other}")
 
 
 @contextmanager

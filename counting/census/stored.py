@@ -11,42 +11,29 @@ file, and links are not followed out of the folder.
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
 
-import numpy as np
-
-from counting.census.count_record import (
-    CountRecord,
-    Hundredth,
-    edge,
-    hundredth,
-    hundredth_of,
-    leaves_digest,
-)
-from counting.census.expansion import EXPANSION_COUNTERS
-from counting.census.files import RowFile, Source, damaged, open_rows
-from counting.census.records import Owner, PlyRecord, StoreAbout, TallyStats, digest_of, read_record
+from counting.census.count_record import CountRecord
+from counting.census.files import open_rows
+from counting.census.record_files import read_record
+from counting.census.records import PlyRecord, SealedPly, StoreAbout
+from counting.census.row_head import RowFile, Source, damaged
+from counting.census.row_sums import part_sums, rows_digest
+from counting.census.tally_files import count_sums, tally_name, tally_owner
 from tablut.errors import InputError
 from tablut.files import child
+from tablut.locations import names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-__all__ = [
-    "ABOUT",
-    "StoredCensus",
-    "bins_of",
-    "count_sums",
-    "part_sums",
-    "read_about",
-    "rows_digest",
-    "tally_name",
-    "tally_owner",
-]
+    from tablut.locations import Location
+
+__all__ = ["ABOUT", "StoredCensus", "read_about", "stored_folders"]
 
 ABOUT: Final = "census.json"
+OfPly = TypeVar("OfPly", bound=SealedPly)
 
 
 class StoredCensus:
@@ -54,7 +41,7 @@ class StoredCensus:
 
     Parameters
     ----------
-    root : Path
+    root : Path or Remote
         The folder.
     game : str
         `Variant.digest` of its game.
@@ -62,7 +49,7 @@ class StoredCensus:
         Whether positions are counted without symmetry.
     """
 
-    def __init__(self, root: Path, game: str, *, full: bool) -> None:
+    def __init__(self, root: Location, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> list[PlyRecord]:
@@ -103,38 +90,7 @@ class StoredCensus:
         InputError
             If it is damaged, or is not what follows after ``before``.
         """
-        path = child(self.root, f"ply-{ply:03}.json", "census file")
-        if not path.exists():
-            return None
-        hint = "delete it, and go on with --resume"
-        record = read_record(path, PlyRecord, hint)
-        fault = None
-        if (record.game, record.full, record.ply) != (self.game, self.full, ply):
-            fault = "it belongs to another ply, or to another census"
-        elif record.before != (None if before is None else before.digest):
-            fault = "it does not follow from the record of the ply before"
-        elif before is not None and not _follows(before, record):
-            fault = "its parents and children are not those that the ply before has"
-        if fault is not None:
-            raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
-        return record
-
-    def count_folder(self, ply: int, *, again: bool = False) -> Path:
-        """Return where the tallies of a ply are that was counted and not stored.
-
-        Parameters
-        ----------
-        ply : int
-            Which.
-        again : bool
-            Those of a count that is compared with an earlier one.
-
-        Returns
-        -------
-        Path
-            The folder, which need not be there.
-        """
-        return child(self.root, f"{'again' if again else 'count'}-{ply:03}", "census folder")
+        return self._ply_record(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
         """Return the record of the ply after another if it was counted and not stored, or None.
@@ -154,58 +110,25 @@ class StoredCensus:
         InputError
             If it is damaged, or does not follow after ``before``.
         """
-        path = child(self.root, f"count-{before.ply + 1:03}.json", "census file")
-        if not path.exists():
-            return None
+        ply = before.ply + 1
+        return self._ply_record(f"count-{ply:03}.json", CountRecord, ply, before)
+
+    def _ply_record(self, name: str, model: type[OfPly], ply: int, before: PlyRecord | None) -> OfPly | None:
+        path = _inside(self.root, name)
         hint = "delete it, and go on with --resume"
-        record = read_record(path, CountRecord, hint)
+        record = read_record(path, model, hint)
+        if record is None:
+            return None
         fault = None
-        if (record.game, record.full, record.ply) != (self.game, self.full, before.ply + 1):
+        if (record.game, record.full, record.ply) != (self.game, self.full, ply):
             fault = "it belongs to another ply, or to another census"
-        elif record.before != before.digest:
+        elif record.before != (None if before is None else before.digest):
             fault = "it does not follow from the record of the ply before"
-        elif record.whole and not _follows(before, record):
+        elif before is not None and record.whole and not _follows(before, record):
             fault = "its parents and children are not those that the ply before has"
         if fault is not None:
             raise InputError(f"census file {str(path)!r} is damaged: {fault}; {hint}")
         return record
-
-    def tallies(self, ply: int, before: str, folder: Path) -> tuple[list[RowFile], list[str]]:
-        """Return the tallies of a ply in a folder that belong to it and do not overlap.
-
-        Parameters
-        ----------
-        ply : int
-            The ply.
-        before : str
-            The digest of the ply before.
-        folder : Path
-            Where they are.
-
-        Returns
-        -------
-        files : list of RowFile
-            In the order of bins.
-        faults : list of str
-            A line for each file that is damaged, or belongs elsewhere.
-        """
-        files: list[RowFile] = []
-        faults = []
-        for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
-            try:
-                file = open_rows(path)
-            except InputError as error:
-                faults.append(str(error))
-                continue
-            bins = bins_of(file)
-            fits = file.header.owner == tally_owner(self.game, self.full, ply, before, bins)
-            if file.header.kind != "tally" or not fits or path.name != tally_name(bins):
-                faults.append(f"census file {str(path)!r} belongs elsewhere")
-            elif files and bins[0] < bins_of(files[-1])[1]:
-                faults.append(f"census file {str(path)!r}: the same bins as {files[-1].path.name} has")
-            else:
-                files.append(file)
-        return files, faults
 
     def check_tallies(self, record: CountRecord) -> list[RowFile]:
         """Return the tallies of a counted ply, opened and found to be those that its record names.
@@ -225,7 +148,7 @@ class StoredCensus:
         InputError
             Naming the file that is missing, damaged, or another.
         """
-        folder, files = self.count_folder(record.ply), []
+        folder, files = _inside(self.root, f"count-{record.ply:03}"), []
         for entry in record.tallies:
             file = open_rows(folder / tally_name(entry.bins), entry.digest)
             owner = tally_owner(record.game, record.full, record.ply, record.before, entry.bins)
@@ -292,18 +215,33 @@ class StoredCensus:
         tuple of Source
             In the order of their leaves.
         """
-        folder = child(self.root, f"ply-{record.ply:03}", "census folder")
+        folder = _inside(self.root, f"ply-{record.ply:03}")
         return tuple(
             Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
         )
 
+    def taken_bytes(self, records: Sequence[PlyRecord]) -> int:
+        """Return how many bytes the positions of plies take.
 
-def read_about(root: Path) -> StoreAbout | None:
+        Parameters
+        ----------
+        records : sequence of PlyRecord
+            The plies.
+
+        Returns
+        -------
+        int
+            As their records say.
+        """
+        return sum(entry.bytes for record in records for entry in record.parts)
+
+
+def read_about(root: Location) -> StoreAbout | None:
     """Return what the ``census.json`` of a folder says, or None if it has none.
 
     Parameters
     ----------
-    root : Path
+    root : Path or Remote
         The folder.
 
     Returns
@@ -315,150 +253,50 @@ def read_about(root: Path) -> StoreAbout | None:
     ------
     InputError
         If it is damaged, or of another format version.
+    MachineError
+        If it cannot be read, or a store elsewhere does not answer.
     """
-    path = child(root, ABOUT, "census file")
-    return read_record(path, StoreAbout, "choose another folder") if path.exists() else None
+    return read_record(_inside(root, ABOUT), StoreAbout, "choose another folder")
 
 
-def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the sums of what the parts of a ply say, as `PlyRecord` has them.
+def stored_folders(root: Location) -> dict[str, tuple[Location, StoreAbout]]:
+    """Return the folders of a census: by classes, and without symmetry if it was counted so as well.
 
     Parameters
     ----------
-    stats : iterable of dict
-        The fields of `PartStats`, perhaps others besides; at least one.
+    root : Path or Remote
+        What ``tablut census --store`` was given, or one of these folders.
 
     Returns
     -------
-    dict
-        ``counters``, ``material``, ``children`` and ``next_children``.
-    """
-    found = list(stats)
-    material = np.sum([np.array(part["material"], dtype=np.int64) for part in found], axis=0)
-    return {
-        "counters": {name: sum(part["counters"][name] for part in found) for name in found[0]["counters"]},
-        "material": tuple(tuple(tuple(row) for row in kind) for kind in material.tolist()),
-        "children": sum(part["children"] for part in found),
-        "next_children": sum(part["next_children"] for part in found),
-    }
-
-
-def bins_of(file: RowFile) -> tuple[int, int]:
-    """Return the bins of a tally.
-
-    Parameters
-    ----------
-    file : RowFile
-        Any row file.
-
-    Returns
-    -------
-    tuple of int
-        The first bin and the end; twice 0 if the file is no tally.
-    """
-    stats = file.header.stats
-    return stats.bins if isinstance(stats, TallyStats) else (0, 0)
-
-
-def tally_name(bins: tuple[int, int]) -> str:
-    """Return the name of the tally of some bins.
-
-    Parameters
-    ----------
-    bins : tuple of int
-        The first bin and the end.
-
-    Returns
-    -------
-    str
-        Of a file.
-    """
-    return f"tally-{bins[0]:04}-{bins[1]:04}.rows"
-
-
-def tally_owner(game: str, full: bool, ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return what the tally of some bins belongs to: to the bins, whatever else is counted with them.
-
-    Parameters
-    ----------
-    game, full, ply : see `counting.census.records.PlyRecord`
-        Which ply of which census.
-    before : str
-        The digest of the ply before.
-    bins : tuple of int
-        The first bin and the end.
-
-    Returns
-    -------
-    Owner
-        For the header of the tally.
-    """
-    return Owner(game, full, ply, bins[0], digest_of(["tally", before, *bins])[:32])
-
-
-def count_sums(files: Sequence[RowFile]) -> dict[str, Any]:
-    """Return what tallies add up to, as `CountRecord` has it; of each hundredth that they cover.
-
-    Parameters
-    ----------
-    files : sequence of RowFile
-        Tallies in the order of bins, none of which straddles a hundredth; at least one.
-
-    Returns
-    -------
-    dict
-        ``counters``, ``material``, ``children``, ``next_children``, ``expanded``, ``leaves`` and ``hundredths``.
+    dict of str to (location, StoreAbout)
+        By name: ``classes`` and ``full``; or ``.`` if ``root`` is such a folder. Empty if there is no census.
 
     Raises
     ------
     InputError
-        Naming a tally that lies in several hundredths, or that does not begin where the one before ends.
+        If a ``census.json`` is missing or damaged.
+    MachineError
+        If it cannot be read, or a store elsewhere does not answer.
     """
-    shares: dict[int, list[RowFile]] = {}
-    for file in files:
-        bins = bins_of(file)
-        if (number := hundredth_of(bins)) is None:
-            raise damaged(file.path, "it lies in several hundredths")
-        some = shares.setdefault(number, [])
-        if bins[0] != (bins_of(some[-1])[1] if some else edge(number)):
-            raise damaged(file.path, "it does not begin where the tally before ends")
-        some.append(file)
-    for number, some in shares.items():
-        if bins_of(some[-1])[1] != edge(number + 1):
-            raise damaged(some[-1].path, "it does not reach the end of its hundredth")
-    stats = [file.header.stats.model_dump() for file in files]
-    found = {
-        **part_sums(stats),
-        "expanded": tuple(sum(each["expanded"][place] for each in stats) for place in range(EXPANSION_COUNTERS)),
-        "leaves": leaves_digest(files),
-        "hundredths": [hundredth(number, some) for number, some in sorted(shares.items())],
-    }
-    # As the record has them, so that the two can be compared.
-    return {**found, "hundredths": tuple(Hundredth(**each) for each in found["hundredths"])}
+    if (about := read_about(root)) is not None:
+        return {".": (root, about)}
+    found = {}
+    for name in ("classes", "full"):
+        folder = _inside(root, name)
+        if (about := read_about(folder)) is not None:
+            found[name] = (folder, about)
+        elif (not isinstance(folder, Path) or folder.is_dir()) and names_in(folder):
+            raise InputError(f"census file {str(folder / ABOUT)!r} is missing; count again")
+    return found
 
 
-def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts.
-
-    Parameters
-    ----------
-    files : iterable of RowFile
-        All parts of a ply in the order of their leaves.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal.
-    """
-    found = list(files)
-    counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
-    content = hashlib.sha256(counts.astype("<i8").tobytes())
-    for file in found:
-        content.update(file.leaves)
-    return content.hexdigest()
+def _inside(root: Location, name: str) -> Location:
+    """Return a file or folder of a store; on this machine it must not be a link."""
+    return child(root, name, "census file") if isinstance(root, Path) else root / name
 
 
-def _follows(before: PlyRecord, record: PlyRecord | CountRecord) -> bool:
+def _follows(before: PlyRecord, record: SealedPly) -> bool:
     """Return whether the parents, moves and children of a ply are those that the ply before has."""
     due = (before.counters["new"], before.counters["moves"])
     return record.expanded[:2] == due and record.children == before.next_children

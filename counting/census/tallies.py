@@ -16,9 +16,10 @@ import numpy as np
 
 from counting.census.buckets import compact, leaf_sums, mark_known, mark_unique, scatter
 from counting.census.expansion import EXPANSION_COUNTERS, expand_quiet
-from counting.census.files import Source, open_rows, write_rows
+from counting.census.files import open_rows
 from counting.census.memory import room
 from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_writing import write_rows
 from counting.census.sorting import bin_loads, read_bins
 from counting.census.survey import COUNTERS, survey
 from counting.census.tasks import answer_of, cleared, done_before, leaf_tables, rows_room
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from counting.census.row_head import Source
     from tablut.variants import Variant
 
 __all__ = ["TallyTask", "run_tally"]
@@ -134,9 +136,7 @@ def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDAr
     expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0
     for source in task.parents:
         rows = read_bins(source, first, last)
-        handled, more = expand_quiet(
-            tools.tables, tools.images, tools.cells, tools.order, rows, children[found:], expanded
-        )
+        handled, more = expand_quiet(tools.expander, rows, children[found:], expanded)
         if handled != len(rows):
             raise ArithmeticError(f"{source.path}: {handled} of {len(rows)} parents have more moves than were counted")
         found += more

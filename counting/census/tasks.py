@@ -23,9 +23,10 @@ from counting.census.buckets import (
     table_bits,
 )
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical, expand_leaves
-from counting.census.files import RowFile, Source, open_rows, read_rows, spans, write_rows
+from counting.census.files import open_rows, read_rows, spans
 from counting.census.memory import room
 from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_writing import write_rows
 from counting.census.survey import COUNTERS, survey
 from counting.census.toolbox import Toolbox, toolbox
 from tablut.compilation import thread_clock
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from counting.census.row_head import RowFile, Source
     from tablut.variants import Variant
 
 __all__ = [
@@ -184,11 +186,10 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
         total = int(count_children(tools.tables, undecided, np.empty(len(undecided), dtype=np.int64)))
     children = rows_room("children", total + 4 * tools.tables.cells, tools.tables.words)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-    arguments = (tools.tables, tools.images, tools.cells, tools.order, rows, children, counters)
     if task.leaves is None:
-        handled, found = expand_canonical(*arguments)
+        handled, found = expand_canonical(tools.expander, rows, children, counters)
     else:
-        handled, found = expand_leaves(*arguments, (LEAF_BITS, *task.leaves))
+        handled, found = expand_leaves(tools.expander, rows, children, counters, (LEAF_BITS, *task.leaves))
     if handled != len(rows) or (found != total if task.leaves is None else found > total):
         raise ArithmeticError(
             f"{task.source.path}: {found} children of {handled} rows where {total} of {len(rows)} were due"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from counting.census.cell_images import cell_images
 from counting.census.codes import position_codes
-from counting.census.expansion import cell_images
+from counting.census.expansion_records import Expander
 from counting.census.survey import Membership, membership
 from tablut.engine import engine_for
-from tablut.engine.canonical import ImageTables, image_tables
+from tablut.engine.canonical import image_tables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,14 +25,21 @@ __all__ = ["Toolbox", "start_rows", "toolbox"]
 class Toolbox(NamedTuple):
     """What the kernels need for one variant and group; ``row_bytes`` is what a position takes for good."""
 
-    tables: Tables
-    images: ImageTables
-    cells: NDArray[np.uint64]
+    expander: Expander
     space: Membership
-    order: int
     material: tuple[int, int, int]
     row_bytes: int
     codes: tuple[int, int, int] | None
+
+    @property
+    def tables(self) -> Tables:
+        """The compiled rules."""
+        return self.expander.tables
+
+    @property
+    def order(self) -> int:
+        """Order of the group."""
+        return self.expander.order
 
 
 @lru_cache(maxsize=16)
@@ -59,11 +67,8 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
     # A position of one word is short enough; taking codes apart would double the time of a small board.
     is_coded = coded.fits and engine.tables.words > 1
     return Toolbox(
-        engine.tables,
-        images,
-        cell_images(images, variant.size),
+        Expander(engine.tables, images, cell_images(images, variant.size), len(group)),
         membership(variant),
-        len(group),
         material,
         coded.bytes if is_coded else 8 * engine.tables.words,
         codes if is_coded else None,

@@ -13,35 +13,38 @@ unless its digests are published.
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from counting.census.count_record import leaves_digest
 from counting.census.extent import ended, excess
 from counting.census.files import read_rows, spans
 from counting.census.observer import Observer, Silent
+from counting.census.planning import cut
 from counting.census.positions import Inspector
 from counting.census.published import published_counts, published_digests
 from counting.census.records import LEAF_BITS
 from counting.census.row_bytes import leaf_digests
+from counting.census.row_sums import leaves_digest
 from counting.census.row_tables import RowTable, canonical_children
-from counting.census.search import cut
-from counting.census.stored import StoredCensus, read_about
+from counting.census.stored import StoredCensus, stored_folders
 from counting.census.survey import COUNTERS
 from counting.census.toolbox import start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
 from tablut.files import lock_folder
+from tablut.locations import as_location, names_in
 from tablut.results import Result
 from tablut.variants import as_variant, shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counting.census.files import RowFile
-    from counting.census.records import PlyRecord
+    from counting.census.records import PlyRecord, StoreAbout
+    from counting.census.row_head import RowFile
+    from tablut.locations import LocationLike
     from tablut.variants import Variant, VariantLike
 
 __all__ = ["StoreCheck", "VerifyReport", "verify_census"]
@@ -139,7 +142,7 @@ class _Tally:
 
 
 def verify_census(
-    store: Path | str,
+    store: LocationLike,
     variant: VariantLike | None = None,
     *,
     parents: bool = False,
@@ -150,8 +153,8 @@ def verify_census(
 
     Parameters
     ----------
-    store : Path or str
-        The folder that ``tablut census --store`` was given.
+    store : Path, Remote or str
+        The folder that ``tablut census --store`` was given, or its URL.
     variant : Variant or str, optional
         Its game, or the name or path of it; by default the shipped one whose digest the store names.
     parents : bool
@@ -170,23 +173,19 @@ def verify_census(
     ------
     InputError
         If the folder holds no census, one of other rules, or no complete ply.
+    MachineError
+        If a store elsewhere does not answer.
     """
-    root, tally = Path(store), _Tally()
+    tally = _Tally()
     watcher = Silent() if observer is None else observer
     found: dict[str, _Verification] = {}
     with ExitStack() as stack:
-        for name in ("classes", "full") if not (root / "census.json").exists() else (".",):
-            folder = root / name
-            if not folder.is_dir():
-                continue
-            if (about := read_about(folder)) is None:
-                if name != "." and any(folder.iterdir()):
-                    raise InputError(f"census file {str(folder / 'census.json')!r} is missing; count again")
-                continue
-            rules = _rules(str(store), about.game, about.variant, None if variant is None else as_variant(variant))
-            # A folder without write permission needs no lock.
-            with suppress(MachineError):
-                stack.enter_context(lock_folder(folder, "census"))
+        for name, (folder, about) in stored_folders(as_location(store)).items():
+            rules = _rules_of(str(store), about, None if variant is None else as_variant(variant))
+            # A folder without write permission needs no lock, and one elsewhere has none.
+            if isinstance(folder, Path):
+                with suppress(MachineError):
+                    stack.enter_context(lock_folder(folder, "census"))
             stored = StoredCensus(folder, rules.digest, full=about.full)
             found[name] = _Verification(rules, stored, tally, memory, watcher)
             found[name].run(parents=parents)
@@ -215,14 +214,15 @@ def verify_census(
     )
 
 
-def _rules(store: str, game: str, name: str, variant: Variant | None) -> Variant:
-    candidates = shipped_variants() if variant is None else (variant,)
-    for candidate in candidates:
-        if candidate.digest == game:
+def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant:
+    for candidate in shipped_variants() if variant is None else (variant,):
+        if candidate.digest == about.game:
             return candidate
     if variant is not None:
         raise InputError(f"census verify {store!r}: is a census by other rules than those of {variant.name!r}")
-    raise InputError(f"census verify {store!r}: the rules of {name[:80]!r} do not ship; name their file with -v")
+    raise InputError(
+        f"census verify {store!r}: the rules of {about.variant[:80]!r} do not ship; name their file with -v"
+    )
 
 
 class _Verification:
@@ -273,7 +273,8 @@ class _Verification:
                 break
             self.tally.add("records", 1)
             self.records.append(record)
-        names = [path.name for path in self.stored.root.glob("ply-*.json")]
+        # A web server cannot say which names there are.
+        names = [name for name in names_in(self.stored.root) or () if fnmatch(name, "ply-*.json")]
         later = [name for name in names if name > f"ply-{len(self.records):03}.json"]
         if later:
             path = self.stored.root / f"ply-{len(self.records):03}.json"

@@ -86,7 +86,7 @@ def exclusions_command(
                 images=images,
                 set=[f"{piece}{square_name(cell, rules.size)}" for cell, piece in sorted(found)],
             )
-            for found, images in orbits_of_sets(locked_sets(rules, pieces), rules.symmetries)
+            for found, images in orbits_of_sets(locked_sets(rules, pieces), rules.start_symmetries)
         ],
         spaces=_spaces(rules, record),
         published=same,

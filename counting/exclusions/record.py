@@ -177,21 +177,21 @@ def count_exclusions(
     for id_, (signed, with_king) in counted_spaces(spaces(variant)).items():
         sets = family if with_king else without_king(family)
         counts = {}
-        for symmetry in variant.symmetries:
+        for symmetry in variant.start_symmetries:
             report = observe and partial(observe, f"{id_}, {symmetry.name}")
             counts[symmetry.name] = surviving(signed, symmetry, sets, report)
         fixed = {name: material.total() for name, material in counts.items()}
-        identity = counts[variant.symmetries[0].name]
+        identity = counts[variant.start_symmetries[0].name]
         survivors.append(
             Survivors(
                 id=id_,
                 placements=identity.total(),
-                classes=_orbits(variant.symmetries, fixed),
+                classes=_orbits(variant.start_symmetries, fixed),
                 fixed=fixed,
                 material=[list(row) for row in identity.rows],
             )
         )
-    orbits = orbits_of_sets(family, variant.symmetries)
+    orbits = orbits_of_sets(family, variant.start_symmetries)
     return ExclusionRecord(
         format=FORMAT,
         variant=variant.name,

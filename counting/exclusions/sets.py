@@ -65,7 +65,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
     Returns
     -------
     tuple of frozenset of (int, str)
-        Every symmetry of the variant maps them to one another. The smallest come first.
+        Every symmetry that keeps the start maps them to one another. The smallest come first.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
     """
     search = _Search(variant, pieces)
     every = range(variant.size**2)
-    for cell in sorted({min(symmetry.table[cell] for symmetry in variant.symmetries) for cell in every}):
+    for cell in sorted({min(symmetry.table[cell] for symmetry in variant.start_symmetries) for cell in every}):
         for piece in "bwK":
             place = search.place(cell)
             if place in search.reach.cells[piece] and search.reach.start.pieces.get(place) != piece:
@@ -85,7 +85,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
     found = {
         frozenset((symmetry.table[y * search.size + x], piece) for (x, y), piece in grown)
         for grown in search.found
-        for symmetry in variant.symmetries
+        for symmetry in variant.start_symmetries
     }
     return tuple(sorted(_minimal(found), key=lambda found: (len(found), sorted(found))))
 

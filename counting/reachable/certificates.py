@@ -8,6 +8,7 @@ and nothing in it is believed: see `counting.reachable.checker`.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import zlib
@@ -31,6 +32,7 @@ __all__ = [
     "PositionCertificate",
     "Space",
     "decode_moves",
+    "digest_of",
     "encode_moves",
     "read_file",
     "write_file",
@@ -130,6 +132,28 @@ class PositionCertificate(_Strict):
     def line(self) -> str:
         """Return the certificate as a line of a file."""
         return self.model_dump_json(exclude_none=True)
+
+
+def digest_of(certificates: Iterable[PositionCertificate]) -> str:
+    """Return the SHA-256 of certificates, as their lines in a file.
+
+    Parameters
+    ----------
+    certificates : iterable of PositionCertificate
+        In order.
+
+    Returns
+    -------
+    str
+        In hexadecimal.
+
+    Examples
+    --------
+    >>> one = PositionCertificate(i=0, n="5", tree=1)
+    >>> digest_of([one]) == digest_of([one, one])
+    False
+    """
+    return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 
 
 def encode_moves(moves: Iterable[tuple[int, int]]) -> str:

@@ -7,14 +7,21 @@ shall see: an estimate can go on with more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from counting.reachable.certificates import VERSION, Header, PositionCertificate, Space, read_file, write_file
+from counting.reachable.certificates import (
+    VERSION,
+    Header,
+    PositionCertificate,
+    Space,
+    digest_of,
+    read_file,
+    write_file,
+)
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.families import counted_family
 from counting.reachable.intervals import Tally, share_interval
@@ -274,10 +281,6 @@ class ChunkPlan:
 
     def _certified(self, name: str, result: dict[str, Any]) -> bool:
         try:
-            return bool(_digest(self.certificates(name)) == result["digest"])
+            return bool(digest_of(self.certificates(name)) == result["digest"])
         except (InputError, ValidationError):
             return False
-
-
-def _digest(certificates: list[PositionCertificate]) -> str:
-    return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()

@@ -7,14 +7,13 @@ listed, and a game to one of them is looked for, or a lemma or a whole backward 
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from counting.reachable.backward import backward_tree
-from counting.reachable.certificates import PositionCertificate, encode_moves
+from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
 from counting.reachable.drawing import draw_number
 from counting.reachable.games import EFFORTS, finder_for
 from counting.reachable.lemmas import lemmas_for
@@ -354,7 +353,6 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
         endings[finals[place].ending][0] += 1
         endings[finals[place].ending][1] += kind == "game"
         certificates.append(PositionCertificate.model_validate(claim))
-    digest = hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode())
     made = len(np.unique(plies.sources))
     return EndingChunk(
         lemmas=[len(rows), count - made, made - len(rows)],
@@ -363,7 +361,7 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
         exhausted=counts["tree"],
         unknown=counts["unknown"],
         plies=lengths,
-        digest=digest.hexdigest(),
+        digest=digest_of(certificates),
         endings=endings,
         certificates=certificates,
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from counting.exclusions.sets import LockedSet
-    from counting.reachable.drawing import Placed
+    from counting.reachable.draw_kernels import Placed
     from tablut.variants import Variant
 
 __all__ = ["CountedFamily", "FamilyTables", "counted_family", "family_tables", "holds_counted_set"]
@@ -134,7 +134,7 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
     f : FamilyTables
         The family.
     position : tuple
-        As `counting.reachable.drawing.placed` returns it.
+        As `counting.reachable.draw_kernels.placed` returns it.
 
     Returns
     -------

@@ -42,7 +42,7 @@ from tablut.variants.captures import anvils_against_attackers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.reachable.drawing import Bits, Placed
+    from counting.reachable.draw_kernels import Bits, Placed
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
@@ -362,7 +362,7 @@ def placement_lemma(
     p : PeelTables
         The variant as sets of cells.
     position : tuple
-        As `counting.reachable.drawing.placed` returns it.
+        As `counting.reachable.draw_kernels.placed` returns it.
     board, left : ndarray of uint32, shape (2N + 4,)
         Scratch.
 

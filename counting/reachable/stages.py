@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from counting.reachable.backward import BackwardTrees
-from counting.reachable.certificates import PositionCertificate, encode_moves
-from counting.reachable.drawing import (
-    BATCH,
-    BATCH_ROWS,
-    DrawTables,
-    drawer_for,
-    drawn,
-    open_number,
-    place_soldiers,
-    placed,
-)
+from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
+from counting.reachable.draw_kernels import BATCH, BATCH_ROWS, drawn, open_number, place_soldiers, placed
+from counting.reachable.drawing import drawer_for
 from counting.reachable.families import FamilyTables, family_tables, holds_counted_set
 from counting.reachable.games import finder_for
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, is_locked, lemmas_for
@@ -34,6 +25,7 @@ from tablut.rules import NaivePosition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from counting.reachable.draw_tables import DrawTables
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
@@ -251,7 +243,6 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
             claim["unknown"] = True
             counts["unknown"] += 1
         certificates.append(PositionCertificate.model_validate(claim))
-    digest = hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode())
     return SampleChunk(
         lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
         outside=count_lemmas(variant, seed, first, count).outside,
@@ -261,7 +252,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Sampl
         unknown=counts["unknown"],
         twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
         plies=[len(game.moves) for game in games.values() if game.status == "game"],
-        digest=digest.hexdigest(),
+        digest=digest_of(certificates),
         certificates=certificates,
     )
 

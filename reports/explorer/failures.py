@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["add_handlers", "failure", "status_of"]
+__all__ = ["add_handlers", "content_of", "failure", "status_of"]
 
 _LOG = logging.getLogger("tablut.explorer")
 _SAID: Final = {
@@ -72,8 +72,38 @@ def failure(message: str, status: int, headers: dict[str, str] | None = None) ->
     JSONResponse
         The object with ``error`` and ``status``.
     """
-    line = " ".join(message.split())
-    return JSONResponse({"error": line, "status": status}, status, headers)
+    return JSONResponse({"error": _line(message), "status": status}, status, headers)
+
+
+def content_of(error: BaseException, where: str) -> dict[str, Any]:
+    """Return what a visitor is told of an error; one that nobody foresaw is shown to whoever runs the explorer.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+    where : str
+        What failed, for the log.
+
+    Returns
+    -------
+    dict of str to object
+        One line under ``error``, and ``status``.
+
+    Examples
+    --------
+    >>> from tablut.errors import InputError
+    >>> content_of(InputError("position 'x': is none"), "a search")
+    {'error': "position 'x': is none", 'status': 422}
+    """
+    if isinstance(error, TablutError):
+        return {"error": _line(str(error)), "status": status_of(error)}
+    _LOG.error("%s failed", where, exc_info=error)
+    return {"error": "a defect of the explorer; its terminal shows the trace", "status": 500}
+
+
+def _line(message: str) -> str:
+    return " ".join(message.split())
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -124,5 +154,5 @@ def _for_people(request: Request) -> bool:
 
 
 def _defect(request: Request, error: Exception) -> JSONResponse:
-    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return failure("a defect of the explorer; its terminal shows the trace", 500)
+    content = content_of(error, f"{request.method} {request.url.path}")
+    return JSONResponse(content, content["status"])

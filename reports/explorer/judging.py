@@ -192,8 +192,8 @@ def _said(plies: int, right: bool | None, reply: str | None, *, over: bool) -> s
         return f"Right. The longest defence is {reply}; {_plies(plies - 2)} to the end."
     if over:
         return "That ends the game, and not as it should."
-    refuted = f" {reply} refutes it:" if reply else ""
-    return f"Not the shortest.{refuted} no win within {_plies(plies)} is left. That is proved."
+    after = f" after {reply}" if reply else ""
+    return f"Not this one:{after} the win within {_plies(plies)} is gone. That is proved."
 
 
 def _plies(number: int) -> str:

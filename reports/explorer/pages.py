@@ -192,7 +192,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
 
     @router.get("/docs")
     def _docs(request: Request) -> HTMLResponse:
-        return _page(request, "api", operations=_operations(app), settings=settings)
+        return _page(request, "api", operations=_operations(app), settings=settings, address=request.base_url)
 
     return router
 

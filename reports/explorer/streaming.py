@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from reports.explorer.asked import AnalysisAsked, ThinkAsked
 from reports.explorer.desk import visitor_of
-from reports.explorer.failures import status_of
+from reports.explorer.failures import content_of
 from reports.explorer.searching import analysed, think
 from reports.explorer.workers import Job
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from reports.explorer.desk import Desk, Place
     from reports.explorer.settings import Settings
 
-__all__ = ["streaming_router"]
+__all__ = ["events_of", "streaming_router"]
+
+News: TypeAlias = "tuple[str, dict[str, Any]]"
 
 _MOST_WAITING: Final = 1000
+"""News that wait for a visitor who reads slowly; what comes then is left out, save the end."""
 _HEARTBEAT: Final = 1.0
 """Seconds without news after which a line is sent, so that a visitor who has gone is noticed."""
 
@@ -56,41 +59,76 @@ def streaming_router(settings: Settings, desk: Desk) -> APIRouter:
         board = asked.board()
         if board.outcome() is not None:
             raise InputError(f"position '{board.position}': the game is over; there is nothing to search")
-        place = await desk.enter(visitor_of(request))
-        return _events(place, Job(think, (asked, asked.movetime, settings)))
+        return await _answer(request, desk, Job(think, (asked, asked.movetime, settings)))
 
     @router.post("/analyse", summary="A game analysed, ply by ply", response_class=StreamingResponse)
     async def _analyse(request: Request, asked: AnalysisAsked) -> StreamingResponse:
         asked.record_and_rules()  # what cannot be read is refused before anybody waits
-        place = await desk.enter(visitor_of(request))
-        return _events(place, Job(analysed, (asked, settings)))
+        return await _answer(request, desk, Job(analysed, (asked, settings)))
 
     return router
 
 
-def _events(place: Place, job: Job) -> StreamingResponse:
-    """Return the stream of what a job tells, and of its answer."""
+async def _answer(request: Request, desk: Desk, job: Job) -> StreamingResponse:
+    """Return the stream of a job, when there is a place for it."""
+    place = await desk.enter(visitor_of(request))
+    events = events_of(place, job)
+    if await request.is_disconnected():  # while it waited
+        place.stop()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_stream(place, job), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-async def _stream(place: Place, job: Job) -> AsyncIterator[bytes]:
+def events_of(place: Place, job: Job) -> AsyncIterator[bytes]:
+    """Start a job, and return the stream of what it tells and of its answer.
+
+    It is started at once and not when the stream is first read: nobody reads the stream of a visitor who has gone, and
+    the place would stay taken.
+
+    Parameters
+    ----------
+    place : Place
+        Of whoever asked; it is free again when the job has ended.
+    job : Job
+        What is to be done.
+
+    Returns
+    -------
+    AsyncIterator of bytes
+        Server-sent events, the last one ``done`` or ``failed``. Who stops reading has the job end soon.
+    """
     loop = asyncio.get_running_loop()
-    news: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(_MOST_WAITING)
+    news: asyncio.Queue[News] = asyncio.Queue()
 
     def put(name: str, told: dict[str, Any]) -> None:
-        """Queue news, unless nobody takes them."""
-        if not news.full():
+        """Queue news, unless nobody takes them.
+
+        Parameters
+        ----------
+        name, told : str, dict
+            The news.
+        """
+        if news.qsize() < _MOST_WAITING:
             news.put_nowait((name, told))
 
     def heard(name: str, told: dict[str, Any]) -> None:
-        """Queue news from the thread that hears the worker."""
+        """Queue news from the thread that hears the worker.
+
+        Parameters
+        ----------
+        name, told : str, dict
+            The news.
+        """
         if not loop.is_closed():
             loop.call_soon_threadsafe(put, name, told)
 
     task = place.start(job, heard)
     # Let go by: news that were queued come before the end.
-    task.add_done_callback(lambda done: loop.call_soon(put, *_ending(done)))
+    task.add_done_callback(lambda done: loop.call_soon(news.put_nowait, _ending(done)))
+    return _stream(place, task, news)
+
+
+async def _stream(place: Place, task: asyncio.Task[Any], news: asyncio.Queue[News]) -> AsyncIterator[bytes]:
     try:
         while True:
             try:
@@ -107,12 +145,8 @@ async def _stream(place: Place, job: Job) -> AsyncIterator[bytes]:
             place.stop()
 
 
-def _ending(task: asyncio.Task[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+def _ending(task: asyncio.Task[dict[str, Any]]) -> News:
     if task.cancelled():
         return "failed", {"error": "the server ends", "status": 503}
     error = task.exception()
-    if error is None:
-        return "done", task.result()
-    if isinstance(error, TablutError):
-        return "failed", {"error": " ".join(str(error).split()), "status": status_of(error)}
-    raise error
+    return ("done", task.result()) if error is None else ("failed", content_of(error, "a stream"))

@@ -229,6 +229,6 @@ def _figure(image: Token) -> str:
     source, alt = escape(str(image.attrGet("src") or "")), escape(image.content)
     caption = escape(str(image.attrGet("title") or image.content), quote=False)
     return (
-        f'<figure><a class="picture" href="{source}"><img src="{source}" alt="{alt}" loading="lazy"></a>'
+        f'<figure><a class="picture" href="{source}"><img src="{source}" alt="{alt}"></a>'
         f"<figcaption>{caption}</figcaption></figure>\n"
     )

@@ -13,6 +13,7 @@ import typer
 from tablut.cli.options import SchedulerOption, VariantOption, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import TablutError
+from tablut.files import check_output
 from tablut.locations import as_location
 from tablut.variants import load_variant
 
@@ -47,6 +48,10 @@ def build_command(
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices."),
     ] = _MEMORY,
     scheduler: SchedulerOption = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write what each task took there, as JSON.", show_default=False),
+    ] = None,
 ) -> Reply:
     """Solve all tiers of at most so many men, and store every value with its distance.
 
@@ -57,6 +62,7 @@ def build_command(
     from retrograde.cli.summary import info_of
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.estimate import check_build
+    from retrograde.solver.trace import Tracer, write_trace
     from retrograde.tablebase.store import is_store, open_store, tier_name
     from retrograde.tablebase.writer import sweep
 
@@ -66,6 +72,10 @@ def build_command(
     folder = root if isinstance(root, Path) else Path(tempfile.gettempdir())
     built = open_store(root).tiers() if is_store(root) else []
     estimate = check_build(rules, men, memory << 20, folder, built)
+    tracer = None
+    if trace is not None:
+        check_output(trace)
+        tracer = Tracer(rules, men, memory << 20)
     if estimate.seconds >= _LONG:
         typer.echo(f"tablut: {rules.name}, at most {men} men: {estimate}", err=True)
     try:
@@ -80,6 +90,7 @@ def build_command(
                     memory=memory << 20,
                     scheduler=scheduler,
                     advanced=lambda step: display.update(task, description=step),
+                    tracer=tracer,
                 )
             )
     except KeyboardInterrupt:
@@ -96,6 +107,8 @@ def build_command(
                 f"tablut: interrupted; tiers finished and kept: {finished}; go on: {shlex.join(words)}", err=True
             )
         raise
+    if trace is not None and tracer is not None:
+        write_trace(trace, tracer.trace())
     info: TablebaseInfo = info_of(root)
     return Reply(info, lambda console: _show(console, info, root))
 

@@ -20,6 +20,7 @@ from retrograde.solver.slices.files import DamagedSliceError
 from retrograde.solver.slices.packed import to_codes
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import TierSolver
+from retrograde.solver.trace import STORE, WHOLE, Meter
 from retrograde.tablebase.copying import Staging
 from retrograde.tablebase.errors import DamagedTableError, TooOldError
 from retrograde.tablebase.store import SIDES, open_store, tier_name
@@ -38,12 +39,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.locations import LocationLike
     from tablut.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["TierTask", "build_in_slices", "build_tablebase", "build_tier"]
+__all__ = ["TierTask", "build_in_slices", "build_tablebase", "build_tier", "stored_items"]
 
 _PART = 1 << 16
 """Codes that are turned into items together."""
@@ -77,6 +79,7 @@ def build_tablebase(
     memory: int = 4 << 30,
     scheduler: str | None = None,
     advanced: Callable[[str], None] | None = None,
+    tracer: Tracer | None = None,
 ) -> Store:
     """Build all tiers of at most so many men that a store does not have yet, and those that are damaged there.
 
@@ -99,6 +102,8 @@ def build_tablebase(
         name. They build tiers that do not need each other side by side, each with one thread.
     advanced : callable, optional
         Told what is being done.
+    tracer : Tracer, optional
+        Told what each task took.
 
     Returns
     -------
@@ -130,7 +135,9 @@ def build_tablebase(
                 "send it: tablut tablebase copy"
             )
         with Staging(place, advanced or (lambda _: None)) as staging:
-            build_tablebase(staging.folder, variant, men, threads=threads, memory=memory, advanced=staging.tell)
+            build_tablebase(
+                staging.folder, variant, men, threads=threads, memory=memory, advanced=staging.tell, tracer=tracer
+            )
         return open_store(place)
     root = place
     order = generations(tier_graph(variant, men))
@@ -139,6 +146,8 @@ def build_tablebase(
     with writing(root), open_scheduler(threads=1, address=scheduler) as cluster:
         share = threads if scheduler is None else 1
         slicer = LocalScheduler(threads) if scheduler is None else cluster
+        if tracer is not None:
+            tracer.slots = slicer.workers
         for tiers in order:
             missing = []
             for material in tiers:
@@ -151,12 +160,14 @@ def build_tablebase(
             tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
                 # In this process, so that every step of a tier can be told.
-                for task in tasks:
-                    build_tier(task, tell)
+                answers = [build_tier(task, tell) for task in tasks]
             else:
-                cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
+                answers = cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
+            if tracer is not None:
+                for answer in answers:
+                    tracer.note(answer["tier"], WHOLE, answer["measured"])
             for material in sliced:
-                build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell)
+                build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell, tracer=tracer)
     return open_store(root)
 
 
@@ -198,8 +209,10 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     Returns
     -------
     dict
-        ``tier``, its name, and ``seconds`` and ``cpu_seconds`` that it took.
+        ``tier``, its name, ``seconds`` and ``cpu_seconds`` that it took, and what was ``measured``, the storing
+        included.
     """
+    meter = Meter(whole=True)
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
     name = f"{task.attackers}v{task.defenders}"
@@ -210,7 +223,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     solver = TierSolver(store.variant, [*lower, material], threads=task.threads)
     for other in lower:
         tell(f"{name}: reads {other[0]}v{other[1]}")
-        solver.items[other] = _read(store, other)
+        solver.items[other] = stored_items(store, other)
     white, black = solver.solve(material, advanced=lambda step: tell(f"{name}: {step}"))
     tell(f"{name}: stores")
     seconds = {
@@ -220,7 +233,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
     codes = to_codes(white), to_codes(black)
     write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)
-    return {"tier": name, **seconds}
+    return {"tier": name, **seconds, "measured": meter.read()}
 
 
 def build_in_slices(
@@ -231,6 +244,7 @@ def build_in_slices(
     memory: int,
     tell: Callable[[str], None],
     cuts: Sequence[int] | None = None,
+    tracer: Tracer | None = None,
 ) -> dict[str, Any]:
     """Build one tier slice by slice from those below it, which the store must have.
 
@@ -248,12 +262,14 @@ def build_in_slices(
         Told what is being done.
     cuts : sequence of int, optional
         The first row of each slice, and the number of rows; by default as few slices as the memory allows.
+    tracer : Tracer, optional
+        Told what each task took.
 
     Returns
     -------
     dict
         ``tier``, its name, ``slices``, how many there were, ``seconds`` that it took, and over all runs ``cpu_seconds``
-        of the tasks and the bytes of the files that they opened (``read``) and have ``written``.
+        of the tasks and the bytes of files that they ``read`` and have ``written``.
 
     Raises
     ------
@@ -263,10 +279,11 @@ def build_in_slices(
         If files of slices are damaged again and again.
     """
     started = wall_clock()
-    build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
+    build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts, tracer=tracer)
     while True:
         sides = build.solve()
         tell(f"{build.name}: stores")
+        storing = Meter(whole=True)
         spent: dict[str, Any] = {
             "slices": build.count,
             "seconds": round(wall_clock() - started, 3),
@@ -284,11 +301,25 @@ def build_in_slices(
             build.count_damage(error)
             continue
         build.remove()
+        build.note(STORE, storing)
         return {"tier": build.name, **spent}
 
 
-def _read(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them."""
+def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    material : (int, int)
+        Attackers and defenders.
+
+    Returns
+    -------
+    white, black : ndarray of uint16
+        With white and with black to move, as the solver takes them.
+    """
     tier = store.tier(*material)
     found = []
     for side in SIDES:

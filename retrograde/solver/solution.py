@@ -22,7 +22,6 @@ from retrograde.solver.kernels.reach import count_values
 from retrograde.solver.reached import mark_reached
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import SolverError, TierSolver, codes_of
-from symmetry import stabiliser
 from tablut.board import Board
 from tablut.engine.records import directory
 from tablut.errors import InputError
@@ -41,7 +40,6 @@ from tablut.indexing.values import (
     verdict_of,
     within_limit,
 )
-from tablut.notation import diagram_cells
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -352,7 +350,7 @@ def memory_needed(variant: VariantLike) -> int:
     True
     """
     variant = as_variant(variant)
-    order = len(stabiliser(variant.symmetries, diagram_cells(variant.start)))
+    order = len(variant.start_symmetries)
     return _BYTES * PlacementIndex(variant).size // order
 
 
@@ -393,9 +391,8 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
             f"variant {variant.name}: its start is decided ({over.termination.replace('_', ' ')}: {over.winner} has "
             "won); there is nothing to solve"
         )
-    group = stabiliser(variant.symmetries, diagram_cells(variant.start))
     materials = [material for tiers in generations(tier_graph(variant)) for material in tiers]
-    solver = TierSolver(variant, materials, group, threads)
+    solver = TierSolver(variant, materials, variant.start_symmetries, threads)
     for attackers, defenders in solver.materials:
         name = f"{attackers}v{defenders}"
         solver.solve((attackers, defenders), advanced=lambda step, name=name: tell(f"{name}: {step}"))  # type: ignore[misc]

@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -503,6 +504,14 @@ class StoredTier:
         )
 
 
+def _where_it_ships(named: Path) -> str:
+    """Return the way out for who gives the name of a tablebase that ships in place of its folder."""
+    shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
+    if named.parent != Path() or not shipped.is_dir():
+        return ""
+    return f"; that one ships: `tablut probe` takes it by itself, and its folder is {str(shipped)!r}"
+
+
 def open_store(root: LocationLike) -> Store:
     """Open a tablebase.
 
@@ -525,7 +534,7 @@ def open_store(root: LocationLike) -> Store:
     """
     place = as_location(root)
     if isinstance(place, Path) and not place.is_dir():
-        raise TablebaseError(f"tablebase {str(place)!r}: no such folder")
+        raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_where_it_ships(place)}")
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
     # What is written from now on is not what was read.

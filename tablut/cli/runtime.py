@@ -30,6 +30,7 @@ from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.streams import complain, is_utf8, write_output
 from tablut.compilation import announced, compile_seconds
 from tablut.errors import InputError
+from tablut.machine import peak_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -306,7 +307,7 @@ def origin(
         "seed": seed,
         "seconds": round(seconds, 3),
         "compile_seconds": round(compile_seconds(), 3),
-        "peak_rss_bytes": _peak_rss(),
+        "peak_rss_bytes": peak_memory(),
     }
 
 
@@ -332,15 +333,6 @@ def commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         # No git on this machine, or a checkout that it will not read: the commit is not known.
         return None
-
-
-def _peak_rss() -> int | None:
-    try:
-        import resource
-    except ImportError:  # not a POSIX system
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def interruptible(work: Callable[[], Answer]) -> Answer:

@@ -113,7 +113,7 @@ class PerftEngine(BoardEngine):
         Examples
         --------
         >>> from tablut.variants import load_variant
-        >>> engine = Engine(load_variant("ashton-5-4v0"))
+        >>> engine = PerftEngine(load_variant("ashton-5-4v0"))
         >>> engine.perft_applied(engine.start(), 4).outcomes
         {None: 2624, Outcome(termination='king_captured', winner='black'): 24}
         """

@@ -109,6 +109,23 @@ class Variant:
         )
 
     @cached_property
+    def start_symmetries(self) -> tuple[Symmetry, ...]:
+        """The symmetries of the rules that keep the start position too.
+
+        Returns
+        -------
+        tuple of Symmetry
+            In the order of `symmetries`, the identity first.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> len(load_variant("ashton-5-4v2").start_symmetries)
+        4
+        """
+        return stabiliser(self.symmetries, diagram_cells(self.start))
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the game (terrain, start and rules) in hexadecimal; it is equal where `same_game` holds.
 

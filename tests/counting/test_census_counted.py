@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.count_record import HUNDREDTHS, CountRecord, edge, hundredth_of, leaves_digest
-from counting.census.counted import Counted, CountWish, count_ply
+from counting.census.count_plan import CountWish
+from counting.census.count_record import HUNDREDTHS, CountRecord, edge, hundredth_of
+from counting.census.counted import Counted, count_ply
 from counting.census.expansion import (
     EXPANSION_COUNTERS,
     expand_canonical,
@@ -24,14 +26,15 @@ from counting.census.families import family_bins, family_marks, plain_bin
 from counting.census.files import open_rows, read_rows
 from counting.census.limits import CensusLimits, TooLargeError
 from counting.census.observer import Silent
-from counting.census.records import BINS, LEAF_BITS, dump
+from counting.census.record_files import dump
+from counting.census.records import BINS, LEAF_BITS
 from counting.census.report import CensusReport
+from counting.census.row_sums import leaves_digest
 from counting.census.search import Search
 from counting.census.store import CensusStore
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
-from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.scheduling import LocalScheduler
 from tablut.variants import Variant, load_variant
@@ -42,31 +45,6 @@ BOARD = load_variant("ashton-5-4v2")
 PLY = 6
 WIDE = CensusLimits.from_memory(1 << 30, 1, 1)
 NARROW = replace(WIDE, expand_children=5_000, merge_children=9_000, tally_children=3_000, sort_rows=700)
-
-
-class KilledError(Exception):
-    """The process ends here."""
-
-
-class Fuse(LocalScheduler):
-    """A scheduler that dies after some new tasks, and says which they were."""
-
-    def __init__(self, tasks: int) -> None:
-        super().__init__(1)
-        self.left = tasks
-        self.made: list[str] = []
-
-    def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
-        def burning(task: Any) -> dict[str, Any]:
-            if not task.target.exists():
-                if self.left == 0:
-                    raise KilledError
-                self.left -= 1
-                self.made.append(task.target.name)
-            answer: dict[str, Any] = function(task)
-            return answer
-
-        return super().run(burning, tasks, done)
 
 
 class Listener(Silent):
@@ -226,7 +204,7 @@ def test_hundredths() -> None:
 def test_bins_against_the_plain_twin(name: str, tmp_path: Path) -> None:
     variant = load_variant(name)
     census(variant, plies=2, store=tmp_path)
-    tools, marks, engine = toolbox(variant, False), family_marks(variant, False), engine_for(variant)
+    tools, marks = toolbox(variant, False), family_marks(variant, False)
     for ply in (1, 2):
         rows = read_rows(open_rows(tmp_path / f"classes/ply-{ply:03}/part-00000.rows"), 0, 1 << LEAF_BITS)[:50]
         bins = np.empty(len(rows), dtype=np.uint16)
@@ -234,14 +212,12 @@ def test_bins_against_the_plain_twin(name: str, tmp_path: Path) -> None:
         children = np.empty(len(rows), dtype=np.uint16)
         family_bins(tools.tables, marks, tools.order, 1, rows, children)
         for row, found, of_children in zip(rows, bins.tolist(), children.tolist(), strict=True):
-            text = engine.positions(row[None, :])[0] if hasattr(engine, "positions") else None
             number = sum(int(word) << 64 * place for place, word in enumerate(row))
             cells = variant.size**2
             black = [cell for cell in range(cells) if number >> cell & 1]
             white = [cell for cell in range(cells) if number >> (cells + cell) & 1]
             width = (cells - 1).bit_length()
             king, side = number >> 2 * cells & (1 << width) - 1, number >> 2 * cells + width & 1
-            del text
             ways = {1: plain_bin(variant, False, None, black), 0: plain_bin(variant, False, king, white)}
             assert (found, of_children) == (ways[side], ways[1 - side])
 
@@ -251,7 +227,7 @@ def test_quiet_children_and_captures_are_all_children(name: str, tmp_path: Path)
     variant = load_variant(name)
     census(variant, plies=4, store=tmp_path)
     tools, marks = toolbox(variant, False), family_marks(variant, False)
-    tables, images, cells, order = tools.tables, tools.images, tools.cells, tools.order
+    game, tables, order = tools.expander, tools.tables, tools.order
     for ply in (3, 4):
         rows = read_rows(open_rows(tmp_path / f"classes/ply-{ply:03}/part-00000.rows"), 0, 1 << LEAF_BITS)[:3000]
         found = {}
@@ -264,7 +240,7 @@ def test_quiet_children_and_captures_are_all_children(name: str, tmp_path: Path)
         ):
             counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
             children = np.empty((300_000, tables.words), dtype=np.uint64)
-            handled, count = kernel(tables, images, cells, order, rows, children, counters, *extra)
+            handled, count = kernel(game, rows, children, counters, *extra)
             assert handled == len(rows)
             found[kernel.__name__, extra] = sorted(map(tuple, children[:count].tolist())), counters.tolist()
         every, quiet, captures, low, high = found.values()
@@ -276,7 +252,7 @@ def test_quiet_children_and_captures_are_all_children(name: str, tmp_path: Path)
         for row in rows[:40]:
             children = np.empty((1000, tables.words), dtype=np.uint64)
             counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-            _, count = expand_quiet(tables, images, cells, order, row[None, :].copy(), children, counters)
+            _, count = expand_quiet(game, row[None, :].copy(), children, counters)
             bins, of_parent = np.empty(count, dtype=np.uint16), np.empty(1, dtype=np.uint16)
             family_bins(tables, marks, order, 0, children[:count], bins)
             family_bins(tables, marks, order, 1, row[None, :].copy(), of_parent)
@@ -362,6 +338,24 @@ def test_bad_sorted_rows(before: Path, truth: CountRecord, tmp_path: Path, name:
     assert any(path.name in line and "made again" in line for line in listener.lines)
 
 
+def test_sorted_rows_of_one_kind_do_not_stand_for_another(before: Path, truth: CountRecord, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    with pytest.raises(KilledError):
+        counting(folder, CountWish(), WIDE, Fuse(40))
+    parents, captures = (next(folder.glob(f"work/*/{name}-00000.rows")) for name in ("parents", "captures"))
+    shutil.copy(captures, parents)
+    assert counting(folder, CountWish()).record.digest == truth.digest
+
+
+def test_what_a_killed_comparison_left_goes(before: Path, tmp_path: Path) -> None:
+    folder = copied(before, tmp_path)
+    left = folder / f"again-{PLY:03}" / ".tally-0000-0040.rows.abc.tmp"
+    left.parent.mkdir()
+    left.touch()
+    counting(folder, CountWish((0, 1)))
+    assert not left.exists()
+
+
 def test_a_bad_record_is_named(before: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = copied(before, tmp_path)
     counting(folder, CountWish())
@@ -444,6 +438,17 @@ def test_the_command(tmp_path: Path, capsys: Captured) -> None:
     assert answer["plies"][PLY]["new"] == plain.new
     assert answer["total"] == plain.total
     assert not answer["plies"][PLY]["stored"]
+    assert run([*arguments, "--resume", "--part", "1/100", "--again"]) == 0
+    assert "Counted again, 1 hundredth: the same numbers." in capsys.readouterr().out
+    assert run(["census", "verify", store]) == 0
+    assert f"Ply {PLY} was counted and not stored" in capsys.readouterr().out
+    # Stored as well, it is no longer said to be missing.
+    assert run(["census", "-v", BOARD.name, "--plies", str(PLY), "--store", store, "--resume"]) == 0
+    capsys.readouterr()
+    assert run([*arguments, "--resume", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["plies"][PLY]["stored"]
+    assert run(["census", "verify", store]) == 0
+    assert "not stored" not in capsys.readouterr().out.replace("what was counted and not stored", "")
     for bad in (["--part", "1/10"], ["--again"]):
         assert run(["census", "--plies", "2", *bad]) == 2
         assert "--count-last" in capsys.readouterr().err

@@ -25,10 +25,11 @@ from counting.census.files import open_rows, read_rows
 from counting.census.limits import CensusLimits
 from counting.census.observer import Silent
 from counting.census.published import published_digests
-from counting.census.records import LEAF_BITS, PlyRecord, dump, read_record
+from counting.census.record_files import dump, read_record
+from counting.census.records import LEAF_BITS, PlyRecord
+from counting.census.row_sums import rows_digest
 from counting.census.search import Search
 from counting.census.store import CensusStore
-from counting.census.stored import rows_digest
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
@@ -333,7 +334,7 @@ def test_digests_do_not_depend_on_how_it_was_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: int
 ) -> None:
     """Many small parts, by other limits: the same digests as published, and the same files twice."""
-    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
+    monkeypatch.setattr("counting.census.planning._LEAST_ROWS", 500)
 
     def counted(folder: Path) -> list[PlyRecord]:
         store = CensusStore(folder, BOARD, full=False, resume=True)

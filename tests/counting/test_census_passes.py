@@ -3,9 +3,9 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fuses import Fuse, KilledError
 
 from counting.census import census
 from counting.census.limits import CensusLimits, TooLargeError
@@ -22,31 +22,6 @@ from tablut.variants import Variant, load_variant
 BOARD = load_variant("ashton-5-4v2")
 PLIES = 7
 SMALL = CensusLimits(expand_children=20_000, merge_children=30_000, in_passes=True)
-
-
-class KilledError(Exception):
-    """The process ends here."""
-
-
-class Fuse(LocalScheduler):
-    """A scheduler that dies after some new tasks, and counts them."""
-
-    def __init__(self, tasks: int) -> None:
-        super().__init__(1)
-        self.left = tasks
-        self.made: list[str] = []
-
-    def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
-        def burning(task: Any) -> dict[str, Any]:
-            if not task.target.exists():
-                if self.left == 0:
-                    raise KilledError
-                self.left -= 1
-                self.made.append(task.target.name)
-            answer: dict[str, Any] = function(task)
-            return answer
-
-        return super().run(burning, tasks, done)
 
 
 def search(
@@ -68,7 +43,7 @@ def search(
 
 @pytest.fixture(autouse=True)
 def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 20_000)
+    monkeypatch.setattr("counting.census.planning._LEAST_ROWS", 20_000)
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +134,8 @@ def test_the_command(before: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert run([*arguments, "--disk", "0.001"]) == 2
     captured = capsys.readouterr().err
     assert "give at least --disk" in captured
+    assert run(["census", "-v", BOARD.name, "--all", "--passes", "3"]) == 2
+    assert "--passes: are those of the last ply" in capsys.readouterr().err
     assert run([*arguments, "--passes", "3", "--json"]) == 0
     assert '"passes": 3' in capsys.readouterr().out
 

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 from clusters import cluster
+from fuses import Fuse, KilledError
 
 from counting.census import census
 from counting.census.buckets import FIXING, leaf_sums
-from counting.census.files import open_rows, read_rows, write_rows
+from counting.census.files import open_rows, read_rows
 from counting.census.limits import CensusLimits
 from counting.census.observer import Silent
 from counting.census.records import FORMAT_VERSION, LEAF_BITS, Owner, PlyRecord
 from counting.census.report import CensusReport
+from counting.census.row_writing import write_rows
 from counting.census.search import Search
 from counting.census.store import CensusStore
 from tablut.cli.shell import run
@@ -30,29 +32,6 @@ from tablut.variants import load_variant
 
 VARIANT = load_variant("ashton-5-4v0")
 SMALL = CensusLimits(expand_children=2_000, merge_children=3_000)
-
-
-class KilledError(Exception):
-    """The process ends here."""
-
-
-class Fuse(LocalScheduler):
-    """A scheduler that dies after some new tasks."""
-
-    def __init__(self, tasks: int) -> None:
-        super().__init__(1)
-        self.left = tasks
-
-    def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
-        def burning(task: Any) -> dict[str, Any]:
-            if not task.target.exists():
-                if self.left == 0:
-                    raise KilledError
-                self.left -= 1
-            answer: dict[str, Any] = function(task)
-            return answer
-
-        return super().run(burning, tasks, done)
 
 
 def numbers(report: CensusReport) -> dict[str, Any]:
@@ -84,7 +63,7 @@ def expected() -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
+    monkeypatch.setattr("counting.census.planning._LEAST_ROWS", 500)
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -27,6 +27,7 @@ from tablut.cli.shell import run
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
+from tablut.variants.schema import parse_variant
 from tests.support.effort import examples
 
 if TYPE_CHECKING:
@@ -137,6 +138,27 @@ def all_locked(variant: Variant, pieces: int) -> set[LockedSet]:
 @settings(max_examples=examples(15), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3))
 def test_the_search_misses_no_set_on_the_smallest_boards(variant: Variant) -> None:
+    assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
+
+
+ONE_SIDED = """
+format = 1
+first = "white"
+no_moves = "side_to_move_loses"
+repetition = "draw"
+terrain = "A.A\\nT.A\\nA.A"
+start = "...\\n.K.\\n.b."
+castle = {pass = "nobody", stop = "nobody", hostile_to_white = "never", hostile_to_black = "never"}
+camps = {hostile = false, shelter = false, inert = []}
+king = {armed = false, on_castle = "four", beside_castle = "as_on_castle", elsewhere = "two"}
+"""
+
+
+def test_a_start_of_fewer_symmetries_than_its_terrain_has_sets_of_its_own() -> None:
+    """The king between two attackers has nowhere to come from, and only one of them may have begun there."""
+    variant = parse_variant(ONE_SIDED, name="one-sided", origin="test")
+    assert (len(variant.symmetries), len(variant.start_symmetries)) == (2, 1)
+    assert frozenset({(1, "b"), (4, "K"), (7, "b")}) in locked_sets(variant, 3)
     assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
 
 

@@ -42,9 +42,9 @@ def run_faults(folder: Path, *options: str, limit: float) -> dict:
 
 def test_a_small_run_finds_nothing(tmp_path: Path) -> None:
     # When a kill strikes is the machine's doing, not the seed's: kills belong to the full run.
-    counts = ["--damages", "5", "--others", "4", "--certificates", "8", "--inputs", "50", "--kills", "0"]
+    counts = ["--damages", "3", "--others", "2", "--certificates", "4", "--inputs", "30", "--kills", "0"]
     found = run_faults(tmp_path, "--quick", *counts, "--seed", "2", limit=900)
-    assert found["all"]["trials"] == 5 + 4 + 8 + 50
+    assert found["all"]["trials"] == 3 + 2 + 4 + 30
 
 
 @pytest.mark.slow

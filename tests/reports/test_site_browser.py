@@ -25,6 +25,7 @@ PAGES = (
     "players",
     "measures",
     "reachable",
+    "scale",
 )
 
 

@@ -114,7 +114,7 @@ def test_slices_of_one_row_and_of_some(name: str, men: int, count: int, tmp_path
 
 
 def test_draws_and_long_wins(deep_variant: Variant, tmp_path: Path) -> None:
-    assert_same(tmp_path, deep_variant, 4, ONE_ROW)
+    assert_same(tmp_path, deep_variant, 4, 5)
     assert open_store(tmp_path / "sliced").tier(2, 1).record.longest() > 12
 
 

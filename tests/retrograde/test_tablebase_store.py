@@ -376,6 +376,9 @@ def test_another_format_version_is_named(copied, version: int, error: type[Excep
 def test_what_is_no_tablebase_is_named(tmp_path) -> None:
     with pytest.raises(TablebaseError, match="no such folder"):
         open_tablebase(tmp_path / "nowhere")
+    with pytest.raises(TablebaseError, match="that one ships: `tablut probe` takes it by itself") as told:
+        open_tablebase("ashton-5")
+    open_tablebase(str(told.value).rpartition("folder is ")[2].strip("'"))
     with pytest.raises(TablebaseError, match="is it a tablebase"):
         open_tablebase(tmp_path)
     zarr.create_group(tmp_path / "other")

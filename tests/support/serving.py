@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
+import socket
+import subprocess
+import sys
 import threading
 import time
-from contextlib import contextmanager
+import urllib.request
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -15,6 +20,8 @@ from urllib.parse import unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    import pytest
 
 
 @dataclass
@@ -165,4 +172,44 @@ def proxy(port: int) -> Iterator[Server]:
             connection.close()
 
     with _running(answer) as server:
+        yield server
+
+
+@contextmanager
+def s3_server() -> Iterator[int]:
+    """Run an S3 server as a process of its own; its port on this machine."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            end = time.monotonic() + 60
+            while True:
+                try:
+                    with closing(socket.create_connection(("127.0.0.1", port), timeout=1)):
+                        break
+                except OSError:
+                    assert time.monotonic() < end, "the S3 server did not start"
+                    assert process.poll() is None, "the S3 server ended"
+                    time.sleep(0.1)
+            yield port
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def empty_bucket(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """Make a new bucket named ``tables`` behind a server that can misbehave, and let the environment name it."""
+    with proxy(port) as server:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-to-be-printed")
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        reset = urllib.request.Request(f"http://127.0.0.1:{port}/moto-api/reset", method="POST")
+        urllib.request.urlopen(reset, timeout=30).close()
+        made = urllib.request.Request(f"http://127.0.0.1:{port}/tables", method="PUT")
+        urllib.request.urlopen(made, timeout=30).close()
         yield server

@@ -35,6 +35,8 @@
     const targets = all.filter(function (move) { return from && move.startsWith(from + "-"); });
     board.draw(cells, { last: last, chosen: from, hinted: hinted,
       targets: targets.map(function (move) { return move.split("-")[1]; }) });
+    // What ends with the puzzle; Again begins it anew.
+    for (const button of [...typed.elements, ...buttons.children]) button.disabled = over && button.dataset.do !== "again";
     document.getElementById("moves").replaceChildren(...all.map(function (move) {
       const option = document.createElement("option"); option.value = move; return option;
     }));

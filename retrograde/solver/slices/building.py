@@ -32,6 +32,7 @@ from retrograde.solver.slices.tasks import (
     stride_of,
 )
 from retrograde.solver.tier_solver import BLACK, SEEN, WHITE
+from retrograde.solver.trace import PASS, PLAN, Meter
 from retrograde.tablebase.store import SIDES, open_store, tier_name
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS, code_of, lost_in, won_in
@@ -40,6 +41,7 @@ from tablut.scheduling import LocalScheduler
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.scheduling import Scheduler
 
@@ -59,7 +61,7 @@ class SlicedSides(NamedTuple):
     cpu_seconds : float
         Of all tasks, in this run and in those before it.
     read, written : int
-        Bytes of the files of slices that tasks opened, and of those that they made.
+        Bytes of the files of slices that tasks read, and of those that they wrote.
     """
 
     white: PackedItems
@@ -104,6 +106,8 @@ class SliceBuild:
         Told what is being done.
     cuts : tuple of int, optional
         The first row of each slice, and the number of rows; by default as few as the memory allows.
+    tracer : Tracer, optional
+        Told what each task took.
     """
 
     def __init__(
@@ -115,7 +119,9 @@ class SliceBuild:
         memory: int,
         tell: Callable[[str], None],
         cuts: Sequence[int] | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
+        meter, self.tracer = Meter(whole=True), tracer
         self.root, self.material, self.scheduler, self.tell = Path(root), material, scheduler, tell
         self.name = tier_name(material)
         store = open_store(root)
@@ -132,6 +138,27 @@ class SliceBuild:
         self.near = [self._near(number) for number in range(self.count)]
         # Damages since the last step that was reached for the first time.
         self._failures, self._furthest = 0, -1
+        self.note(PLAN, meter)
+
+    def note(self, kind: str, meter: Meter) -> None:
+        """Note what this process has done itself, if it is asked to.
+
+        Parameters
+        ----------
+        kind : str
+            ``plan`` or ``store``.
+        meter : Meter
+            Made when it began.
+        """
+        if self.tracer is not None:
+            self.tracer.note(self.name, kind, meter.read())
+
+    def _note_passes(self, step: int, answers: list[dict[str, Any]]) -> None:
+        """Note what the tasks of a step took; not those whose files were there."""
+        for answer in answers:
+            if self.tracer is not None and answer["measured"]:
+                same = {name: answer[name] for name in ("number", "entries", "window", "read")}
+                self.tracer.note(self.name, PASS, answer["measured"], step=step, written=answer["bytes"], **same)
 
     def _cut(self, memory: int) -> tuple[int, ...]:
         """Cut the tier for as many tasks of a process at once as fit."""
@@ -216,6 +243,7 @@ class SliceBuild:
             self.tell(f"{self.name}: {what}, {left} slices left")
 
         answers = self.scheduler.run(run_slice, tasks, _done) if tasks else []
+        self._note_passes(step, answers)
         slices: list[SliceState | None] = [None] * self.count if before is None else [*before.slices]
         for answer in answers:
             slices[answer["number"]] = SliceState(step=step, digest=answer["digest"], **answer["stats"])
@@ -224,7 +252,7 @@ class SliceBuild:
             plan=self.plan,
             step=step,
             slices=tuple(state for state in slices if state is not None),
-            cpu_seconds=spent[0] + sum(answer["cpu"] for answer in answers),
+            cpu_seconds=spent[0] + sum(answer["measured"]["cpu"] for answer in answers if answer["measured"]),
             read=spent[1] + sum(answer["read"] for answer in answers),
             written=spent[2] + sum(answer["bytes"] for answer in answers),
         )

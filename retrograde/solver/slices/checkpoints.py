@@ -72,7 +72,7 @@ class Checkpoint(_Record):
     cpu_seconds : float
         Of all tasks, in this run and in those before it.
     read, written : int
-        Bytes of the files of slices that tasks opened, and of those that they made.
+        Bytes of the files of slices that tasks read, and of those that they wrote.
     """
 
     format: Literal[1] = 1

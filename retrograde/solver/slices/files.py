@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from retrograde.solver.slices.blocks import BLOCK, PackedSection, block_codec, block_digest
 from retrograde.tablebase.errors import TablebaseError
 from tablut.files import write_bytes
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BLOCK",
     "Counts",
     "DamagedSliceError",
     "SliceFile",
@@ -41,13 +41,9 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
-BLOCK: Final = 1 << 16
-"""Items of a block: what is unpacked to read one of them."""
 _MAGIC: Final = b"TBLSLICE"
 _HEAD: Final = struct.Struct("<8sI32s")
 _HEAD_BYTES: Final = 64 << 20
-_DIGEST: Final = 16
-"""Bytes of a block's digest."""
 _WAY_OUT: Final = "it is made again"
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
@@ -167,7 +163,7 @@ class SliceFile(NamedTuple):
         return Source(str(self.path), self.digest)
 
 
-def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, arrays: Mapping[str, NDArray[Any]]) -> SliceFile:
+def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, contents: Mapping[str, PackedSection]) -> SliceFile:
     """Write a file of a slice, whole or not at all.
 
     Parameters
@@ -178,7 +174,7 @@ def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, arrays: Mapp
         What it belongs to.
     stats : SliceStats
         What it says of the slice.
-    arrays : mapping of str to ndarray
+    contents : mapping of str to PackedSection
         Its sections.
 
     Returns
@@ -191,24 +187,23 @@ def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, arrays: Mapp
     MachineError
         If the disk is full, or the like.
     """
-    codec = _codec()
     packed: list[bytes] = []
     sections: list[_Section] = []
-    for name, array in arrays.items():
-        parts = [bytes(codec.encode(_little(array[at : at + BLOCK]))) for at in range(0, len(array), BLOCK)]
+    for name, content in contents.items():
+        blocks = content.blocks()
         sections.append(
             _Section(
                 name=name,
-                dtype=array.dtype.name,  # type: ignore[arg-type]
-                items=len(array),
-                blocks=tuple(map(len, parts)),
-                digests=tuple(map(_digest, parts)),
+                dtype=content.dtype,  # type: ignore[arg-type]
+                items=content.items,
+                blocks=tuple(map(len, blocks)),
+                digests=tuple(map(block_digest, blocks)),
             )
         )
-        packed += parts
+        packed += blocks
     header = _Header(owner=owner, stats=stats, sections=tuple(sections)).model_dump_json().encode()
     digest = hashlib.sha256(header).digest()
-    write_bytes(target, b"".join((_HEAD.pack(_MAGIC, len(header), digest), header, *packed)))
+    write_bytes(target, [_HEAD.pack(_MAGIC, len(header), digest), header, *packed])
     return open_slice(Source(str(target), digest.hex()))
 
 
@@ -300,7 +295,7 @@ def read_items(
         If a block is not as it was written.
     """
     section, places = file.sections[name]
-    codec, dtype = _codec(), np.dtype(section.dtype)
+    codec, dtype = block_codec(), np.dtype(section.dtype)
     try:
         with file.path.open("rb") as stream:
             for number, length in enumerate(section.blocks):
@@ -308,7 +303,7 @@ def read_items(
                     continue
                 stream.seek(int(places[number]))
                 packed = stream.read(length)
-                if _digest(packed) != section.digests[number]:
+                if block_digest(packed) != section.digests[number]:
                     raise damaged(file.path, f"block {number} of its section {name!r} has another digest")
                 at = number * BLOCK
                 items = np.empty(min(BLOCK, section.items - at), dtype=dtype.newbyteorder("<"))
@@ -371,17 +366,3 @@ def damaged(path: Path, what: str) -> DamagedSliceError:
         Naming the file.
     """
     return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {_WAY_OUT}")
-
-
-def _codec() -> Any:
-    from numcodecs.lz4 import LZ4
-
-    return LZ4(1)
-
-
-def _digest(packed: bytes) -> str:
-    return hashlib.sha256(packed).hexdigest()[: 2 * _DIGEST]
-
-
-def _little(items: NDArray[Any]) -> NDArray[Any]:
-    return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.slices.files import BLOCK, read_items
+from retrograde.solver.slices.blocks import BLOCK
+from retrograde.solver.slices.files import read_items
 from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
 
 if TYPE_CHECKING:

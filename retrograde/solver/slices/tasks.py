@@ -29,8 +29,8 @@ from retrograde.solver.kernels.immediate import immediate_pass
 from retrograde.solver.kernels.slices import hear, tell
 from retrograde.solver.kernels.task import FULL, LOSSES, WINS, News, Pass
 from retrograde.solver.rules import rules_to_solve_by
+from retrograde.solver.slices.blocks import BLOCK, PackedSection
 from retrograde.solver.slices.files import (
-    BLOCK,
     DamagedSliceError,
     SliceOwner,
     SliceStats,
@@ -43,13 +43,13 @@ from retrograde.solver.slices.files import (
 from retrograde.solver.slices.sharing import shared_tier, workspace_of
 from retrograde.solver.slices.windows import before, gather, room, runs_of, window_tables
 from retrograde.solver.tier_solver import BLACK, SEEN, WHITE, SolverError
+from retrograde.solver.trace import Meter
 from retrograde.tablebase.store import SIDES
-from tablut.compilation import thread_clock
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, DECIDED, code_of, lost_in, won_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -158,7 +158,9 @@ def run_slice(task: SliceTask) -> dict[str, Any]:
     -------
     dict
         ``number`` of the slice, ``digest`` and ``bytes`` of the file, its ``stats``, ``read`` (bytes of the
-        files of slices that were opened), ``cpu`` seconds, and what was ``found`` damaged in its place, if anything.
+        files of slices that were needed), what was ``found`` damaged in its place, if anything, and what was
+        ``measured`` (`retrograde.solver.trace.Meter`). That is None if the file was there; else there are also the
+        ``entries`` of the slice and of its ``window``.
 
     Raises
     ------
@@ -169,21 +171,22 @@ def run_slice(task: SliceTask) -> dict[str, Any]:
     SolverError
         If the solver contradicts itself.
     """
-    began, found = thread_clock(), ""
+    meter, found = Meter(), ""
     if Path(task.target).exists():
         try:
             done = open_slice(Source(task.target, ""))
             if done.owner == task.owner:
-                return _answer(done, 0, 0.0)
+                return _answer(done, 0, None)
         except DamagedSliceError as error:
             found = str(error)
     work = _Slice(task)
     work.run()
     file = work.write()
-    return {**_answer(file, work.read, thread_clock() - began), "found": found}
+    seen = {"entries": work.size, "window": work.total}
+    return {**_answer(file, work.read, meter.read()), **seen, "found": found}
 
 
-def _answer(file: SliceFile, read: int, cpu: float) -> dict[str, Any]:
+def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "found": "",
         "number": file.owner.number,
@@ -191,7 +194,7 @@ def _answer(file: SliceFile, read: int, cpu: float) -> dict[str, Any]:
         "bytes": file.bytes,
         "stats": file.stats.model_dump(),
         "read": read,
-        "cpu": cpu,
+        "measured": measured,
     }
 
 
@@ -222,7 +225,7 @@ class _Slice:
         self.white = before(self._part, self.shift, self.total)
         self.black = room("black", self.total)
         self.found = np.zeros((2, CODES), dtype=np.int64)
-        self.news: dict[str, list[NDArray[Any]]] = {}
+        self.news: dict[str, PackedSection] = {}
         self._lower()
         desk = workspace_of(self.tier)._replace(tiers=self.index)
         self.desk, self._alive = directory(desk), desk
@@ -254,30 +257,37 @@ class _Slice:
             self._part.fill(0)
             self.black[self.own].fill(0)
             return
-        file = self._open(self.task.own)
-        read_section(file, "white", self._part)
+        file = open_slice(self.task.own)
+        self._read(file, "white", self._part)
         if self.step not in (WINS_STEP, MOVES_STEP):
-            read_section(file, "black", self.black[self.own])
+            self._read(file, "black", self.black[self.own])
         for code, count in file.stats.white.items():
             self.found[WHITE, code] = count
         for code, count in file.stats.black.items():
             self.found[BLACK, code] = count
         for number, source in self.task.near:
             first, last = (int(self.tier.starts[self.task.cuts[number + more]]) for more in (0, 1))
-            other = self._open(source)
-            gather(self.runs, BLOCK, last - first, partial(read_items, other, "black"))(self.black, first)
+            parts = partial(self._parts, open_slice(source), "black")
+            gather(self.runs, BLOCK, last - first, parts)(self.black, first)
 
-    def _open(self, source: Source) -> SliceFile:
-        file = open_slice(source)
-        self.read += file.bytes
-        return file
+    def _read(self, file: SliceFile, name: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return all items of a section, and count its bytes."""
+        self.read += sum(file.sections[name][0].blocks)
+        return read_section(file, name, out)
+
+    def _parts(self, file: SliceFile, name: str, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield the blocks of a section that are wanted, and count their bytes."""
+        lengths = file.sections[name][0].blocks
+        for at, items in read_items(file, name, wanted):
+            self.read += lengths[at // BLOCK]
+            yield at, items
 
     # -- the passes --------------------------------------------------------------------
 
     def run(self) -> None:
         """Do the pass of the task's step."""
         for source in self.task.heard:
-            self._hear(self._open(source))
+            self._hear(open_slice(source))
         if self.step == START:
             self._pass(WHITE, immediate_pass)
             self._pass(BLACK, immediate_pass)
@@ -345,9 +355,9 @@ class _Slice:
             for number in np.flatnonzero(counts).tolist():
                 places = order[ends[number] - counts[number] : ends[number]]
                 concerned = (entries[places] - edges[number]).astype(np.uint32)
-                self.news.setdefault(f"{kind}-{number}", []).append(concerned)
+                self.news.setdefault(f"{kind}-{number}", PackedSection("uint32")).add(concerned)
                 if kind == "wins":
-                    self.news.setdefault(f"moves-{number}", []).append(moves[places])
+                    self.news.setdefault(f"moves-{number}", PackedSection("uint8")).add(moves[places])
 
     def _hear(self, file: SliceFile) -> None:
         """Make of the news in a file what it says for the slice."""
@@ -357,8 +367,8 @@ class _Slice:
             name = f"{kind}-{self.number}"
             if name not in file.sections:
                 continue
-            entries = read_section(file, name)
-            moves = read_section(file, f"moves-{self.number}") if kind == "wins" else np.zeros(0, dtype=np.uint8)
+            entries = self._read(file, name)
+            moves = self._read(file, f"moves-{self.number}") if kind == "wins" else np.zeros(0, dtype=np.uint8)
             if len(entries) and int(entries.max()) >= self.size:
                 raise SolverError(f"{file.path}: its news is of entries that the slice does not have")
             lost = int(kind == "losses")
@@ -374,11 +384,13 @@ class _Slice:
             # A win in an even number of plies, or a loss in an odd one: the rounds would miss it.
             self._check(1)
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
-        news = {name: np.concatenate(parts) for name, parts in sorted(self.news.items())}
+        news = dict(sorted(self.news.items()))
         told = {
-            kind: {int(name.partition("-")[2]): len(news[name]) for name in news if name.startswith(kind)}
+            kind: {int(name.partition("-")[2]): news[name].items for name in news if name.startswith(kind)}
             for kind in ("wins", "losses")
         }
         stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **told)
-        arrays = {"white": self._part, "black": self.black[self.own], **news}
-        return write_slice(Path(self.task.target), self.task.owner, stats, arrays)
+        sides = {"white": PackedSection("uint16"), "black": PackedSection("uint16")}
+        sides["white"].add(self._part)
+        sides["black"].add(self.black[self.own])
+        return write_slice(Path(self.task.target), self.task.owner, stats, {**sides, **news})

@@ -61,12 +61,12 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
     "mcts": PlayerSpec(f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo with UCT", ended_by=_PLAYOUTS),
     "mcts-expanded": PlayerSpec(
         f"{_HERE}.montecarlo:ExpandedPlayer",
-        "the same; a victory path or a king that can be captured ends a playout",
+        "as mcts; a victory path or a king that can be captured ends a playout",
         ended_by=_PLAYOUTS,
     ),
     "mcts-improved": PlayerSpec(
         f"{_HERE}.montecarlo:ImprovedPlayer",
-        "the same with (wins - losses)/total and another UCT",
+        "as mcts-expanded, with (wins - losses)/total and another UCT",
         ended_by=_PLAYOUTS,
     ),
     "mcts-heuristic": PlayerSpec(

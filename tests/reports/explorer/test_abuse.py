@@ -174,6 +174,18 @@ def test_who_has_waited_long_enough_is_refused(started: Running) -> None:
     assert response.json()["error"].endswith("searching for others; try again in a moment")
 
 
+def test_who_leaves_while_he_waits_takes_no_place(started: Running) -> None:
+    client = started(Settings(searches=1, patience=30))
+    with client.stream("POST", "/api/think", json={"movetime": 3}) as running:
+        lines = running.iter_lines()
+        next(lines)
+        with pytest.raises(httpx.ReadTimeout):
+            client.post("/api/think", json={"movetime": 20}, timeout=0.5)
+        assert any(line == "event: done" for line in lines)
+    response = client.post("/api/bestmove", json={"nodes": 1})
+    assert response.status_code == 200, response.text
+
+
 def test_a_visitor_has_one_search_and_may_wait_for_another(started: Running) -> None:
     client = started(Settings(searches=2, waiting=8))
     with ThreadPoolExecutor(5) as pool:

@@ -55,7 +55,7 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     with_console: list[str] = []
     context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
     found = context.new_page()
-    found.set_default_timeout(20_000)
+    found.set_default_timeout(60_000)
     found.on("console", lambda message: with_console.append(f"{message.type}: {message.text}"))
     found.on("pageerror", lambda error: with_console.append(str(error)))
     yield found
@@ -77,7 +77,7 @@ def move(page: Any, text: str) -> None:
 
 def until(page: Any, expression: str) -> None:
     """Wait until something holds on a page; Playwright's own way is forbidden by the policy of the pages."""
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + 60
     while not page.evaluate(expression):
         assert time.monotonic() < ends, expression
         page.wait_for_timeout(25)
@@ -199,12 +199,28 @@ def test_a_position_is_edited(page: Any) -> None:
     square(page, "c3").click()
     page.check("input[name=tool][value=K]")
     page.wait_for_selector("#why:not([hidden])")
+    # The draft is told of, not the board before it.
+    assert page.locator("#legal button").count() == 0
+    assert page.is_disabled("#think")
+    page.check("input[name=side][value=b]")
+    page.check("input[name=side][value=w]")
     square(page, "c3").click()
     square(page, "c3").click()
     square(page, "b2").click()
     page.click("#edit-done")
-    until(page, "document.getElementById('position').value === '2b2/5/b3b/1K3/2b2 w'")
-    assert page.locator("#legal button").count() > 0
+    until(page, "document.querySelectorAll('#legal button').length > 0")
+    assert page.input_value("#position") == "2b2/5/b3b/1K3/2b2 w"
+    page.click("#edit")
+    page.check("input[name=side][value=b]")
+    until(page, "document.getElementById('turn').textContent === 'Black to move'")
+
+
+def test_the_rules_of_the_board_are_told(page: Any) -> None:
+    opened(page, "/board?variant=brandubh")
+    page.click("summary:has-text('Rules of this game')")
+    told = page.inner_text("#rule-fields")
+    assert "who moves first\nblack" in told
+    assert "as on castle" in told
 
 
 def test_rules_of_ones_own_stay_in_the_address(page: Any) -> None:
@@ -277,6 +293,8 @@ def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, address: str) ->
     page.wait_for_selector("#turn span:has-text('White to move')")
     move(page, "g4-g1")
     page.wait_for_selector("text=Solved!")
+    assert page.is_disabled("#hint")
+    assert page.is_disabled("#make")
     assert page.evaluate("JSON.parse(localStorage.getItem('puzzles'))['brandubh-01']") == "solved"
     page.click("#next")
     page.wait_for_selector("#heading:has-text('brandubh-02')")
@@ -284,6 +302,16 @@ def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, address: str) ->
     page.wait_for_selector("#answer:has-text('moves.')")
     page.click("#reveal")
     page.wait_for_selector("#answer:has-text('The line')")
+
+
+def test_an_unknown_puzzle_leaves_the_list(page: Any) -> None:
+    opened(page, "/puzzles?puzzle=nothing")
+    page.wait_for_selector("#message.wrong:has-text('nothing')")
+    assert page.locator("#list a").count() > 100
+    page.select_option("#winner", "black")
+    page.select_option("#plies", "12")
+    page.click("#any")
+    assert page.locator("#list a").count() > 100
 
 
 def test_a_game_is_loaded_stepped_and_analysed(page: Any) -> None:

@@ -1,5 +1,6 @@
 """Workers do what they are told, tell news, stop, and may die without anything else failing."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -9,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from reports.explorer.desk import Desk
 from reports.explorer.errors import BusyError
+from reports.explorer.settings import Settings
+from reports.explorer.streaming import events_of
 from reports.explorer.workers import Caller, Errand, Job, Workers
 from tablut.errors import InputError, MachineError
 
@@ -49,6 +53,12 @@ def hand_over_what_cannot_be(_: Caller) -> Any:
 
 def die(_: Caller) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def chatter(caller: Caller, most: int) -> dict[str, int]:
+    for number in range(most):
+        caller.tell("counted", {"number": number})
+    return {"number": most}
 
 
 @pytest.fixture
@@ -108,3 +118,29 @@ def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
     own.close()
     with pytest.raises(MachineError, match="the explorer ends"):
         Errand(own, Job(niceness)).run()
+
+
+# -- streams -------------------------------------------------------------------------------------
+
+
+def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers: Workers) -> None:
+    async def last_of(job: Job, pause: float) -> bytes:
+        events = events_of(await Desk(Settings(), workers).enter("anna"), job)
+        await asyncio.sleep(pause)
+        async with asyncio.timeout(30):
+            return [event async for event in events][-1]
+
+    assert asyncio.run(last_of(Job(break_down), 0.0)).startswith(b'event: failed\ndata: {"error": "a defect')
+    assert asyncio.run(last_of(Job(chatter, (1500,)), 3.0)) == b'event: done\ndata: {"number": 1500}\n\n'
+
+
+def test_a_stream_that_nobody_reads_gives_its_place_back(workers: Workers) -> None:
+    async def again() -> None:
+        desk = Desk(Settings(searches=1, patience=30.0), workers)
+        place = await desk.enter("anna")
+        events_of(place, Job(count_until_gone, (2000,)))
+        place.stop()
+        async with asyncio.timeout(30):
+            await desk.enter("bert")
+
+    asyncio.run(again())

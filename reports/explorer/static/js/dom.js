@@ -47,7 +47,8 @@ export async function copy(text, what) {
   }
 }
 
-export const plies = (number) => (number === 1 ? "1 ply" : `${number} plies`);
+export const several = (number, word, words = `${word}s`) => `${number} ${number === 1 ? word : words}`;
+export const plies = (number) => several(number, "ply", "plies");
 
 const WORDS = { win: "wins", loss: "loses", draw: "draws", unresolved: "is open" };
 

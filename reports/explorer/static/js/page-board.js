@@ -5,7 +5,7 @@ import { BoardView, squareOf } from "./board.js";
 import { byId, chip, complain, copy, el, plies, say, verdict, whiteChance } from "./dom.js";
 import { Game } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
-import { showLegal, showMade, showStanding, showTurn, tableLine } from "./panel.js";
+import { showLegal, showMade, showRules, showStanding, showTurn, tableLine } from "./panel.js";
 
 const game = Game.fromAddress();
 const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onSquare: put });
@@ -47,8 +47,9 @@ function show() {
   byId("position").value = facts.position;
   byId("undo").disabled = byId("first").disabled = !game.moves.length;
   byId("redo").disabled = byId("last").disabled = !game.redo.length;
-  byId("prove").disabled = byId("think").disabled = Boolean(facts.outcome || facts.problem);
+  lockSearches(Boolean(facts.outcome || facts.problem));
   byId("rules-name").textContent = described.title || described.variant;
+  showRules(byId("rules-source"), byId("rule-fields"), described);
   chooseVariant();
 }
 
@@ -62,6 +63,10 @@ function draw(arrows = []) {
     turn: facts.turn,
     locked: Boolean(facts.outcome || facts.problem),
   });
+}
+
+function lockSearches(locked) {
+  for (const name of ["prove", "think", "move", "make"]) byId(name).disabled = locked;
 }
 
 async function make(move) {
@@ -245,6 +250,8 @@ async function showDraft() {
   try {
     const { moves, ...asked } = game.asked();
     const facts = await post("/api/position", { ...asked, position: text });
+    if (!view.editing) return;
+    showTurn(byId("turn"), facts);
     byId("why").hidden = !facts.meanings.length;
     byId("why-list").replaceChildren(...facts.meanings.map((line) => el("li", { text: line })));
   } catch (error) {
@@ -259,6 +266,9 @@ function edit(on) {
   document.body.classList.toggle("editing", on);
   if (on) {
     stopThinking();
+    // What is known of the board before it was edited is not known of the draft.
+    for (const name of ["table", "legal", "count", "standing", "engine", "proof"]) byId(name).replaceChildren();
+    lockSearches(true);
     draft = { cells: game.facts.cells, side: game.facts.turn === "white" ? "w" : "b" };
     document.querySelector(`input[name=side][value=${draft.side}]`).checked = true;
     showDraft();
@@ -320,5 +330,5 @@ refresh().then(async (ok) => {
   // can be read.
   const known = Boolean(game.described);
   game.take(known ? game.variant : "ashton", known ? game.rules : null);
-  if (await refresh({ keep: true })) byId("message").append(" The board shows the start instead.");
+  if (await refresh({ keep: true })) byId("message").append(". The board shows the start instead.");
 });

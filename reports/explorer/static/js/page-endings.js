@@ -1,7 +1,7 @@
 // Endings: positions of a tablebase by value and material; each opens on the board, where its moves have values.
 
 import { get, post } from "./api.js";
-import { byId, chip, complain, el, plies } from "./dom.js";
+import { byId, chip, complain, el, plies, several } from "./dom.js";
 import { Game } from "./game.js";
 import { miniBoard, terrainOf } from "./mini.js";
 
@@ -16,7 +16,6 @@ const KINDS = {
 let table = null;
 let asking = null;
 
-const several = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 function named(material) {
   const [attackers, defenders] = material.split("v").map(Number);
   return `${several(attackers, "attacker")}, ${several(defenders, "defender")}`;
@@ -70,7 +69,12 @@ async function show(found) {
   );
 }
 
-for (const button of document.querySelectorAll("#tables button")) button.addEventListener("click", () => choose(button));
+for (const button of document.querySelectorAll("#tables button")) {
+  button.addEventListener("click", async () => {
+    await choose(button);
+    byId("query").scrollIntoView({ block: "start" });
+  });
+}
 for (const id of ["kind", "to-move", "material"]) byId(id).addEventListener("change", ask);
 
 const asked = new URLSearchParams(location.search);

@@ -2,7 +2,7 @@
 
 import { post, stream } from "./api.js";
 import { BoardView } from "./board.js";
-import { byId, complain, el, plies, say, svg, whiteChance } from "./dom.js";
+import { byId, complain, el, plies, say, several, svg, whiteChance } from "./dom.js";
 import { Game, hiddenRules, rulesOfAddress } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
@@ -45,8 +45,9 @@ byId("load").addEventListener("submit", async (event) => {
     byId("game").hidden = false;
     const names = ["White", "Black"].map((side) => record.tags[side]).filter(Boolean);
     byId("who").textContent = `${names.join(" against ")}${names.length ? ", " : ""}${record.variant}, ${plies(record.moves.length)}${record.result ? `, result ${record.result}` : ""}`;
-    byId("problems").replaceChildren(...[...record.problems, ...record.notes].map((line) => el("li", { text: line })));
+    for (const name of ["problems", "notes"]) byId(name).replaceChildren(...record[name].map((line) => el("li", { text: line })));
     byId("graph").replaceChildren();
+    byId("graph-said").hidden = true;
     byId("reports").replaceChildren();
     byId("analysis-state").textContent = "Each position is searched, probed and, where possible, proved.";
     byId("decisive").hidden = true;
@@ -62,6 +63,7 @@ byId("example").addEventListener("click", () => {
   byId("file").value = "";
   byId("variant").value = "";
   byId("record").value = EXAMPLE;
+  byId("load").requestSubmit();
 });
 
 // -- rules --------------------------------------------------------------------------------------
@@ -143,16 +145,17 @@ function drawGraph() {
     go(Math.round(((event.clientX - box.left) / box.width) * width));
   });
   byId("graph").replaceChildren(picture);
+  byId("graph-said").hidden = false;
 }
 
 function showReports() {
   const line = (side, report) =>
-    el("p", { text: `${side}: ${report.accuracy === null ? "no move" : `accuracy ${report.accuracy.toFixed(1)} %`}; ${report.blunders} blunders, ${report.mistakes} mistakes, ${report.inaccuracies} inaccuracies, ${report.missed_wins} missed wins` });
+    el("p", { text: `${side}: ${report.accuracy === null ? "no move" : `accuracy ${report.accuracy.toFixed(1)} %`}; ${several(report.blunders, "blunder")}, ${several(report.mistakes, "mistake")}, ${several(report.inaccuracies, "inaccuracy", "inaccuracies")}, ${several(report.missed_wins, "missed win")}` });
   byId("reports").replaceChildren(line("White", analysis.white), line("Black", analysis.black));
   const error = analysis.first_decisive_error;
   byId("decisive").hidden = !error;
   if (error) {
-    byId("analysis-state").textContent = `The decisive error: ply ${error.ply}, ${error.side} ${error.move}${error.certain ? "; before it the game was not lost" : "; before it a loss was not proved"}.`;
+    byId("analysis-state").textContent = `The decisive error: ply ${error.ply}, ${error.side} ${error.move}${error.certain ? "; before it the game was not lost" : "; whether the game was lost before it is not known"}.`;
   } else byId("analysis-state").textContent = "Nobody is known to have lost by a single move.";
 }
 

@@ -29,8 +29,8 @@ function showChoice() {
   byId("level-help").textContent = byId("level").disabled
     ? "This player has one strength."
     : said.playouts
-      ? `${said.playouts.toLocaleString("en")} games played out for a move.`
-      : `${said.nodes.toLocaleString("en")} moves looked at for a move.`;
+      ? `It plays ${said.playouts.toLocaleString("en")} games out before each move.`
+      : `It looks at ${said.nodes.toLocaleString("en")} positions before each move.`;
 }
 
 function locked() {
@@ -44,7 +44,7 @@ async function refresh() {
   view.setTerrain(game.described.terrain);
   view.show({ cells: facts.cells, legal: facts.moves.map(({ wdl, dtm, ...move }) => move), last: facts.made.at(-1)?.move, turn: facts.turn, locked: locked() });
   showTurn(byId("turn"), facts);
-  showMade(byId("made"), facts, [], () => {});
+  showMade(byId("made"), facts, [], null);
   byId("undo").disabled = !game.moves.length;
   byId("analyse").href = game.address("/board");
   history.replaceState(null, "", game.address());

@@ -43,6 +43,7 @@ async function showList() {
   const shown = chosen();
   const solved = listed.filter((one) => progress[one.id] === "solved").length;
   byId("progress").textContent = `${shown.length} of ${listed.length} puzzles; ${solved} solved so far in this browser.`;
+  byId("none").hidden = shown.length > 0;
   const said = query();
   history.replaceState(null, "", `/puzzles${said.size ? `?${said}` : ""}`);
   const items = [];
@@ -55,8 +56,8 @@ async function showList() {
       el("li", {}, el("a", { href: `/puzzles?${address}`, class: state || "", "data-puzzle": one.id },
         miniBoard(terrain, one.position),
         el("strong", { text: claim(one) }),
-        el("span", { class: "quiet", text: `${toMove(one)}, ${one.variant}` }),
-        el("span", { class: "quiet", text: `${stars(one.grade)}${state ? `, ${state}` : ""}` }),
+        el("span", { class: "quiet", text: toMove(one) }),
+        el("span", { class: "quiet", text: `${one.id} ${stars(one.grade)}${state ? `, ${state}` : ""}` }),
       )),
     );
   }
@@ -66,26 +67,26 @@ async function showList() {
 // -- solving --------------------------------------------------------------------------------------
 
 async function open(id) {
+  const opened = await get(`/api/puzzles/${encodeURIComponent(id)}`);
   for (const name of ["filters", "progress", "list"]) byId(name).hidden = true;
   byId("solving").hidden = false;
   view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`) });
-  try {
-    const opened = await get(`/api/puzzles/${encodeURIComponent(id)}`);
-    puzzle = opened.puzzle;
-    document.title = `${puzzle.id} · Puzzles · Tablut explorer`;
-    byId("heading").textContent = `Puzzle ${puzzle.id}`;
-    byId("claim").textContent = claim(puzzle);
-    byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every shortest win is right; longer ones are not.`;
-    game = new Game({ variant: puzzle.variant, position: puzzle.position });
-    if (puzzle.winner === "black") view.turn(2);
-    moves = opened.reply ? [opened.reply] : [];
-    puzzle.first = moves;
-    helped = false;
-    await show();
-    answer(opened.reply ? `${opened.reply} was the longest defence. Find the move that wins.` : "Find the first move.", "");
-  } catch (error) {
-    complain(error);
-  }
+  puzzle = opened.puzzle;
+  document.title = `${puzzle.id} · Puzzles · Tablut explorer`;
+  byId("heading").textContent = `Puzzle ${puzzle.id}`;
+  byId("claim").textContent = claim(puzzle);
+  byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every shortest win is right; longer ones are not.`;
+  game = new Game({ variant: puzzle.variant, position: puzzle.position });
+  if (puzzle.winner === "black") view.turn(2);
+  puzzle.first = opened.reply ? [opened.reply] : [];
+  await begin();
+}
+
+async function begin() {
+  moves = puzzle.first;
+  helped = false;
+  await show();
+  answer(moves.length ? `${moves[0]} was the longest defence. Find the move that wins.` : "Find the first move.", "");
 }
 
 async function show({ marks = [], arrows = [], locked = false } = {}) {
@@ -103,7 +104,9 @@ async function show({ marks = [], arrows = [], locked = false } = {}) {
     arrows,
   });
   showTurn(byId("turn"), facts);
-  showMade(byId("made"), facts, [], () => {});
+  showMade(byId("made"), facts, [], null);
+  for (const name of ["hint", "reveal", "move", "make"]) byId(name).disabled = Boolean(facts.outcome);
+  byId("next").classList.toggle("main", Boolean(facts.outcome));
   byId("analyse").href = game.address("/board");
 }
 
@@ -146,7 +149,7 @@ const attempt = (move) =>
     }
     helped = true;
     keep(puzzle.id, "tried");
-    await show({ arrows: [[tried.move], ...(tried.reply ? [[tried.reply, "wrong"]] : [])] });
+    await show({ arrows: [[tried.move, "tried"], ...(tried.reply ? [[tried.reply, "wrong"]] : [])] });
     answer(`${tried.move}: ${tried.said}`, "wrong");
   });
 
@@ -168,12 +171,7 @@ byId("reveal").addEventListener("click", () =>
   }),
 );
 byId("again").addEventListener("click", () =>
-  guarded(async () => {
-    moves = puzzle.first;
-    helped = false;
-    await show();
-    answer("Find the first move.", "");
-  }),
+  guarded(begin),
 );
 byId("next").addEventListener("click", () => {
   const open = chosen();
@@ -198,10 +196,14 @@ for (const id of [...Object.keys(FILTERS), "state"]) {
   if (asked.has(id)) byId(id).value = asked.get(id);
   byId(id).addEventListener("change", () => showList().catch(complain));
 }
+byId("any").addEventListener("click", () => {
+  byId("filters").reset();
+  showList().catch(complain);
+});
 try {
   listed = (await get("/api/puzzles")).puzzles;
   if (asked.has("puzzle")) await open(asked.get("puzzle"));
-  else await showList();
 } catch (error) {
   complain(error);
 }
+if (!puzzle) await showList().catch(complain);

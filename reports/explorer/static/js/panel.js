@@ -1,6 +1,6 @@
 // What stands beside every board: whose turn it is, the moves made, and the legal moves with what they are worth.
 
-import { chip, el, plies, verdict } from "./dom.js";
+import { chip, el, verdict } from "./dom.js";
 
 const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", repetition: "the position recurs", move_limit: "the move limit is reached" };
 
@@ -15,11 +15,11 @@ export function turnLine(facts) {
   return ending(facts.outcome) || `${facts.turn === "white" ? "White" : "Black"} to move`;
 }
 
-// The state of the game in a line, with the disc of the side to move.
+// The state of the game in a line, with the disc of the side to move, or of the winner.
 export function showTurn(box, facts) {
-  const over = facts.problem || facts.outcome;
+  const side = facts.problem ? null : facts.outcome ? facts.outcome.winner : facts.turn;
   box.replaceChildren(
-    el("span", { class: `disc ${over ? "none" : facts.turn}`, "aria-hidden": "true" }),
+    el("span", { class: `disc ${side || "none"}`, "aria-hidden": "true" }),
     el("span", { text: turnLine(facts) }),
   );
 }
@@ -28,7 +28,7 @@ export function withCaptures(move) {
   return move.move + (move.captures || []).map((square) => `x${square}`).join("");
 }
 
-// The moves made and those that can be stepped forward to; `go(ply)` is told which was chosen.
+// The moves made and those that can be stepped forward to; `go(ply)` is told which was chosen, null if none can be.
 export function showMade(box, facts, redo, go, grades = new Map()) {
   const all = [...facts.made, ...redo.map((move) => ({ move, captures: [] }))];
   const items = all.map((move, number) => {
@@ -38,8 +38,8 @@ export function showMade(box, facts, redo, go, grades = new Map()) {
       "li",
       {},
       el(
-        "button",
-        { type: "button", class: `made${here ? " here" : ""}${number >= facts.made.length ? " later" : ""}${grade ? ` ${grade}` : ""}`, "aria-current": here ? "step" : null, onclick: () => go(number + 1) },
+        go ? "button" : "span",
+        { type: go ? "button" : null, class: `made${here ? " here" : ""}${number >= facts.made.length ? " later" : ""}${grade ? ` ${grade}` : ""}`, "aria-current": here ? "step" : null, ...(go && { onclick: () => go(number + 1) }) },
         el("span", { class: "nr", "aria-hidden": "true", text: number + 1 }),
         ` ${withCaptures(move)}`,
         grade ? el("span", { class: "grade", text: { blunder: " ??", mistake: " ?", inaccuracy: " ?!" }[grade], title: grade }) : null,
@@ -71,8 +71,15 @@ export function showLegal(box, facts, play, look = () => {}) {
 
 export function tableLine(facts) {
   if (facts.table) return `${facts.turn === "white" ? "White" : "Black"} to move: ${verdict(facts.table.wdl, facts.table.dtm).toLowerCase()}, by the tablebase ${facts.table.name}.`;
-  const ends = facts.moves.filter((move) => move.wdl === "win").length;
-  return ends ? `No tablebase has this material. ${plies(1)} wins: ${facts.moves.filter((move) => move.wdl === "win").map((move) => move.move).join(", ")}.` : "No tablebase has this material: the values of most moves are not known.";
+  const wins = facts.moves.filter((move) => move.wdl === "win").map((move) => move.move);
+  return `No tablebase has this material: ${wins.length ? `only wins at once are known. It wins: ${wins.join(", ")}.` : "the values of most moves are not known."}`;
+}
+
+// What holds on this board: each disputed rule, and how these rules decide it.
+export function showRules(source, box, described) {
+  source.textContent = described.source;
+  const said = (value) => (value === true ? "yes" : value === false ? "no" : value === null ? "none" : Array.isArray(value) ? value.join(" ") || "none" : String(value).replaceAll("_", " "));
+  box.replaceChildren(...Object.entries(described.fields).flatMap(([name, value]) => [el("dt", {}, el("code", { text: name }), ` ${described.meanings[name] || ""}`), el("dd", { text: said(value) })]));
 }
 
 export function showStanding(box, facts, open) {

@@ -1,0 +1,216 @@
+"""What the model of scale is made from and compared with: ``python -m benchmarks.scale --store FILE``.
+
+The tiers of ``--men`` of a game are built in slices on a Dask cluster of this machine, by each number of
+``--workers`` (the tiers below are built beforehand). Smaller tiers are built in slices by one thread, for what a
+class costs. Needs the extra ``cluster``, ten minutes of two processors for six men, and a quiet machine:
+run nothing else meanwhile. The wall times foretold from the trace of one worker are printed before each
+build that is to confirm them.
+
+``tablut report`` renders ``reports/data/scale/brandubh.json``.
+"""
+
+import argparse
+import os
+import platform
+import random
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from clusters import cluster
+from distributed import Client
+
+from retrograde.scale.records import Judged, ScaleCheck, TierCost, Windows, run_of, tier_costs
+from retrograde.scale.replay import fit_costs, replay
+from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier, stored_items
+from retrograde.solver.kernels.workspace import Desk
+from retrograde.solver.slices.plan import SlicedTier, even_cuts
+from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.tier_solver import TierSolver
+from retrograde.solver.trace import Trace, Tracer
+from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.writer import create, writing
+from tablut import __version__
+from tablut.cli.runtime import commit
+from tablut.compilation import cpu_clock
+from tablut.files import write_text
+from tablut.scheduling import LocalScheduler
+from tablut.variants import Variant, load_variant
+
+SLICES = (16, 64)
+"""Into how many slices the smaller tiers are cut, for what the rows near cost."""
+SAMPLE = 48
+"""Slices whose windows are looked at."""
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)  # noqa: T201
+
+
+def warm(name: str) -> None:
+    """Have this process load every kernel that a task needs."""
+    variant = load_variant(name)
+    with tempfile.TemporaryDirectory() as folder:
+        build_tablebase(folder, variant, 3)
+        sliced_tier(Path(folder), variant, (1, 1), 2)
+
+
+def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: int) -> list[TierCost]:
+    """Build a tier again, in slices and by one thread."""
+    shutil.rmtree(root / tier_name(material), ignore_errors=True)
+    tier = SlicedTier(variant, material)
+    tracer = Tracer(variant, 1 + sum(material), 1 << 30)
+    with writing(root):
+        build_in_slices(
+            root, material, LocalScheduler(1), memory=1 << 30, tell=lambda _: None,
+            cuts=even_cuts(tier, min(count, tier.rows)), tracer=tracer,
+        )  # fmt: skip
+    return tier_costs(tracer.trace(), open_store(root))
+
+
+def build(
+    base: Path, folder: Path, variant: Variant, men: int, memory: int, workers: int
+) -> tuple[Trace, list[TierCost]]:
+    """Build the tiers of so many men on a cluster of this machine."""
+    root = folder / "run"
+    shutil.copytree(base, root)
+    with cluster(folder / "cluster", workers) as address:
+        with Client(address) as client:
+            client.run(warm, variant.name)
+        tracer = Tracer(variant, men, memory)
+        build_tablebase(root, variant, men, memory=memory, scheduler=address, tracer=tracer)
+        trace = tracer.trace()
+    costs = tier_costs(trace, open_store(root))
+    for name in ("run", "cluster"):
+        shutil.rmtree(folder / name)
+    return trace, costs
+
+
+def prepare(base: Path, variant: Variant, men: int) -> dict[str, float]:
+    """Build all tiers of fewer men, and that of so many without defenders; return what the latter cost a class."""
+    build_tablebase(base, variant, men - 1)
+    create(base, variant, list(tier_graph(variant, men)))
+    found = {}
+    for attackers in range(3, men):
+        shutil.rmtree(base / tier_name((attackers, 0)), ignore_errors=True)
+        answer = build_tier(TierTask(str(base), attackers, 0, 1))
+        found[answer["tier"]] = answer["measured"]["cpu"] / classes(variant, (attackers, 0))
+    return found
+
+
+def classes(variant: Variant, material: tuple[int, int]) -> int:
+    """Return the classes of a tier, with either side to move."""
+    return -(-tier_graph(variant).nodes[material]["positions"] // len(variant.symmetries))
+
+
+class Unjudged(TierSolver):
+    """Solves without judging whole rows."""
+
+    def solving_desk(self) -> Desk:
+        defenders = max(defenders for _, defenders in self.materials)
+        return super().solving_desk()._replace(workspace=self.new_desk(defenders).workspace)
+
+
+def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: type[TierSolver] = TierSolver) -> float:
+    """Return the processor seconds that a tier takes in memory."""
+    store = open_store(base)
+    lower = list(tier_graph(variant).successors(material))
+    solver = kind(variant, [*lower, material])
+    for other in lower:
+        solver.items[other] = stored_items(store, other)
+    began = cpu_clock()
+    solver.solve(material)
+    return cpu_clock() - began
+
+
+def windows(variant: Variant, defenders: int) -> Windows:
+    """Return how many times its own rows a slice sees, cut into ever more slices."""
+    tier, rng = SlicedTier(variant, (1, defenders)), random.Random(defenders)
+    slices, seen = [], []
+    count = 1
+    while count <= tier.rows:
+        cuts = even_cuts(tier, count)
+        some = rng.sample(range(len(cuts) - 1), min(SAMPLE, len(cuts) - 1))
+        near = [
+            tier.window(cuts[number], cuts[number + 1]).near.sum() / (cuts[number + 1] - cuts[number])
+            for number in some
+        ]
+        slices.append(count)
+        seen.append(round(float(sum(near) / len(near)), 4))
+        tier.forget()
+        count *= 2
+    return Windows(defenders=defenders, rows=tier.rows, slices=tuple(slices), seen=tuple(seen))
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", metavar="FILE", type=Path, help="where the result goes, as JSON")
+    parser.add_argument("--variant", default="brandubh")
+    parser.add_argument("--men", type=int, default=6, help="the tiers that are timed")
+    parser.add_argument("--memory", type=int, default=64, metavar="MIB", help="of a worker")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
+    asked = parser.parse_args()
+    variant, load, memory = load_variant(asked.variant), os.getloadavg()[0], asked.memory << 20
+    if 1 not in asked.workers:
+        parser.error("--workers: the model is fitted to one worker; name 1 as well")
+    say(f"load {load:.1f}; more than 0.3 means that others use this machine")
+    warm(variant.name)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        base = folder / "base"
+        whole = prepare(base, variant, asked.men)
+        sided = [one for one in tier_graph(variant, asked.men) if one[1] and sum(one) > 2]
+        tiers: list[TierCost] = []
+        judged: list[Judged] = []
+        for material in sided:
+            seconds = in_memory(base, variant, material)
+            whole[tier_name(material)] = seconds / classes(variant, material)
+            say(f"{tier_name(material)}: {seconds:.2f} processor seconds in memory")
+            if sum(material) < asked.men - 1:
+                for count in SLICES:
+                    tiers += sliced_tier(base, variant, material, count)
+                    say(tiers[-1])
+            if sum(material) == asked.men - 2:
+                unjudged = in_memory(base, variant, material, Unjudged)
+                judged.append(Judged(tier=tier_name(material), judged=seconds, unjudged=unjudged))
+        trace, costs = build(base, folder, variant, asked.men, memory, 1)
+        tiers += costs
+        fitted, runs = fit_costs(trace), [run_of(trace)]
+        say(runs[0], fitted)
+        for workers in sorted(set(asked.workers) - {1}):
+            foretold = replay(trace, workers, costs=fitted)
+            say(f"{workers} workers: {foretold.seconds:.1f} s foretold")
+            runs.append(run_of(build(base, folder, variant, asked.men, memory, workers)[0]))
+            error = foretold.seconds / runs[-1].seconds - 1
+            say(f"{workers} workers: {runs[-1].seconds:.1f} s measured, {error:+.1%}", runs[-1])
+        most = max(defenders for _, defenders in tier_graph(variant))
+        check = ScaleCheck(
+            command=f"python -m benchmarks.scale {shlex.join(public(sys.argv[1:]))}".strip(),
+            version=__version__, commit=commit(), machine=f"{processor()}, {trace.cores} processors", load=load,
+            variant=variant.name, trace=trace, runs=tuple(runs), tiers=tuple(tiers), whole=whole,
+            judged=tuple(judged), windows=tuple(windows(variant, count) for count in range(1, most + 1)),
+        )  # fmt: skip
+    if asked.store:
+        write_text(asked.store, check.model_dump_json(exclude_defaults=True) + "\n")
+
+
+def public(words: list[str]) -> list[str]:
+    """Return the command's words with names for absolute paths: where it was run is nobody's concern."""
+    return [Path(word).name if Path(word).is_absolute() else word for word in words]
+
+
+if __name__ == "__main__":
+    main()

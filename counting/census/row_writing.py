@@ -1,0 +1,114 @@
+"""Row files as they are written: under a temporary name, which is replaced when all of it is there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import tempfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from counting.census.memory import PAGE, write_span
+from counting.census.records import FORMAT_VERSION
+from counting.census.row_bytes import RowHasher, row_pieces, row_size
+from counting.census.row_head import HEAD, MAGIC, Source, reported
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from counting.census.records import Owner
+
+__all__ = ["write_rows"]
+
+
+def write_rows(
+    path: Path,
+    rows: NDArray[np.uint64],
+    index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
+    owner: Owner,
+    stats: dict[str, Any],
+    *,
+    cpu: float,
+    codes: tuple[int, int, int, int] | None = None,
+    kind: str = "children",
+) -> Source:
+    """Write a row file.
+
+    Parameters
+    ----------
+    path : Path
+        Where it goes; its folder exists.
+    rows : ndarray of uint64, shape (n, W)
+        In the order of leaves.
+    index : tuple of ndarray
+        Rows, hash sums and moves by leaf.
+    owner : Owner
+        What it belongs to.
+    stats : dict
+        What its header says of the rows: the fields of `PartStats` or `ExpansionStats`.
+    cpu : float
+        Processor seconds that making the rows took; no part of the digest.
+    codes : tuple of int, optional
+        Cells, most attackers, most defenders and the side to move (0 white, 1 black) of all
+        rows, which are then stored as codes.
+    kind : str
+        As in `counting.census.records.RowHeader`. A part and a tally are on the disk before they get
+        their names, so that they survive a loss of power. A part has the digests of its leaves; a
+        tally is given no rows.
+
+    Returns
+    -------
+    Source
+        The file and its digest.
+
+    Raises
+    ------
+    OutputError
+        Naming the file, if it cannot be written under that name.
+    MachineError
+        If the machine fails: for one, if the disk is full.
+    """
+    arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
+    header = {
+        "kind": kind,
+        **owner._asdict(),
+        "words": rows.shape[1],
+        "leaf_bits": len(index[0]).bit_length() - 1,
+        "rows": int(index[0].sum()),
+        "codes": codes,
+        "stats": stats,
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    hasher = RowHasher(index[0], row_size(rows.shape[1], codes)) if kind == "part" else None
+    digests = 0 if hasher is None else 32 * int(np.count_nonzero(index[0]))
+    text += b" " * (-(HEAD.size + len(text) + len(arrays) + digests) % PAGE)
+    begin = HEAD.size + len(text) + len(arrays) + digests
+    rows = np.ascontiguousarray(rows)
+    with reported(path, "write it"):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb", buffering=0) as file:
+                # The digests are known when the rows are.
+                write_span(file, np.zeros(begin, dtype=np.uint8))
+                for piece in row_pieces(rows, codes):
+                    if hasher is not None:
+                        hasher.feed(piece.data)
+                    write_span(file, piece)
+                content = text + arrays + (b"" if hasher is None else b"".join(hasher.digests))
+                digest = hashlib.sha256(content).digest()
+                head = HEAD.pack(MAGIC, FORMAT_VERSION, len(text), cpu, digest, 0)
+                head = head[:-4] + struct.pack("<I", zlib.crc32(head[:-4]))
+                file.seek(0)
+                write_span(file, np.frombuffer(head + content, dtype=np.uint8))
+                if kind in ("part", "tally"):
+                    os.fsync(file)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    return Source(path, digest.hex())

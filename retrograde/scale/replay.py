@@ -1,0 +1,208 @@
+"""A build on other numbers of workers, foretold from the trace of one worker.
+
+The tasks and their order are those of the trace. A tier in slices is a plan, then step after step: each begins when
+the slices of the one before are done, and the leading process writes a checkpoint between them. Tiers that are built
+whole are tasks of their own, those of as many men side by side.
+
+What a task takes is fitted to the trace: its own processor time, so many seconds for each byte that it moves, and an
+overhead that is the same for all. The trace of one worker is all that the model sees.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from retrograde.scale.schedule import LEAD, WORKER, add_task, least_time, simulate
+from retrograde.solver.trace import PASS, WHOLE
+from tablut.errors import InputError
+from tablut.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retrograde.solver.trace import TaskTrace, Trace
+
+__all__ = ["Costs", "Replay", "fit_costs", "replay", "task_graph"]
+
+
+class Costs(Result):
+    """What a task takes beside its processor time, fitted to a trace of one worker.
+
+    Attributes
+    ----------
+    overhead : float
+        Seconds for each task that it waits without moving anything.
+    per_byte : float
+        Seconds for each byte that it reads or writes.
+    between_tasks : float
+        Seconds between two tasks of a step, in which the worker hears of the next one.
+    between_steps : float
+        Seconds between two steps, in which the leading process writes a checkpoint.
+    tasks, steps : int
+        How many passes over slices, and how many steps of tiers, this was fitted to.
+    """
+
+    overhead: float
+    per_byte: float
+    between_tasks: float
+    between_steps: float
+    tasks: int
+    steps: int
+
+
+class Replay(Result):
+    """A build on so many workers, as the model has it.
+
+    Attributes
+    ----------
+    workers, cores : int
+        Tasks at once, and processors that they share.
+    seconds : float
+        How long it takes by the clock on the wall.
+    least : float
+        What no order of its tasks is under.
+    """
+
+    workers: int
+    cores: int
+    seconds: float
+    least: float
+
+
+class _Phase(NamedTuple):
+    """Tasks that wait for no other of these, and what the leading process does before them."""
+
+    tasks: list[TaskTrace]
+    before: float
+
+
+def fit_costs(trace: Trace) -> Costs:
+    """Return what tasks take beside their processor time.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a build by one worker, with a tier in slices.
+
+    Returns
+    -------
+    Costs
+        By least squares that are never below zero; the times between tasks are means.
+
+    Raises
+    ------
+    InputError
+        If the trace is of several workers, or of a build without slices.
+    """
+    from scipy.optimize import nnls
+
+    if trace.workers != 1:
+        raise InputError(f"trace of {trace.workers} workers: the model is fitted to that of one; build with one worker")
+    passes = [task for task in trace.tasks if task.kind == PASS]
+    if not passes:
+        raise InputError("trace: no tier was built in slices; build with a smaller --memory")
+    idle = np.array([_idle(task) for task in passes])
+    moved = np.array([float(task.read + task.written) for task in passes])
+    scale = max(float(moved.mean()), 1.0)
+    (overhead, per_scale), _ = nnls(np.column_stack([np.ones(len(passes)), moved / scale]), idle)
+    phases = _phases(trace)
+    within = [
+        max(after.began - before.ended, 0.0)
+        for phase in phases
+        if phase.tasks[0].kind == PASS
+        for before, after in pairwise(phase.tasks)
+    ]
+    between = [phase.before for phase in phases if phase.tasks[0].kind == PASS]
+    return Costs(
+        overhead=float(overhead),
+        per_byte=float(per_scale / scale),
+        between_tasks=float(np.mean(within)) if within else 0.0,
+        between_steps=float(np.mean(between)),
+        tasks=len(passes),
+        steps=len(between),
+    )
+
+
+def _idle(task: TaskTrace) -> float:
+    """Return how long a task had a processor for the asking and did not want one."""
+    return max(task.seconds - task.cpu - (task.waited or 0.0), 0.0)
+
+
+def _phases(trace: Trace) -> list[_Phase]:
+    """Return the tasks in groups that follow each other, each with the time since the one before."""
+
+    def group(task: TaskTrace) -> tuple[str, ...]:
+        if task.kind == WHOLE:
+            return (WHOLE, str(sum(task.material)))
+        return task.tier, task.kind, str(task.step)
+
+    found, end = [], 0.0
+    for _, tasks in groupby(trace.tasks, group):
+        some = list(tasks)
+        found.append(_Phase(some, max(some[0].began - end, 0.0)))
+        end = max(task.ended for task in some)
+    return found
+
+
+def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
+    """Return the tasks of a build, what each takes by the model, and which wait for which.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a build by one worker.
+    costs : Costs
+        As `fit_costs` found them.
+
+    Returns
+    -------
+    networkx.DiGraph
+        For `retrograde.scale.schedule.simulate`.
+    """
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    done: Sequence[int] = []
+    phases = _phases(trace)
+    for phase in phases:
+        lead = add_task(graph, done, 0.0, phase.before, LEAD)
+        tasks = []
+        for task in phase.tasks:
+            if task.kind == PASS:
+                waits = costs.overhead + costs.per_byte * (task.read + task.written) + costs.between_tasks
+            else:
+                waits = _idle(task)
+            place = WORKER if task.kind in (PASS, WHOLE) else LEAD
+            tasks.append(add_task(graph, [lead], task.cpu, waits, place))
+        # One task that all others wait for, instead of an edge for each pair.
+        done = [add_task(graph, tasks, 0.0, 0.0, LEAD)]
+    rest = trace.seconds - max((task.ended for task in trace.tasks), default=0.0)
+    add_task(graph, done, 0.0, max(rest, 0.0), LEAD)
+    return graph
+
+
+def replay(trace: Trace, workers: int, cores: int | None = None, costs: Costs | None = None) -> Replay:
+    """Return how long a build would take on so many workers.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of the same build by one worker.
+    workers : int
+        Tasks at once.
+    cores : int, optional
+        Processors that they share; those of the trace by default.
+    costs : Costs, optional
+        As `fit_costs` finds them, which is the default.
+
+    Returns
+    -------
+    Replay
+        A model, not a measurement.
+    """
+    graph = task_graph(trace, fit_costs(trace) if costs is None else costs)
+    cores = trace.cores if cores is None else cores
+    seconds = simulate(graph, workers, cores).seconds
+    return Replay(workers=workers, cores=cores, seconds=seconds, least=least_time(graph, workers, cores))
