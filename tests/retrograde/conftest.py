@@ -7,11 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from retrograde.solver.build import build_tablebase
 from retrograde.solver.tier_solver import TierSolver, codes_of
+from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.store import Store, open_store
 from retrograde.tablebase.writer import create, write_tier
 from tablut.indexing.values import ALIAS, ALIAS_CODE
+from tablut.prober import value_of
 from tablut.variants import Variant, load_variant
+from tests.support.endings import GAME, MEN, POSITIONS
 
 # One corner to escape to: many draws, and wins of up to 23 plies.
 LONE_CORNER = ("+...+", ".....", "..T..", ".....", "X...+")
@@ -87,3 +91,29 @@ def deep_store(tmp_path_factory, write_store, deep_variant, deep_codes) -> Path:
     root = tmp_path_factory.mktemp("tablebase") / "deep"
     write_store(root, deep_variant, deep_codes)
     return root
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store as it is built; do not change it, copy it."""
+    root = tmp_path_factory.mktemp("sound") / "store"
+    build_tablebase(root, GAME, MEN)
+    return root
+
+
+@pytest.fixture(scope="session")
+def truth(sound: Path) -> list[int]:
+    """The values of `tests.support.endings.POSITIONS` in it."""
+    table = open_tablebase(sound)
+    return [value_of(table.probe(position)) for position in POSITIONS]
+
+
+@pytest.fixture(scope="session")
+def others(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Stores of other games, and of this one with another name: what may be swapped in."""
+    found = []
+    for name in ("brandubh-5-4v0", "ashton-5-4v2"):
+        root = tmp_path_factory.mktemp("other") / name
+        build_tablebase(root, load_variant(name), MEN)
+        found.append(root)
+    return found

@@ -12,7 +12,9 @@ from retrograde.tablebase import open_tablebase, probing
 from retrograde.verification.verifying import Verification, Wrong
 from tablut.board import Board
 from tablut.cli.shell import run
+from tablut.variants import load_variant
 
+DATA = Path(__file__).parents[1] / "data" / "stores"
 BARE = "5/1b3/2K2/3b1/5 b"
 Captured = pytest.CaptureFixture[str]
 
@@ -162,3 +164,44 @@ def test_verify_shows_positions_and_how_many_more(capsys, monkeypatch, deep_stor
     shown = capsys.readouterr().out
     assert f"stored win in 3, proved loss in 2  {BARE}" in shown
     assert "and 6 more" in shown
+
+
+# -- what is said beforehand ---------------------------------------------------------------
+
+
+def test_an_impossible_build_is_refused_before_it_starts(tmp_path: Path, capsys) -> None:
+    for men in (50, 12, 9):
+        assert run(["tablebase", "build", "--men", str(men), "--store", str(tmp_path / "s")]) == 2
+        error = capsys.readouterr().err
+        assert f"--men {men}: " in error
+        assert "is possible here" in error
+        assert error.count("\n") == 1
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_long_build_says_what_it_takes(tmp_path: Path, capsys, monkeypatch) -> None:
+    from retrograde.solver import build
+
+    monkeypatch.setattr(build, "build_tablebase", lambda root, *_, **__: build_small(root))
+
+    def build_small(root: Path) -> None:
+        from retrograde.tablebase.writer import create
+
+        create(root, load_variant("ashton"), [])
+
+    assert run(["tablebase", "build", "--men", "5", "--store", str(tmp_path / "s")]) == 0
+    error = capsys.readouterr().err
+    assert "10 tiers, 17" in error
+    assert "on disk" in error
+    assert "seconds of processor time at 4 million classes a second" in error
+
+
+def test_probing_beyond_what_ships_says_how_to_build(capsys) -> None:
+    assert run(["probe", "-p", "9/9/4b4/4w4/2K6/9/4b4/9/3bb4 b"]) == 2
+    assert "tablut tablebase build -v ashton --men 6 --store tablebase-ashton" in capsys.readouterr().err
+    assert run(["probe", str(DATA / "tablebase-2"), "-p", "5/1b3/2K2/3b1/4b w"]) == 2
+    error = capsys.readouterr().err
+    assert f"tablut tablebase build -v ashton-5-4v0 --men 4 --store {DATA / 'tablebase-2'}" in error
+    many = "/".join(["bbbbbbbbb", "bbbbbbbbb", *["9"] * 2, "4K4", *["9"] * 4]) + " w"
+    assert run(["probe", "-p", many]) == 2
+    assert "TOO_MANY_ATTACKERS" in capsys.readouterr().err

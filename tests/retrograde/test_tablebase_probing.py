@@ -1,5 +1,6 @@
 """Probing against the naive rules, against itself under symmetry, and at its limits."""
 
+import itertools
 import subprocess
 import sys
 from dataclasses import replace
@@ -24,6 +25,7 @@ from tablut.indexing.tiers import tier_index
 from tablut.position import Move, Position
 from tablut.prober import MISSING, find_prober, value_of, verdict_of
 from tablut.variants import Variant, load_variant
+from tests.support.endings import GAME, POSITIONS
 
 BARE = "5/1b3/2K2/3b1/5 b"
 
@@ -388,3 +390,19 @@ def test_the_sides_are_not_mixed_up(tablebase, small_codes) -> None:
                 code = int(codes[entry])
                 assert verdict.dtm == (None if code == 0 else code >> 1)
                 assert verdict.wdl == ("draw" if code == 0 else "loss" if code % 2 else "win")
+
+
+def test_words_of_boards_are_probed(sound: Path, truth: list[int]) -> None:
+    engine, table = engine_for(GAME), open_tablebase(sound)
+    boards = [Board(GAME, position) for position in POSITIONS]
+    assert table.probe_words(engine.words(boards)).tolist() == truth
+    assert table.probe_words(engine.words(POSITIONS)).tolist() == truth
+    assert table.probe_words(engine.words(boards[0])).tolist() == truth[:1]
+    assert engine.words([]).shape == (0, engine.tables.words)
+    with pytest.raises(InputError, match="is of brandubh-5-4v0"):
+        engine.words([Board("brandubh-5-4v0")])
+    for wrong in (["5/5/5/5/5 w"], np.zeros((2, 3), dtype=np.uint32), np.zeros((1, 14))):
+        with pytest.raises(InputError, match=r"expected a Board|are uint32"):
+            engine.words(wrong)  # type: ignore[arg-type]
+    assert MISSING not in truth
+    assert list(itertools.islice(boards, 1))

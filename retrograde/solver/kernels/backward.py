@@ -131,6 +131,17 @@ def _propagate_loss(w: Workspace, p: Pass, distance: int, parent: int) -> None:
 
 
 @inlined
+def _lose(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent: int, before: int) -> None:
+    """Make a parent lost, the last of its quiet moves leading to a position that is won in so many plies."""
+    worst = distance + 1
+    if before & CAPTURES != 0:
+        worst = max(worst, _longest_capture(t, x, w, p, parent))
+    new = lost_in(worst)
+    p.mine[parent] = np.uint16(new)
+    p.report[code_of(new)] += 1
+
+
+@inlined
 def _propagate_win(
     t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, successor: int, parent: int, counted: bool
 ) -> None:
@@ -151,12 +162,7 @@ def _propagate_win(
     if left < 0:
         w.cursor.head[ERRORS] += 1
     if left == 0 and before & SAFE == 0:
-        worst = distance + 1
-        if before & CAPTURES != 0:
-            worst = max(worst, _longest_capture(t, x, w, p, parent))
-        new = lost_in(worst)
-        p.mine[parent] = np.uint16(new)
-        p.report[code_of(new)] += 1
+        _lose(t, x, w, p, distance, parent, before)
 
 
 @inlined

@@ -16,10 +16,13 @@ from tablut.indexing.combinations import combination_rank, sort_in
 from tablut.indexing.tier_kernels import entry_of, place_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from retrograde.solver.kernels.workspace import Workspace
     from tablut.indexing.tier_tables import TierTables
 
-__all__ = ["attacker_entry", "prepare_attacker", "white_entry"]
+__all__ = ["attacker_entry", "prepare_attacker", "row_place", "white_entry"]
 
 _MISSING, _GENERIC = -1, -2
 """Instead of a base: no such entry; a row with aliases, in which the rank needs all images."""
@@ -150,40 +153,74 @@ def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, ta
     return entry
 
 
+@inlined
+def row_place(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
+    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men).
+
+    Parameters
+    ----------
+    x : TierTables
+        The tiers, flat.
+    w : Workspace
+        Flat.
+    tier : int
+        The number of the tier.
+    king : int
+        The king's cell.
+    cells : pointer to int64
+        Those of the row soldiers, in any order.
+
+    Returns
+    -------
+    int
+        A place in ``x.row.number`` and ``x.row.element``.
+    """
+    s = x.square
+    orbit = I64(s.king[king])
+    if orbit < 0:
+        return I64(-1)
+    first, kind, men = I64(s.to_king[king]), x.tier.row_kind[tier], x.tier.row_men[tier]
+    for k in range(men):
+        number = I64(s.place[kind * s.cells + I64(s.image[first * s.cells + cells[k]])])
+        if number < 0:
+            return I64(-1)
+        sort_in(w.scratch, k, number)
+    combination = combination_rank(s.binomial, s.most, w.scratch, men)
+    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
+    return at if x.row.number[at] >= 0 else I64(-1)
+
+
 @called
 def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
     """Work out, for the open row, where a defender's or the king's change of place leads."""
-    s, h, c = x.square, w.hops, w.cursor
-    key = man * s.cells + target
-    row_men = x.tier.row_men[tier]
-    h.stamp[key] = c.head[STAMP]
+    key, c = man * x.square.cells + target, w.cursor
+    w.hops.stamp[key] = c.head[STAMP]
+    if man == x.tier.row_men[tier]:
+        _write_hop(x, w, tier, key, target)
+        return
+    here = c.row_cells[man]
+    c.row_cells[man] = target
+    _write_hop(x, w, tier, key, c.head[KING])
+    c.row_cells[man] = here
+
+
+@inlined
+def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> None:
+    """Write what is known of the row to which a change of place, already made in the list of row soldiers, leads."""
+    s, h, c, row_men = x.square, w.hops, w.cursor, x.tier.row_men[tier]
     h.base[key] = _MISSING
-    king = target if man == row_men else c.head[KING]
-    orbit = I64(s.king[king])
-    if orbit < 0:
+    at = row_place(x, w, tier, king, c.row_cells)
+    if at < 0:
         return
-    first = I64(s.to_king[king])
-    kind = x.tier.row_kind[tier]
-    for k in range(row_men):
-        cell = target if k == man else c.row_cells[k]
-        number = I64(s.place[kind * s.cells + I64(s.image[first * s.cells + cell])])
-        if number < 0:
-            return
-        sort_in(w.scratch, k, number)
-    combination = combination_rank(s.binomial, s.most, w.scratch, row_men)
-    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
-    row = I64(x.row.number[at])
-    if row < 0:
-        return
+    orbit, row = I64(s.king[king]), I64(x.row.number[at])
     by_king = tier * s.kings + orbit
     if x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row] != 1:
         h.base[key] = _GENERIC
         return
     h.base[key] = x.tier.base[by_king] + row * x.tier.width[by_king]
-    element = I64(s.compose[(I64(x.row.element[at]) << 3) + first])
+    element = I64(s.compose[(I64(x.row.element[at]) << 3) + I64(s.to_king[king])])
     for k in range(row_men):
-        cell = target if k == man else c.row_cells[k]
-        w.scratch[k] = I64(s.image[element * s.cells + cell])
+        w.scratch[k] = I64(s.image[element * s.cells + c.row_cells[k]])
     for cell in range(s.cells):
         number = I64(c.number[cell])
         if number >= 0:

@@ -14,13 +14,13 @@ import numpy as np
 
 from retrograde.solver.kernels.backward import (
     _count_moves_to,
-    _longest_capture,
+    _lose,
     _moved_has_symmetry,
     _occurs,
     _propagate_loss,
 )
 from retrograde.solver.kernels.cursor import close_column, open_column, open_later_row, open_row
-from retrograde.solver.kernels.entries import white_entry
+from retrograde.solver.kernels.entries import row_place, white_entry
 from retrograde.solver.kernels.moves import piece_of
 from retrograde.solver.kernels.symmetry import has_symmetry
 from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
@@ -28,10 +28,9 @@ from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_ze
 from tablut.engine.kernels import can_move
 from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import OriginTables, line_origins, would_capture
-from tablut.indexing.combinations import combination_rank, sort_in
 from tablut.indexing.tier_kernels import orbit_of
-from tablut.indexing.tier_values import code_of, is_decided, is_loss, lost_in
-from tablut.indexing.values import CAPTURES, COUNTER, SAFE
+from tablut.indexing.tier_values import is_decided, is_loss
+from tablut.indexing.values import COUNTER, SAFE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,19 +83,10 @@ def copy_runs(
 @inlined
 def _row_of(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
     """Return the row of a king and row soldiers, counted over all kings, or -1; O(men * men)."""
-    s = x.square
-    orbit = I64(s.king[king])
-    if orbit < 0:
+    at = row_place(x, w, tier, king, cells)
+    if at < 0:
         return I64(-1)
-    first, kind, men = I64(s.to_king[king]), x.tier.row_kind[tier], x.tier.row_men[tier]
-    for k in range(men):
-        number = I64(s.place[kind * s.cells + I64(s.image[first * s.cells + cells[k]])])
-        if number < 0:
-            return I64(-1)
-        sort_in(w.scratch, k, number)
-    combination = combination_rank(s.binomial, s.most, w.scratch, men)
-    row = I64(x.row.number[x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination])
-    return x.tier.first_row[tier * s.kings + orbit] + row if row >= 0 else I64(-1)
+    return x.tier.first_row[tier * x.square.kings + I64(x.square.king[king])] + I64(x.row.number[at])
 
 
 @called
@@ -305,12 +295,7 @@ def _take_moves(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, 
         return
     p.mine[parent] = np.uint16(before - moves)
     if left == 0 and before & SAFE == 0:
-        worst = distance + 1
-        if before & CAPTURES != 0:
-            worst = max(worst, _longest_capture(t, x, w, p, parent))
-        new = lost_in(worst)
-        p.mine[parent] = np.uint16(new)
-        p.report[code_of(new)] += 1
+        _lose(t, x, w, p, distance, parent, before)
 
 
 @kernel
