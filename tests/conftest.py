@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -21,6 +23,17 @@ def _own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TABLUT_CACHE_DIR", str(tmp_path_factory.mktemp("segments")))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _hearing_interrupts():
+    """Let this process and those that it starts hear interrupts, which a shell may have told it to ignore."""
+    ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    if ignored:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    if ignored:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.fixture(autouse=True)

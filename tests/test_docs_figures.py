@@ -54,6 +54,7 @@ MEASURED = {
     "tablut tablebase build --men 5 -v mcgill": {3_251_331},
     "tablut tablebase build --men 6": {58_285_314},
     "tablut tablebase build -v brandubh --men 6": {358_538_624},
+    "tablut tablebase build -v brandubh --men 7": {3_923_068_149, 4_281_827_656, 34_252_854_174, 74_735_940, 1_492_837},
     "python -m benchmarks.remote_probing": {1_784_333, 49_414, 13_049, 10_930},
     "Zstandard at other levels, once": {2_888_163, 1_970_119, 2_388_975, 1_720_304, 1_616_213, 1_506_038, 1_295_529},
     "tablut bestmove --player mcts -v mcgill --movetime 2": {38_000, 33_000, 39_000},
@@ -102,7 +103,7 @@ def integers(value: Any) -> Iterator[int]:
 def classes_of_men(name: str, men: int) -> tuple[int, int]:
     """Return the counted positions of at most so many men, and their classes, from the formulas."""
     space, variant = spaces(load_variant(name))["no_end"], load_variant(name)
-    pairs = [(a, d) for a in range(1, men) for d in range(men - a)]
+    pairs = [(a, d) for a in range(1, men) for d in range(min(men - a, variant.defenders + 1))]
     whole = sum(space.material().rows[a][d] for a, d in pairs)
     fixed = [fixed_material(space, symmetry) for symmetry in variant.symmetries]
     return 2 * whole, 2 * sum(sum(material.rows[a][d] for material in fixed) // len(fixed) for a, d in pairs)
@@ -221,13 +222,20 @@ def test_the_text_on_solving_and_tablebases() -> None:
     solving = " ".join(read(ROOT / "docs" / "solving.md").split())
     positions, classes = classes_of_men("ashton", 6)
     assert f"Six men have {classes:,} classes ({positions:,} positions)" in solving
+    positions, classes = classes_of_men("brandubh", 7)
+    assert f"All seven men of brandubh are {classes:,} classes ({positions:,} positions)" in solving
     five = classes_of_men("ashton", 5)[1]
     assert f"{100 * five / 177_617_150:.0f} % of the 177,617,150 entries are classes" in solving
     tables = read(ROOT / "docs" / "tablebases.md")
     assert f"{five:,} values" in tables
     for page in (solving, tables):
         for size, share in re.findall(r"([\d,]+) bytes, (0\.\d{4}) a position", page):
-            entries = {1_737_174: 177_617_150, 3_251_331: 365_170_994, 58_285_314: 4_903_551_084}[number(size)]
+            entries = {
+                1_737_174: 177_617_150,
+                3_251_331: 365_170_994,
+                58_285_314: 4_903_551_084,
+                74_735_940: 4_281_827_656,
+            }[number(size)]
             # A position is an entry that is not an alias, or all entries: both round to the same or the next digit.
             assert abs(number(size) / entries - float(share)) < 0.0003, size
     rows = list(rows_of("docs/tablebases.md", "how | bytes | a position"))

@@ -41,8 +41,9 @@ def warm(tables: Tables, workers: Workers) -> None:
         tables.prepare()
         Errand(workers, Job(get_ready)).run()
     except TablutError as error:
-        # Without it the explorer works, only its first answers take longer.
-        _LOG.warning("tablut: not all could be loaded beforehand: %s", error)
+        # Without it the explorer works, only its first answers take longer; one that ends needs nothing more.
+        if not workers.closed:
+            _LOG.warning("tablut: not all could be loaded beforehand: %s", error)
     # What is loaded by now stays. A collection that looks through all of it takes a tenth of a second, and nobody is
     # answered meanwhile: none does from now on.
     gc.collect()

@@ -217,6 +217,11 @@ class Workers:
         self._all: set[_Worker] = set()
         self._closed = False
 
+    @property
+    def closed(self) -> bool:
+        """Whether the explorer ends."""
+        return self._closed
+
     def take(self) -> _Worker:
         """Return a worker that has nothing to do, a new one if need be."""
         with self._lock:

@@ -278,7 +278,7 @@ def brute_classes(variant: Variant, pieces: int) -> int:
         cells = sorted((y * size + x, piece) for (x, y), piece in held)
         if any(found <= set(cells) for found in family):
             continue
-        found += all(cells <= sorted((g.table[cell], piece) for cell, piece in cells) for g in variant.symmetries)
+        found += all(cells <= sorted((g.table[cell], piece) for cell, piece in cells) for g in variant.start_symmetries)
     return found
 
 
