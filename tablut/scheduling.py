@@ -246,7 +246,7 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
     with _silent():
         try:
             _check_greeting(address)
-            client = _within(3 * _PATIENCE, partial(distributed.Client, address, timeout=_PATIENCE))
+            client = _connected(partial(distributed.Client, address, timeout=_PATIENCE))
         except (TypeError, ValueError, ImportError, RuntimeError) as error:
             # A protocol that is not set up here: certificates for tls, a library for ucx.
             raise InputError(f"{shown}: cannot be spoken to: {_first_line(error)}") from error
@@ -293,6 +293,14 @@ def _check_greeting(address: str) -> None:
             said += more
     if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
         raise ConnectionError(f"it does not greet as a scheduler does ({said.hex() or 'nothing'})")
+
+
+def _connected(connect: Callable[[], Any]) -> Any:
+    """Return a client of a scheduler that has greeted; a handshake that hangs, as few do, is begun anew once."""
+    try:
+        return _within(3 * _PATIENCE, connect)
+    except TimeoutError:
+        return _within(3 * _PATIENCE, connect)
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:
