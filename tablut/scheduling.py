@@ -296,7 +296,7 @@ def _check_greeting(address: str) -> None:
 
 
 def _connected(connect: Callable[[], Any]) -> Any:
-    """Return a client of a scheduler that has greeted; a handshake that hangs, as few do, is begun anew once."""
+    """Return a client of a scheduler that has greeted; a handshake that hangs is begun anew once."""
     try:
         return _within(3 * _PATIENCE, connect)
     except TimeoutError:

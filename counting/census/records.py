@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -104,6 +105,7 @@ class Model(BaseModel):
 class Sealed(Model):
     """What is a file of its own, and carries its digest."""
 
+    @abstractmethod
     def fault(self) -> str | None:
         """Return what is wrong with it by itself, or None.
 
@@ -112,7 +114,6 @@ class Sealed(Model):
         str or None
             A few words.
         """
-        raise NotImplementedError
 
 
 class Owner(NamedTuple):

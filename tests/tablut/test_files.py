@@ -26,6 +26,22 @@ def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
             read_bytes(path, "file")
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="no files without a length here")
+def test_a_file_that_names_no_length_is_read_whole_within_bounds() -> None:
+    path = Path("/proc/self/status")
+    assert path.stat().st_size == 0
+    assert read_bytes(path, "file").startswith(b"Name:")
+    with pytest.raises(InputError, match="more than 10 bytes"):
+        read_bytes(path, "file", 10)
+
+
+@pytest.mark.parametrize("parts", [[], [b""], [b"a", b"", b"bc"], [bytes(1 << 20), b"end"]])
+def test_a_file_in_parts_is_the_file_as_a_whole(tmp_path: Path, parts: list[bytes]) -> None:
+    write_bytes(tmp_path / "parts", parts)
+    write_bytes(tmp_path / "whole", b"".join(parts))
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes() == b"".join(parts)
+
+
 def test_text_of_other_systems_reads_alike(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes("\ufeffone\r\ntwo\rthree\n".encode())
