@@ -4,7 +4,8 @@ The tiers of ``--men`` of a game are built in slices on a Dask cluster of this m
 ``--workers`` (the tiers below are built beforehand). Smaller tiers are built in slices by one thread, for what a
 class costs. Needs the extra ``cluster``, ten minutes of two processors for six men, and a quiet machine:
 run nothing else meanwhile. The wall times foretold from the trace of one worker are printed before each
-build that is to confirm them.
+build that is to confirm them. The model is also told by how much processors slow each other that compute at
+the same time: one tier is built in slices by one process, then by one for each processor.
 
 ``tablut report`` renders ``reports/data/scale/brandubh.json``.
 """
@@ -17,6 +18,8 @@ import shlex
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -24,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from clusters import cluster
 from distributed import Client
 
-from retrograde.scale.records import Judged, ScaleCheck, TierCost, Windows, run_of, tier_costs
+from retrograde.scale.records import Crowded, Judged, ScaleCheck, TierCost, Windows, run_of, tier_costs
 from retrograde.scale.replay import fit_costs, replay
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier, stored_items
 from retrograde.solver.kernels.workspace import Desk
@@ -70,6 +73,27 @@ def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: 
             cuts=even_cuts(tier, min(count, tier.rows)), tracer=tracer,
         )  # fmt: skip
     return tier_costs(tracer.trace(), open_store(root))
+
+
+def passes_cpu(root: Path, name: str, material: tuple[int, int], count: int) -> float:
+    """Return the processor seconds of the passes over a tier in so many slices."""
+    return sum(costs.cpu for costs in sliced_tier(root, load_variant(name), material, count))
+
+
+def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int], count: int, cores: int) -> Crowded:
+    """Return how much longer a tier takes while each processor builds one."""
+    roots = [folder / f"crowd{number}" for number in range(cores)]
+    for root in roots:
+        shutil.copytree(base, root)
+    with ProcessPoolExecutor(cores, get_context("spawn"), initializer=warm, initargs=(variant.name,)) as pool:
+        asked = (variant.name, material, count)
+        alone = pool.submit(passes_cpu, roots[0], *asked).result()
+        beside = [done.result() for done in [pool.submit(passes_cpu, root, *asked) for root in roots]]
+    for root in roots:
+        shutil.rmtree(root)
+    return Crowded(
+        tier=tier_name(material), slices=count, processes=cores, alone=alone, beside=round(sum(beside) / cores, 3)
+    )
 
 
 def build(
@@ -190,8 +214,11 @@ def main() -> None:
         tiers += costs
         fitted, runs = fit_costs(trace), [run_of(trace)]
         say(runs[0], fitted)
+        longest = max(costs, key=lambda tier: tier.cpu)
+        crowd = crowded(base, folder, variant, longest.material, longest.slices, trace.cores)
+        say(crowd)
         for workers in sorted(set(asked.workers) - {1}):
-            foretold = replay(trace, workers, costs=fitted)
+            foretold = replay(trace, workers, costs=fitted, crowding=crowd.factor)
             say(f"{workers} workers: {foretold.seconds:.1f} s foretold")
             runs.append(run_of(build(base, folder, variant, asked.men, memory, workers)[0]))
             error = foretold.seconds / runs[-1].seconds - 1
@@ -201,7 +228,7 @@ def main() -> None:
             command=f"python -m benchmarks.scale {shlex.join(public(sys.argv[1:]))}".strip(),
             version=__version__, commit=commit(), machine=f"{processor()}, {trace.cores} processors", load=load,
             variant=variant.name, trace=trace, runs=tuple(runs), tiers=tuple(tiers), whole=whole,
-            judged=tuple(judged), windows=tuple(windows(variant, count) for count in range(1, most + 1)),
+            judged=tuple(judged), crowded=crowd, windows=tuple(windows(variant, count) for count in range(1, most + 1)),
         )  # fmt: skip
     if asked.store:
         write_text(asked.store, check.model_dump_json(exclude_defaults=True) + "\n")

@@ -13,7 +13,6 @@ from reports.rendering import Artefact, figure, page
 from reports.stored import read_stored
 from retrograde.scale.forecast import Forecast, Interval, ScaleModel, without_largest
 from retrograde.scale.records import ScaleCheck, run_of
-from retrograde.scale.replay import fit_costs, replay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,9 +69,9 @@ def _check(stored: ScaleCheck, name: str) -> None:
 def artefacts() -> list[Artefact]:
     """Return the files of the page on what it would take."""
     check = ScaleCheck.model_validate(results())
-    model, costs = ScaleModel(check), fit_costs(check.trace)
+    model = ScaleModel(check)
     everything = 1 + max(sum(material) for material in model.tiers.graph)
-    foretold = {run.workers: replay(check.trace, run.workers, costs=costs) for run in check.runs}
+    foretold = {run.workers: model.foretold(run.workers) for run in check.runs}
     curves = {men: {count: model.forecast(men, count) for count in _CURVE} for men in (*_MEN, everything)}
     forecasts = {men: [some[count] for count in WORKERS] for men, some in curves.items()}
     smaller = ScaleModel(without_largest(check))
@@ -92,7 +91,7 @@ def artefacts() -> list[Artefact]:
             "scale.md",
             "scale.md.j2",
             check=check,
-            costs=costs,
+            costs=model.costs,
             quiet=check.load < _QUIET,
             runs=[(run, foretold[run.workers], foretold[run.workers].seconds / run.seconds - 1) for run in check.runs],
             error=model.error,

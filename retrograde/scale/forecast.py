@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retrograde.scale.rates import factor_of, fit_rates
-from retrograde.scale.replay import fit_costs, replay
+from retrograde.scale.replay import Replay, fit_costs, replay
 from retrograde.scale.schedule import equal_tasks
 from retrograde.scale.tiers import CountedTiers, SlicedPlan
 from retrograde.solver.tier_graph import tier_graph
@@ -125,13 +125,26 @@ class ScaleModel:
 
     # -- what is foretold --------------------------------------------------------------
 
+    def foretold(self, workers: int) -> Replay:
+        """Return what the build of the check takes by so many workers on the same machine.
+
+        Parameters
+        ----------
+        workers : int
+            Worker processes.
+
+        Returns
+        -------
+        Replay
+            From the trace of one worker, and what the machine was found to be.
+        """
+        return replay(self.check.trace, workers, costs=self.costs, crowding=self.check.crowded.factor)
+
     @cached_property
     def error(self) -> float:
         """What the schedule's model was off by at most, as the logarithm of a ratio."""
         off = [
-            abs(np.log(replay(self.check.trace, run.workers, costs=self.costs).seconds / run.seconds))
-            for run in self.check.runs
-            if run.workers > 1
+            abs(np.log(self.foretold(run.workers).seconds / run.seconds)) for run in self.check.runs if run.workers > 1
         ]
         return float(max([_LEAST_ERROR, *off]))
 

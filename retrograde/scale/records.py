@@ -13,7 +13,7 @@ from tablut.results import Result
 if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
 
-__all__ = ["Judged", "Run", "ScaleCheck", "TierCost", "Windows", "run_of", "tier_costs"]
+__all__ = ["Crowded", "Judged", "Run", "ScaleCheck", "TierCost", "Windows", "run_of", "tier_costs"]
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
@@ -76,6 +76,39 @@ class Judged(Result):
     tier: Name
     judged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
     unjudged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+
+
+class Crowded(Result):
+    """A tier built in slices by one process, and then by one for each processor at a time.
+
+    Attributes
+    ----------
+    tier : str
+        Its name.
+    slices : int
+        Into which it was cut.
+    processes : int
+        That built it at a time, each for itself.
+    alone, beside : float
+        Processor seconds of the passes of one process, while no other computed and while all did: the mean of all.
+    """
+
+    tier: Name
+    slices: Annotated[int, Field(ge=1, lt=1 << 60)]
+    processes: Annotated[int, Field(ge=1, lt=1 << 20)]
+    alone: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+    beside: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+
+    @property
+    def factor(self) -> float:
+        """How many times as long a task computes while all processors do; never less than once.
+
+        Examples
+        --------
+        >>> Crowded(tier="1v4", slices=14, processes=2, alone=10.0, beside=11.0).factor
+        1.1
+        """
+        return max(self.beside / self.alone, 1.0)
 
 
 class Windows(Result):
@@ -146,6 +179,8 @@ class ScaleCheck(Result):
         Of tiers solved in memory, some without defenders among them: processor seconds for a class.
     judged : tuple of Judged
         What judging whole rows saves.
+    crowded : Crowded
+        How processors slow each other that compute at the same time.
     windows : tuple of Windows
         By the number of defenders.
     """
@@ -162,6 +197,7 @@ class ScaleCheck(Result):
     tiers: tuple[TierCost, ...]
     whole: dict[Name, Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]]
     judged: tuple[Judged, ...]
+    crowded: Crowded
     windows: tuple[Windows, ...]
 
 

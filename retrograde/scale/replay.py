@@ -5,7 +5,8 @@ the slices of the one before are done, and the leading process writes a checkpoi
 whole are tasks of their own, those of as many men side by side.
 
 What a task takes is fitted to the trace: its own processor time, so many seconds for each byte that it moves, and an
-overhead that is the same for all. The trace of one worker is all that the model sees.
+overhead that is the same for all. The trace of one worker is all that the model sees, and by how much processors
+slow each other (`retrograde.scale.records.Crowded`).
 """
 
 from __future__ import annotations
@@ -183,7 +184,9 @@ def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
     return graph
 
 
-def replay(trace: Trace, workers: int, cores: int | None = None, costs: Costs | None = None) -> Replay:
+def replay(
+    trace: Trace, workers: int, cores: int | None = None, costs: Costs | None = None, crowding: float = 1.0
+) -> Replay:
     """Return how long a build would take on so many workers.
 
     Parameters
@@ -196,6 +199,8 @@ def replay(trace: Trace, workers: int, cores: int | None = None, costs: Costs | 
         Processors that they share; those of the trace by default.
     costs : Costs, optional
         As `fit_costs` finds them, which is the default.
+    crowding : float
+        How many times as long tasks compute while all processors do.
 
     Returns
     -------
@@ -204,5 +209,5 @@ def replay(trace: Trace, workers: int, cores: int | None = None, costs: Costs | 
     """
     graph = task_graph(trace, fit_costs(trace) if costs is None else costs)
     cores = trace.cores if cores is None else cores
-    seconds = simulate(graph, workers, cores).seconds
+    seconds = simulate(graph, workers, cores, crowding).seconds
     return Replay(workers=workers, cores=cores, seconds=seconds, least=least_time(graph, workers, cores))

@@ -3,9 +3,10 @@
 A worker that is free takes the first task that is ready, in the order of the graph. One process
 leads: what it does itself needs no worker. A task first computes and then waits (for a disk, or for
 the next message). Those that compute share the processors evenly: with two processors, four of them go at half
-speed. Tasks that wait need none.
+speed. Tasks that wait need none. Processors that compute beside each other share caches and the way to memory:
+by how much that slows them is one number, which is measured beforehand.
 
-This is a model. It knows no caches, no memory bandwidth and no other programs.
+This is a model. It knows no other programs.
 
 References
 ----------
@@ -72,7 +73,7 @@ def add_task(
     return number
 
 
-def simulate(graph: nx.DiGraph[int], workers: int, cores: int) -> Schedule:
+def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float = 1.0) -> Schedule:
     """Return when the tasks of a graph begin and end.
 
     Parameters
@@ -82,7 +83,9 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int) -> Schedule:
     workers : int
         Tasks at once, beside that of the leading process.
     cores : int
-        Processors that compute at full speed.
+        Processors that they share.
+    crowding : float
+        How many times as long a task computes while all processors do; in proportion while some of them do.
 
     Returns
     -------
@@ -100,6 +103,8 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int) -> Schedule:
     [4.5, 2.5, 3.0, 2.5]
     >>> simulate(graph, 4, cores=4).seconds
     1.5
+    >>> simulate(graph, 4, cores=4, crowding=1.25).seconds
+    1.75
     """
     tasks = graph.nodes
     missing = dict(graph.in_degree())
@@ -118,7 +123,7 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int) -> Schedule:
                 free[place] -= 1
                 left[task] = [tasks[task]["computes"], tasks[task]["waits"]]
                 spans[task] = (now, now)
-        now += _advance(left, cores)
+        now += _advance(left, cores, crowding)
         for task in [task for task, (computes, waits) in left.items() if computes <= 0.0 and waits <= 0.0]:
             del left[task]
             spans[task] = (spans[task][0], now)
@@ -132,10 +137,13 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int) -> Schedule:
     return Schedule(now, spans)
 
 
-def _advance(left: dict[int, list[float]], cores: int) -> float:
+def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float:
     """Let all tasks that run go on until one of them computes or waits no more; return how long that is."""
     computing = sum(computes > 0.0 for computes, _ in left.values())
-    speed = min(1.0, cores / computing) if computing else 1.0
+    busy = min(computing, cores)
+    speed = busy / computing if computing else 1.0
+    if busy > 1:
+        speed /= 1.0 + (crowding - 1.0) * (busy - 1) / (cores - 1)
     step = min(computes / speed if computes > 0.0 else waits for computes, waits in left.values())
     for parts in left.values():
         part, done = (0, step * speed) if parts[0] > 0.0 else (1, step)

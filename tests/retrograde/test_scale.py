@@ -175,6 +175,24 @@ def test_schedules_made_by_hand(tasks: list[Any], workers: int, cores: int, seco
     assert simulate(graph, workers, cores).seconds == pytest.approx(seconds)
 
 
+@pytest.mark.parametrize(
+    ("tasks", "workers", "cores", "seconds"),
+    [
+        ([([], 2.0)], 1, 2, 2.0),  # alone, nothing slows it
+        ([([], 2.0), ([], 2.0)], 2, 2, 3.0),
+        ([([], 1.0), ([], 2.0)], 2, 2, 2.5),  # crowded for a second and a half, then half a second is not
+        ([([], 2.0), ([], 2.0)], 2, 3, 2.5),  # two of three: half of what three lose
+        ([([], 2.0), ([], 2.0)], 2, 1, 4.0),  # one processor is never crowded
+        ([([], 1.0)] * 4, 4, 2, 3.0),  # four share two, and both are crowded
+        ([([], 0.0, 2.0), ([], 2.0)], 2, 2, 2.0),  # who waits slows nobody
+    ],
+)
+def test_processors_that_compute_together_slow_each_other(
+    tasks: list[Any], workers: int, cores: int, seconds: float
+) -> None:
+    assert simulate(graph_of(*tasks), workers, cores, crowding=1.5).seconds == pytest.approx(seconds)
+
+
 def test_a_circle_is_refused() -> None:
     graph = graph_of(([], 1.0), ([0], 1.0))
     graph.add_edge(1, 0)
@@ -240,6 +258,17 @@ def test_no_schedule_is_under_the_longest_chain_or_the_work_shared(
     # All of it, one after the other, is the longest that a schedule takes.
     total = sum(graph.nodes[task]["computes"] + graph.nodes[task]["waits"] for task in graph)
     assert schedule.seconds <= total + 1e-9
+
+
+@given(graph=graphs(), workers=st.integers(1, 4), cores=st.integers(1, 4))
+def test_all_processors_crowded_is_the_longest_that_crowding_takes(
+    graph: nx.DiGraph[int], workers: int, cores: int
+) -> None:
+    plain, crowded = (simulate(graph, workers, cores, factor).seconds for factor in (1.0, 1.25))
+    everything = sum(graph.nodes[task]["computes"] + graph.nodes[task]["waits"] for task in graph)
+    assert crowded <= 1.25 * everything + 1e-9
+    if cores == 1 or workers == 1 and all(graph.nodes[task]["place"] == WORKER for task in graph):
+        assert crowded == pytest.approx(plain)
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 5))
