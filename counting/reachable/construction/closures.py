@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from counting.reachable.construction.layout import RegionTables
 
-__all__ = ["Closure", "closure_of", "mask_tables", "placement_number"]
+__all__ = ["Closure", "closure_of", "mask_tables", "placement_number", "queue_type"]
 
 _ROW: Final = PLACES + 1
 """Length of a row of `MaskTables.combinations`."""
@@ -159,8 +159,8 @@ class _Search(NamedTuple):
         The material; ``crowned`` is 1 with a king, else 0.
     own_tempo : int
         1 if white must be able to lose a tempo in the region after an attacker's ply, else 0.
-    queue : ndarray of int32
-        The placements found, in the order in which they were.
+    queue : ndarray of uint32 or int64
+        The placements found, in the order in which they were; see `queue_type`.
     seen : ndarray of uint8
         By number, whether a placement was found.
     counts : ndarray of int64, shape (27,)
@@ -171,7 +171,7 @@ class _Search(NamedTuple):
     defenders: int
     crowned: int
     own_tempo: int
-    queue: NDArray[np.int32]
+    queue: NDArray[np.uint32] | NDArray[np.int64]
     seen: NDArray[np.uint8]
     counts: NDArray[np.int64]
 
@@ -299,6 +299,27 @@ def _squeezed(mask: int, removed: int) -> int:
     return sum(1 << number for number, place in enumerate(places) if mask >> place & 1)
 
 
+def queue_type(size: int) -> type[np.uint32] | type[np.int64]:
+    """Return the type of placements' numbers that is wide enough for a material.
+
+    Parameters
+    ----------
+    size : int
+        How many placements the material has.
+
+    Returns
+    -------
+    type
+        Four bytes, or eight where four are too few: with 12 pieces or more.
+
+    Examples
+    --------
+    >>> [queue_type(size).__name__ for size in (1 << 32, (1 << 32) + 1)]
+    ['uint32', 'int64']
+    """
+    return np.uint32 if size <= 1 << 32 else np.int64
+
+
 def closure_of(black: int, soldiers: int, king: int, *, own_tempo: bool) -> Closure:
     """Return what quiet plies within an outer region lead to from a placement.
 
@@ -332,7 +353,7 @@ def closure_of(black: int, soldiers: int, king: int, *, own_tempo: bool) -> Clos
         defenders=defenders,
         crowned=int(king >= 0),
         own_tempo=int(own_tempo),
-        queue=np.empty(size, dtype=np.int32),
+        queue=np.empty(size, dtype=queue_type(size)),
         seen=np.zeros(size, dtype=np.uint8),
         counts=np.zeros(27, dtype=np.int64),
     )

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from counting.reachable.checker import Checker
-from counting.reachable.construction import building, plies, steps, summing
+from counting.reachable.construction import bound, building, closures, plies, steps, summing
 from counting.reachable.construction.bound import LowerBound, closures_within
 from counting.reachable.construction.building import build_game
-from counting.reachable.construction.closures import closure_of, placement_number
+from counting.reachable.construction.closures import closure_of, placement_number, queue_type
 from counting.reachable.construction.conditions import Closures, exclusion, goes_up, parts_of, token_camp
 from counting.reachable.construction.layout import (
     CAMPS,
@@ -187,6 +187,24 @@ def test_closures_are_those_of_the_plain_search(material: tuple[int, int, int], 
         digits = [(region.black >> p & 1) + 2 * (region.white >> p & 1) for p in (1, 4, 7)]
         doors[9 * digits[0] + 3 * digits[1] + digits[2]] += 1
     assert dict(doors) == {code: n for code, n in enumerate(found.by_doors.tolist()) if n}
+
+
+def test_closures_are_the_same_whatever_type_their_numbers_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest materials have more placements than four bytes number; no test can list them."""
+    root = parked(RegionMaterial(2, 1, 1))
+    narrow = closure_of(*root, own_tempo=True)
+    monkeypatch.setattr(closures, "queue_type", lambda _: np.int64)
+    wide = closure_of(*root, own_tempo=True)
+    assert narrow.placements == wide.placements
+    assert np.array_equal(narrow.seen, wide.seen)
+    assert narrow.by_doors.tolist() == wide.by_doors.tolist()
+
+
+def test_numbers_of_placements_fit_their_type() -> None:
+    sizes = [bound._placements(material) for material in steps.parkable(8)]
+    assert max(sizes) > 1 << 32, "some material needs eight bytes"
+    for size in sizes:
+        assert np.iinfo(queue_type(size)).max >= size - 1
 
 
 def test_paths_lead_to_what_closures_hold() -> None:
