@@ -90,6 +90,7 @@ def _distances(result: dict[str, Any]) -> dict[str, Any]:
 def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
     """Draw how many classes are how far from the end, on a logarithmic scale."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(6.6, 3.4))
     axes = figure.subplots()
@@ -98,6 +99,7 @@ def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
             axes.plot(*zip(*counts, strict=True), "o-", color=colour, markersize=3.5, linewidth=1, label=name)
     axes.set_yscale("log")
     axes.set_xlabel("plies to the end")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("classes")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)

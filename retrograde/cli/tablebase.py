@@ -22,6 +22,7 @@ from tablut.cli.options import PositionOption, StoreArgument, read_position, thr
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label
 from tablut.errors import InputError
+from tablut.machine import physical_memory
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.variants import load_variant
@@ -290,14 +291,20 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
-    """Return the error for missing material: how to build it, or that no game comes to it."""
+    """Return the error for missing material: how to build it, or that it cannot be built or no game comes to it."""
+    from retrograde.solver.estimate import most_men
+
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
             f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
             f"{game.name} has a tier {attackers}v{defenders}"
         )
-    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
+    men = 1 + attackers + defenders
+    possible = most_men(game, men, physical_memory() or 1 << 62, Path.cwd())
+    if possible < men:
+        return InputError(f"{error}; `tablut tablebase build` can make those of at most {possible} men on this machine")
+    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(men)]
     words += ["--store", f"tablebase-{game.name}" if store is None else store]
     return InputError(f"{error}; build it: {shlex.join(words)}")
 
@@ -319,7 +326,6 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 def _making(game: Variant, name: str) -> str:
     """Return the command that makes a tablebase: the whole game if this machine can solve it, else its endings."""
     from retrograde.solver.solution import memory_needed
-    from tablut.machine import physical_memory
 
     memory = physical_memory()
     if memory is not None and memory_needed(game) <= memory:

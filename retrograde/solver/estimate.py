@@ -25,6 +25,7 @@ __all__ = [
     "estimate_build",
     "judging_bytes",
     "least_memory",
+    "most_men",
     "tier_bytes",
     "too_little",
 ]
@@ -47,6 +48,8 @@ _SHOWN: Final = 8
 """Tiers that are named."""
 _INDEXED: Final = 1 << 31
 """Combinations of row soldiers that the index can number."""
+_MANY: Final = {"seconds": 120, "minutes": 120, "hours": 48, "days": 1000}
+"""How many of a unit of time are said in a larger one."""
 
 
 @lru_cache(maxsize=1024)
@@ -288,13 +291,29 @@ def check_build(variant: Variant, men: int, memory: int, root: Path, built: Coll
     problem = _problem(estimate, root, memory)
     if problem is None:
         return estimate
-    possible = men - 1
-    while possible > 1:
-        if _problem(estimate_build(variant, possible, memory, built), root, memory) is None:
-            break
-        possible -= 1
+    possible = most_men(variant, men - 1, memory, root, built)
     way_out = f"--men {possible} is possible here" if possible > 1 else "use a machine that has more"
     raise InputError(f"--men {men}: {problem}; {way_out} ({estimate})")
+
+
+def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
+    """Return of how many men this machine can build the tiers, at most so many.
+
+    Parameters
+    ----------
+    variant, men, memory, root, built
+        As for `check_build`.
+
+    Returns
+    -------
+    int
+        1 if of none.
+    """
+
+    def fits(some: int) -> bool:
+        return _problem(estimate_build(variant, some, memory, built), root, memory) is None
+
+    return next((some for some in range(men, 1, -1) if fits(some)), 1)
 
 
 def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
@@ -318,14 +337,13 @@ def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
 
 
 def _size(count: float) -> str:
-    units = ("bytes", "KB", "MB", "GB", "TB")
+    units = ("bytes", "KB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")
     power = min(max(len(f"{count:.0f}") - 1, 0) // 3, len(units) - 1)
     value = count / 1000**power
     return f"{value:,.0f} {units[power]}" if power == 0 or value >= 100 else f"{value:.1f} {units[power]}"
 
 
 def _time(seconds: float) -> str:
-    for most, length, unit in ((120, 1, "seconds"), (7200, 60, "minutes"), (48 * 3600, 3600, "hours")):
-        if seconds < most:
-            return f"{seconds / length:,.0f} {unit}"
-    return f"{seconds / 86400:,.0f} days"
+    lengths = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "years": 365.25 * 86_400}
+    unit = next((unit for unit, many in _MANY.items() if seconds < many * lengths[unit]), "years")
+    return f"{seconds / lengths[unit]:,.0f} {unit}"

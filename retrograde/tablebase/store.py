@@ -179,8 +179,8 @@ class Store:
                     raise
                 self._there[material] = False
         if found is None:
-            planned = "is to have it: finish its build" if material in self.planned else "has not it"
-            raise MissingTableError(f"tier {attackers}v{defenders}: tablebase {str(self.root)!r} {planned}")
+            planned = "not built yet: finish the build of" if material in self.planned else "not in"
+            raise MissingTableError(f"tier {attackers}v{defenders} is {planned} tablebase {str(self.root)!r}")
         self._tiers[material] = found
         return found
 

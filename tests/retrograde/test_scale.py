@@ -267,7 +267,7 @@ def test_all_processors_crowded_is_the_longest_that_crowding_takes(
     plain, crowded = (simulate(graph, workers, cores, factor).seconds for factor in (1.0, 1.25))
     everything = sum(graph.nodes[task]["computes"] + graph.nodes[task]["waits"] for task in graph)
     assert crowded <= 1.25 * everything + 1e-9
-    if cores == 1 or workers == 1 and all(graph.nodes[task]["place"] == WORKER for task in graph):
+    if cores == 1 or (workers == 1 and all(graph.nodes[task]["place"] == WORKER for task in graph)):
         assert crowded == pytest.approx(plain)
 
 

@@ -489,6 +489,31 @@ def test_a_tier_that_does_not_fit_is_built_in_slices(tmp_path: Path, whole: Path
     assert not list((tmp_path / "s").glob(".*"))
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "0 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7200, "2 hours"), (48 * 3600, "2 days"),
+     (999 * 86_400, "999 days"), (3652.5 * 86_400, "10 years"), (1e20, "3,168,808,781,403 years")],
+)  # fmt: skip
+def test_a_time_is_said_in_the_unit_of_which_there_are_not_many(seconds: float, said: str) -> None:
+    estimate = estimate_build(GAME, MEN, MEMORY)._replace(seconds=seconds)
+    assert f", {said} of processor time" in str(estimate)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (999, "999 bytes"),
+        (1000, "1.0 KB"),
+        (2.5e16, "25.0 PB"),
+        (1e25, "10.0 YB"),
+        (1e30, "1,000,000 YB"),
+    ],
+)
+def test_bytes_are_said_in_the_largest_unit_of_which_there_is_one(count: float, said: str) -> None:
+    estimate = estimate_build(GAME, MEN, MEMORY)._replace(stored=count, scratch=0)
+    assert f", {said} on disk, " in str(estimate)
+
+
 def test_the_command_says_which_tiers_and_what_would_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -346,7 +346,7 @@ def test_what_is_missing_short_swapped_or_of_another_tier_is_named(own: tuple[Pa
     with pytest.raises(TablebaseError, match="is tier 2v0, not 1v0"):
         open_tablebase(url).store.tier(1, 0)
     shutil.rmtree(root / "1v0")
-    with pytest.raises(MissingTableError, match="finish its build"):
+    with pytest.raises(MissingTableError, match="not built yet: finish the build of"):
         open_tablebase(url).store.tier(1, 0)
     assert open_tablebase(url).store.missing() == ["1v0"]
 

@@ -340,9 +340,9 @@ def test_a_damage_of_the_same_length_is_not_probed(copied) -> None:
 def test_a_missing_tier_is_named(copied) -> None:
     shutil.rmtree(copied / "2v0")
     tablebase = open_tablebase(copied)
-    with pytest.raises(MissingTableError, match=r"2v0.*finish its build"):
+    with pytest.raises(MissingTableError, match="tier 2v0 is not built yet: finish the build of tablebase"):
         tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 b", 5))
-    with pytest.raises(MissingTableError, match=r"3v1.*has not it"):
+    with pytest.raises(MissingTableError, match="tier 3v1 is not in tablebase"):
         tablebase.store.tier(3, 1)
     wrong = {failure.where: failure.what for failure in verify(copied).wrong}
     assert set(wrong) == {"2v0", "2v1", "3v0"}
