@@ -114,7 +114,7 @@ class Inspector:
         sound &= ~(black | white)[np.arange(len(rows)), king]
         if not sound.all():
             return 0, int((~sound).sum())  # the kernels below ask for well-formed positions
-        weights = self._orbits(words)
+        weights = self.engine.orbit_sizes(words, self.group)
         canonical = (self.engine.canonical(words, self.group)[0] == words).all(axis=1)
         attackers, defenders = black.sum(axis=1), white.sum(axis=1)
         moves = np.zeros(len(rows), dtype=np.int64)
@@ -142,13 +142,6 @@ class Inspector:
         self.counters[name] += int(weights[which].sum())
         if f"{name}_classes" in self.counters:
             self.counters[f"{name}_classes"] += int(which.sum())
-
-    def _orbits(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the orbit sizes of positions: the order of the group by how many of its elements keep each."""
-        kept = np.zeros(len(words), dtype=np.int64)
-        for symmetry in self.group:
-            kept += (self.engine.canonical(words, (symmetry,))[0] == words).all(axis=1)
-        return len(self.group) // kept
 
     def _won(
         self,

@@ -214,6 +214,43 @@ class Engine(PerftEngine):
         canonicalise(self.tables, _images(tuple(group or self.group), self.variant.size), words, result, elements)
         return result, elements
 
+    def orbit_sizes(self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None) -> NDArray[np.int64]:
+        """Return how many images each position has under a group.
+
+        Parameters
+        ----------
+        words : ndarray of uint64, shape (n, W)
+            Positions.
+        group : sequence of Symmetry, optional
+            As for `canonical`.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            The order of the group by the order of the position's stabiliser.
+
+        Raises
+        ------
+        InputError
+            If dtype or shape are wrong.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> engine = Engine(load_variant("ashton"))
+        >>> engine.orbit_sizes(engine.words(engine.start())).tolist()
+        [1]
+        >>> first = engine.expand(engine.words(engine.start())).words
+        >>> sorted(set(engine.orbit_sizes(first).tolist()))
+        [8]
+        """
+        elements = tuple(group or self.group)
+        kept = np.zeros(len(words), dtype=np.int64)
+        for symmetry in elements:
+            # Of one element alone, the least image is the image under it.
+            kept += (self.canonical(words, (symmetry,))[0] == words).all(axis=1)
+        return len(elements) // kept
+
     @cached_property
     def group(self) -> tuple[Symmetry, ...]:
         """The symmetries of the rules that keep the start position."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["ClassMarks", "Unmarked", "orbit_sizes"]
+__all__ = ["ClassMarks", "Unmarked"]
 
 _STEP: Final = 1 << 18
 """Entries that are looked at together."""
@@ -47,37 +47,6 @@ class Unmarked(NamedTuple):
     defenders: int
     boards: NDArray[np.uint32]
     orbits: NDArray[np.int64]
-
-
-def orbit_sizes(variant: Variant, words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return how many positions the class of each position has, under the symmetries that keep the start.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    words : ndarray of uint64, shape (n, W)
-        Packed positions.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The order of the group by how many of its elements keep the position.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> engine = engine_for(load_variant("ashton"))
-    >>> first = engine.expand(engine.words(engine.start())).words
-    >>> sorted(set(orbit_sizes(engine.variant, first).tolist()))
-    [8]
-    """
-    engine = engine_for(variant)
-    kept = np.zeros(len(words), dtype=np.int64)
-    for symmetry in engine.group:
-        # Of one element alone, the least image is the image under it.
-        kept += (engine.canonical(words, (symmetry,))[0] == words).all(axis=1)
-    return len(engine.group) // kept
 
 
 class ClassMarks:
@@ -157,7 +126,7 @@ class ClassMarks:
                     unrank_entries(self.engine.tables, self._tables, tier, entries, side, boards)
                     boards = np.ascontiguousarray(boards[self._rank(boards)[1] == entries])
                     if len(boards):
-                        orbits = orbit_sizes(self.variant, self.engine.words(boards))
+                        orbits = self.engine.orbit_sizes(self.engine.words(boards))
                         yield Unmarked(attackers, defenders, boards, orbits)
 
     def _rank(self, boards: NDArray[np.uint32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
