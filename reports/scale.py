@@ -23,8 +23,8 @@ GAME: Final = "brandubh"
 WORKERS: Final = (16, 64, 256)
 _CURVE: Final = (4, 16, 64, 256, 1024)
 _MEN: Final = (7, 8, 9)
-_QUIET: Final = 0.5
-"""A load below which nobody else used the machine."""
+_QUIET: Final = 0.02
+"""Of its time, what one worker waits for a processor at most where nobody else uses the machine."""
 _MOST_RATE: Final = 1e-3
 """Processor seconds of a class that are more than any board needs."""
 _TIMES: Final = ((120, 1, "s"), (7200, 60, "min"), (100 * 3600, 3600, "h"), (700 * 86400, 86400, "days"))
@@ -71,6 +71,7 @@ def artefacts() -> list[Artefact]:
     check = ScaleCheck.model_validate(results())
     model = ScaleModel(check)
     everything = 1 + max(sum(material) for material in model.tiers.graph)
+    one = run_of(check.trace)
     foretold = {run.workers: model.foretold(run.workers) for run in check.runs}
     curves = {men: {count: model.forecast(men, count) for count in _CURVE} for men in (*_MEN, everything)}
     forecasts = {men: [some[count] for count in WORKERS] for men, some in curves.items()}
@@ -92,7 +93,8 @@ def artefacts() -> list[Artefact]:
             "scale.md.j2",
             check=check,
             costs=model.costs,
-            quiet=check.load < _QUIET,
+            one=one,
+            quiet=one.waited is not None and one.waited < _QUIET * one.seconds,
             runs=[(run, foretold[run.workers], foretold[run.workers].seconds / run.seconds - 1) for run in check.runs],
             error=model.error,
             held_out=held_out,
