@@ -35,7 +35,7 @@ _DECIDED = "decided-"
 
 
 class Example(NamedTuple):
-    """A locked position that is drawn: its name, rule set and text, the locked squares, and why."""
+    """A position out of reach that is drawn: its name, rule set and text, the squares that tell, and why."""
 
     name: str
     variant: str
@@ -66,6 +66,13 @@ EXAMPLES = (
         ("f7", "f8", "g7", "h7", "h8", "h9", "i7", "i8", "i9"),
         "A pocket: only the attacker on h8 or the defender on f8 can have arrived last, either from g8, and either way "
         "the set before that was locked.",
+    ),
+    Example(
+        "closed",
+        "ashton",
+        "8b/w8/b6b1/3wbw3/b2b1b3/3b1wwb1/1b4bK1/1b2bww2/3b2wbb b",
+        ("f2", "f3", "g1", "g2", "g3", "g4", "h1", "h3"),
+        "Closed: no set is locked, but white's only ply back is from f2 to f3, and there f3, g1 to g4, h1 and h3 are.",
     ),
     Example(
         "home",

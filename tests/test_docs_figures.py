@@ -49,6 +49,7 @@ MEASURED = {
     "pytest benchmarks/test_puzzles.py": {555_788, 852_856, 836_485, 277_613, 81_162_829},
     "pytest benchmarks/test_tree_probe.py": {1_911_851, 862_808, 2_109_408, 1_256_812},
     "pytest -m slow tests/test_docs_figures.py": {177_617_150, 365_170_994, 4_903_551_084},
+    "tablut reachable estimate --samples 1622000": {1_105_795},
     "tablut reachable explain -v ashton-5-4v0": {32_224},
     "tablut tablebase build --men 5": {1_737_174},
     "tablut tablebase build --men 5 -v mcgill": {3_251_331},

@@ -12,6 +12,7 @@ from counting.reachable.checker import Checker
 from reports.census import results as census_results
 from reports.reachable import EXAMPLES, explanations, results
 from tablut.errors import InputError
+from tablut.notation import square_name
 from tablut.variants import load_variant
 
 REDUCED = [name for name in results() if "-" in name]
@@ -48,7 +49,25 @@ def test_stored_estimates_come_out_again(name: str) -> None:
     assert again == stored
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_the_drawn_closed_position_has_one_predecessor_and_that_is_locked() -> None:
+    def name(file: int, rank: int) -> str:
+        return square_name(9 * rank + file, 9)
+
+    (example,) = (example for example in EXAMPLES if example.name == "closed")
+    reach = Checker(load_variant(example.variant)).reach
+    position = reach.game.read(example.position)
+    assert reach.counted(position)
+    assert reach.lemma(position) is None
+    ((before, move),) = reach.predecessors(position)
+    assert [name(*cell) for cell in move] == ["f3", "f2"]
+    assert reach.lemma(before) == "locked"
+    locked = {name(*cell) for cell in reach.locked(before)}
+    assert locked | {"f2"} == set(example.squares)
+
+
+@pytest.mark.parametrize(
+    "example", [example for example in EXAMPLES if example.name != "closed"], ids=lambda example: example.name
+)
 def test_drawn_locks_are_locks(example) -> None:  # type: ignore[no-untyped-def]
     checker = Checker(load_variant(example.variant))
     position, squares = checker.reach.game.read(example.position), " ".join(example.squares)
