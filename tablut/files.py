@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from tablut.errors import InputError, OutputError, input_failure, output_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "TEXT_BYTES",
@@ -192,14 +192,14 @@ def child(folder: Path, name: str, what: str) -> Path:
 # -- writing -------------------------------------------------------------------------------
 
 
-def write_bytes(target: Path, content: bytes | Sequence[bytes], hint: str = "", *, lasting: bool = False) -> None:
+def write_bytes(target: Path, content: bytes | Iterable[bytes], hint: str = "", *, lasting: bool = False) -> None:
     """Write a file under a temporary name in its folder, then rename it.
 
     Parameters
     ----------
     target : Path
         Where the file goes; missing folders are made.
-    content : bytes or sequence of bytes
+    content : bytes or iterable of bytes
         All of it, also in parts.
     hint : str
         The way out, appended to the error message.

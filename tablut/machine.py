@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+from functools import cache
+from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
 
-__all__ = ["check_memory", "peak_memory", "physical_memory"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["check_memory", "peak_memory", "physical_memory", "return_memory"]
 
 
 def physical_memory() -> int | None:
@@ -28,6 +34,25 @@ def peak_memory() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def return_memory() -> None:
+    """Return memory that was freed to the system; nothing is done where the C library cannot.
+
+    glibc keeps what was freed in small pieces for later, so that a process stays as large as it ever was.
+    """
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], object] | None:
+    """Return glibc's ``malloc_trim``, or None with another C library."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None
 
 
 def check_memory(option: str, mib: int) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import itertools
 import json
 import os
 import random
 import shutil
 import signal
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +24,7 @@ from hypothesis import strategies as st
 from retrograde.solver import build as building
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
 from retrograde.solver.estimate import estimate_build, least_memory, tier_bytes
+from retrograde.solver.slices.blocks import BLOCK, PackedSection, Spool, block_codec, block_digest
 from retrograde.solver.slices.building import scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, Source, open_slice, read_section
 from retrograde.solver.slices.packed import PackedItems
@@ -32,7 +36,7 @@ from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
-from tablut.errors import InputError, MachineError, OutputError
+from tablut.errors import InputError, MachineError, OutputError, TablutError
 from tablut.scheduling import LocalScheduler, open_scheduler
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
@@ -472,6 +476,39 @@ def test_files_are_read_as_they_were_written(workshop: Workshop) -> None:
     for _ in range(20):
         first, last = sorted(rng.sample(range(len(packed) + 1), 2))
         assert np.array_equal(packed[first:last], every[first:last])
+
+
+def test_what_is_packed_waits_on_disk_and_leaves_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    parts = [rng.integers(0, 1 << 32, size, dtype=np.uint32) for size in (5, BLOCK, 1, 3 * BLOCK + 7, 0)]
+    with Spool(tmp_path / "scratch") as spool:
+        one, other = PackedSection("uint32", spool), PackedSection("uint32", spool)
+        for part in parts:  # in turns, so that their blocks lie between each other
+            one.add(part)
+            other.add(part[::-1])
+        for section in (one, other):
+            section.finish()
+        assert [block_digest(block) for block in one.blocks()] == one.digests
+        assert [len(block) for block in one.blocks()] == one.sizes
+        found = [np.frombuffer(block_codec().decode(block), dtype="<u4") for block in other.blocks()]
+        assert list(map(len, found)) == [BLOCK] * 4 + [13]
+        assert np.array_equal(np.concatenate(found), np.concatenate([part[::-1] for part in parts]))
+        assert not list((tmp_path / "scratch").iterdir())
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_a_full_disk_is_named_where_packed_blocks_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TablutError, match=r"scratch folder '.*file'"):
+        Spool(tmp_path / "file")
+
+    class Full(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
+    with Spool(tmp_path) as spool, pytest.raises(MachineError, match="No space left"):
+        PackedSection("uint8", spool).add(np.zeros(BLOCK, dtype=np.uint8))
 
 
 # -- what a user meets ---------------------------------------------------------------------

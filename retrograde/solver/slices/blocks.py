@@ -1,16 +1,28 @@
-"""A section of a slice's file: items in blocks, each packed by LZ4 and bound by a digest, packed as they come."""
+"""A section of a slice's file: items in blocks, each packed by LZ4 and bound by a digest, packed as they come.
+
+What is packed waits on disk: the news of a slice takes more room than the slice.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from tablut.errors import output_failure
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "PackedSection", "block_codec", "block_digest"]
+    from tablut.errors import TablutError
+
+__all__ = ["BLOCK", "PackedSection", "Spool", "block_codec", "block_digest"]
 
 BLOCK: Final = 1 << 16
 """Items of a block: what is unpacked to read one of them."""
@@ -18,27 +30,114 @@ _DIGEST: Final = 16
 """Bytes of a block's digest."""
 
 
+class Spool:
+    """Packed blocks on disk until their file is written; nothing of it is left if the process is killed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where there is room for them.
+
+    Raises
+    ------
+    MachineError
+        If the disk is full, or the like.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def add(self, block: bytes) -> int:
+        """Write a block down.
+
+        Parameters
+        ----------
+        block : bytes
+            Its content.
+
+        Returns
+        -------
+        int
+            Where it begins.
+        """
+        try:
+            at = self._file.seek(0, os.SEEK_END)
+            self._file.write(block)
+        except OSError as error:
+            raise self._failure(error) from error
+        return at
+
+    def read(self, at: int, length: int) -> bytes:
+        """Read a block again.
+
+        Parameters
+        ----------
+        at, length : int
+            Where it begins, and its bytes.
+
+        Returns
+        -------
+        bytes
+            Its content.
+        """
+        try:
+            self._file.seek(at)
+            return self._file.read(length)
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _failure(self, error: OSError) -> TablutError:
+        return output_failure(f"scratch folder {str(self.folder)!r}: {error.strerror}", error)
+
+
 class PackedSection:
-    """Items that are packed block by block, so that few of them are in memory as they are.
+    """Items that are packed block by block, so that few of them are in memory.
 
     Parameters
     ----------
     dtype : str
         Of the items: ``uint8``, ``uint16`` or ``uint32``.
+    spool : Spool
+        Where the packed blocks go.
+
+    Attributes
+    ----------
+    items : int
+        How many were added.
+    sizes : list of int
+        Bytes of each block so far.
+    digests : list of str
+        Of each block so far.
 
     Examples
     --------
-    >>> section = PackedSection("uint8")
-    >>> for _ in range(3):
-    ...     section.add(np.zeros(BLOCK // 2, dtype=np.uint8))
-    >>> section.items == 3 * BLOCK // 2, len(section.blocks()), len(section.blocks()[0]) < 500
+    >>> from pathlib import Path
+    >>> with Spool(Path(tempfile.gettempdir())) as spool:
+    ...     section = PackedSection("uint8", spool)
+    ...     for _ in range(3):
+    ...         section.add(np.zeros(BLOCK // 2, dtype=np.uint8))
+    ...     section.finish()
+    ...     section.items == 3 * BLOCK // 2, len(section.sizes), sum(map(len, section.blocks())) < 1000
     (True, 2, True)
     """
 
-    def __init__(self, dtype: str) -> None:
+    def __init__(self, dtype: str, spool: Spool) -> None:
         self.dtype, self.items = dtype, 0
-        self._codec = block_codec()
-        self._blocks: list[bytes] = []
+        self.sizes: list[int] = []
+        self.digests: list[str] = []
+        self._codec, self._spool = block_codec(), spool
+        self._places: list[int] = []
         self._rest: list[NDArray[Any]] = []
         self._held = 0
 
@@ -56,22 +155,33 @@ class PackedSection:
         if self._held >= BLOCK:
             held = self._rest[0] if len(self._rest) == 1 else np.concatenate(self._rest)
             whole = self._held - self._held % BLOCK
-            self._blocks += [self._packed(held[at : at + BLOCK]) for at in range(0, whole, BLOCK)]
+            for at in range(0, whole, BLOCK):
+                self._pack(held[at : at + BLOCK])
             # A copy, or the rest would keep all of it.
             self._rest, self._held = [held[whole:].copy()], self._held - whole
 
-    def blocks(self) -> list[bytes]:
-        """Return the packed blocks; all but the last are of `BLOCK` items.
+    def finish(self) -> None:
+        """Pack what is left: the last block may have fewer than `BLOCK` items. Nothing is added afterwards."""
+        if self._held:
+            self._pack(np.concatenate(self._rest))
+            self._rest, self._held = [], 0
 
-        Returns
-        -------
-        list of bytes
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the packed blocks.
+
+        Yields
+        ------
+        bytes
             Together all items that were added.
         """
-        return [*self._blocks, self._packed(np.concatenate(self._rest))] if self._held else [*self._blocks]
+        for at, size in zip(self._places, self.sizes, strict=True):
+            yield self._spool.read(at, size)
 
-    def _packed(self, items: NDArray[Any]) -> bytes:
-        return bytes(self._codec.encode(np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))))
+    def _pack(self, items: NDArray[Any]) -> None:
+        packed = bytes(self._codec.encode(np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))))
+        self._places.append(self._spool.add(packed))
+        self.sizes.append(len(packed))
+        self.digests.append(block_digest(packed))
 
 
 def block_codec() -> Any:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import struct
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
@@ -187,23 +188,22 @@ def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, contents: Ma
     MachineError
         If the disk is full, or the like.
     """
-    packed: list[bytes] = []
     sections: list[_Section] = []
     for name, content in contents.items():
-        blocks = content.blocks()
+        content.finish()
         sections.append(
             _Section(
                 name=name,
                 dtype=content.dtype,  # type: ignore[arg-type]
                 items=content.items,
-                blocks=tuple(map(len, blocks)),
-                digests=tuple(map(block_digest, blocks)),
+                blocks=tuple(content.sizes),
+                digests=tuple(content.digests),
             )
         )
-        packed += blocks
     header = _Header(owner=owner, stats=stats, sections=tuple(sections)).model_dump_json().encode()
     digest = hashlib.sha256(header).digest()
-    write_bytes(target, [_HEAD.pack(_MAGIC, len(header), digest), header, *packed])
+    packed = chain.from_iterable(content.blocks() for content in contents.values())
+    write_bytes(target, chain([_HEAD.pack(_MAGIC, len(header), digest), header], packed))
     return open_slice(Source(str(target), digest.hex()))
 
 

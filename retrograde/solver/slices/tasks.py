@@ -18,6 +18,7 @@ slice by slice: the news. Their slices hear it in the next round.
 from __future__ import annotations
 
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -29,7 +30,7 @@ from retrograde.solver.kernels.immediate import immediate_pass
 from retrograde.solver.kernels.slices import hear, tell
 from retrograde.solver.kernels.task import FULL, LOSSES, WINS, News, Pass
 from retrograde.solver.rules import rules_to_solve_by
-from retrograde.solver.slices.blocks import BLOCK, PackedSection
+from retrograde.solver.slices.blocks import BLOCK, PackedSection, Spool
 from retrograde.solver.slices.files import (
     DamagedSliceError,
     SliceOwner,
@@ -47,6 +48,7 @@ from retrograde.solver.trace import Meter
 from retrograde.tablebase.store import SIDES
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, DECIDED, code_of, lost_in, won_in
+from tablut.machine import return_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,11 +181,14 @@ def run_slice(task: SliceTask) -> dict[str, Any]:
                 return _answer(done, 0, None)
         except DamagedSliceError as error:
             found = str(error)
-    work = _Slice(task)
-    work.run()
-    file = work.write()
-    seen = {"entries": work.size, "window": work.total}
-    return {**_answer(file, work.read, meter.read()), **seen, "found": found}
+    with Spool(Path(task.target).parent) as spool:
+        work = _Slice(task, spool)
+        work.run()
+        file = work.write()
+    answer = {**_answer(file, work.read, meter.read()), "entries": work.size, "window": work.total, "found": found}
+    del work
+    return_memory()
+    return answer
 
 
 def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict[str, Any]:
@@ -204,8 +209,8 @@ def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict
 class _Slice:
     """A slice while it is worked on."""
 
-    def __init__(self, task: SliceTask) -> None:
-        self.task, self.step, self.number = task, task.owner.step, task.owner.number
+    def __init__(self, task: SliceTask, spool: Spool) -> None:
+        self.task, self.spool, self.step, self.number = task, spool, task.owner.step, task.owner.number
         self.store, self.tier = shared_tier(task.root, task.material, task.plan)
         self.stride = stride_of(self.tier.variant)
         rows = task.cuts[self.number], task.cuts[self.number + 1]
@@ -270,10 +275,16 @@ class _Slice:
             parts = partial(self._parts, open_slice(source), "black")
             gather(self.runs, BLOCK, last - first, parts)(self.black, first)
 
-    def _read(self, file: SliceFile, name: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return all items of a section, and count its bytes."""
+    def _read(self, file: SliceFile, name: str, out: NDArray[Any]) -> None:
+        """Read all items of a section, and count its bytes."""
         self.read += sum(file.sections[name][0].blocks)
-        return read_section(file, name, out)
+        read_section(file, name, out)
+
+    def _blocks(self, file: SliceFile, name: str) -> Iterator[NDArray[Any]]:
+        """Yield the blocks of a section, and count its bytes."""
+        self.read += sum(file.sections[name][0].blocks)
+        for _, items in read_items(file, name):
+            yield items
 
     def _parts(self, file: SliceFile, name: str, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the blocks of a section that are wanted, and count their bytes."""
@@ -355,9 +366,14 @@ class _Slice:
             for number in np.flatnonzero(counts).tolist():
                 places = order[ends[number] - counts[number] : ends[number]]
                 concerned = (entries[places] - edges[number]).astype(np.uint32)
-                self.news.setdefault(f"{kind}-{number}", PackedSection("uint32")).add(concerned)
+                self._section(f"{kind}-{number}", "uint32").add(concerned)
                 if kind == "wins":
-                    self.news.setdefault(f"moves-{number}", PackedSection("uint8")).add(moves[places])
+                    self._section(f"moves-{number}", "uint8").add(moves[places])
+
+    def _section(self, name: str, dtype: str) -> PackedSection:
+        if name not in self.news:
+            self.news[name] = PackedSection(dtype, self.spool)
+        return self.news[name]
 
     def _hear(self, file: SliceFile) -> None:
         """Make of the news in a file what it says for the slice."""
@@ -367,13 +383,14 @@ class _Slice:
             name = f"{kind}-{self.number}"
             if name not in file.sections:
                 continue
-            entries = self._read(file, name)
-            moves = self._read(file, f"moves-{self.number}") if kind == "wins" else np.zeros(0, dtype=np.uint8)
-            if len(entries) and int(entries.max()) >= self.size:
-                raise SolverError(f"{file.path}: its news is of entries that the slice does not have")
             lost = int(kind == "losses")
             plies = 0 if self.step == LOSSES_STEP else plies
-            self._check(hear(self.desk, here, entries, moves, self.shift, lost, plies))
+            # Block by block: all news for a slice together can take more room than the slice.
+            counted = self._blocks(file, f"moves-{self.number}") if kind == "wins" else repeat(np.zeros(0, np.uint8))
+            for entries, moves in zip(self._blocks(file, name), counted, strict=kind == "wins"):
+                if int(entries.max()) >= self.size:
+                    raise SolverError(f"{file.path}: its news is of entries that the slice does not have")
+                self._check(hear(self.desk, here, entries, moves, self.shift, lost, plies))
 
     # -- writing -----------------------------------------------------------------------
 
@@ -390,7 +407,7 @@ class _Slice:
             for kind in ("wins", "losses")
         }
         stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **told)
-        sides = {"white": PackedSection("uint16"), "black": PackedSection("uint16")}
+        sides = {"white": PackedSection("uint16", self.spool), "black": PackedSection("uint16", self.spool)}
         sides["white"].add(self._part)
         sides["black"].add(self.black[self.own])
         return write_slice(Path(self.task.target), self.task.owner, stats, {**sides, **news})
