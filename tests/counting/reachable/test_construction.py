@@ -504,7 +504,15 @@ def test_the_store_is_used_and_a_damaged_one_named(tmp_path: Path, capsys: pytes
     assert int(first["counted"]) == 1895778498513064814159328510
     stored = tmp_path / "closure-1-0-0.json"
     good = json.loads(stored.read_text())
-    for bad in ("{", json.dumps({**good, "tables": "0"}), json.dumps({**good, "placements": 22})):
+    more = [good["by_doors"][0] + 1000, *good["by_doors"][1:]]
+    less = [good["by_doors"][0] + 30, good["by_doors"][1] - 30, *good["by_doors"][2:]]
+    for bad in (
+        "{",
+        json.dumps({**good, "tables": "0"}),
+        json.dumps({**good, "placements": 22}),
+        json.dumps({**good, "placements": good["placements"] + 1000, "by_doors": more}),
+        json.dumps({**good, "by_doors": less}),
+    ):
         stored.write_text(bad)
         assert run(command) == 2
         assert "closure-1-0-0.json" in capsys.readouterr().err
