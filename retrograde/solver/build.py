@@ -23,7 +23,8 @@ from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.trace import STORE, WHOLE, Meter
 from retrograde.tablebase.copying import Staging
 from retrograde.tablebase.errors import DamagedTableError, TooOldError
-from retrograde.tablebase.store import SIDES, open_store, tier_name
+from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.stored_tier import SIDES
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.compilation import cpu_clock, wall_clock

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.memory import UnpackedTiers
-    from retrograde.tablebase.store import SideName, Store
+    from retrograde.tablebase.store import Store
+    from retrograde.tablebase.stored_tier import SideName
 
 __all__ = ["BatchProber"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from retrograde.tablebase.encoding import value_table
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.scratch import mapped_array
-from retrograde.tablebase.store import SIDES
+from retrograde.tablebase.stored_tier import SIDES
 from tablut.indexing.tier_tables import TierTables, tier_tables
 from tablut.indexing.tier_values import ADDRESS, WIDE, TierValues
 from tablut.indexing.tiers import TierIndex
@@ -88,7 +88,7 @@ class UnpackedTiers:
         Raises
         ------
         MissingTableError, TablebaseError
-            As `retrograde.tablebase.store.Store.tier` and `retrograde.tablebase.store.StoredTier.codes`.
+            As `retrograde.tablebase.store.Store.tier` and `retrograde.tablebase.stored_tier.StoredTier.codes`.
         MachineError
             If the disk has no room for it.
         """

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from cachetools import LRUCache
 
 from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.store import SideName, Store, StoredTier, open_store
+from retrograde.tablebase.store import Store, open_store
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
+    from retrograde.tablebase.stored_tier import SideName, StoredTier
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tier_values import TierValues
     from tablut.locations import LocationLike

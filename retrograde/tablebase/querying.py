@@ -13,7 +13,7 @@ import numpy as np
 
 from retrograde.tablebase.encoding import slices, value_table
 from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.store import SIDES
+from retrograde.tablebase.stored_tier import SIDES
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.indexing.tier_boards import rank_boards, unrank_entries
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.store import Store, StoredTier
+    from retrograde.tablebase.store import Store
+    from retrograde.tablebase.stored_tier import StoredTier
     from tablut.indexing.tier_tables import TierTables
     from tablut.position import Position
 

@@ -25,7 +25,8 @@ from retrograde.tablebase.schema import (
     write_record,
 )
 from retrograde.tablebase.shards import file_records
-from retrograde.tablebase.store import Store, little_endian, open_store
+from retrograde.tablebase.store import Store, open_store
+from retrograde.tablebase.stored_tier import little_endian
 from tablut.errors import OutputError, output_failure
 from tablut.files import lock_folder, remove_temporaries, sync_names, write_text
 from tablut.indexing.values import ALIAS_CODE
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.schema import Part
-    from retrograde.tablebase.store import SideName
+    from retrograde.tablebase.stored_tier import SideName
     from tablut.indexing.tiers import TierIndex
     from tablut.locations import LocationLike
     from tablut.variants import Variant

@@ -26,7 +26,7 @@ import numpy as np
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.published import standing_of
 from retrograde.tablebase.schema import digest_of
-from retrograde.tablebase.store import Store, StoredTier, open_store
+from retrograde.tablebase.store import Store, open_store
 from retrograde.verification.findings import LISTED, Verification, Wrong, describe
 from retrograde.verification.record import VerifiedTiers, proof_digest
 from tablut.prober import MissingTableError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from retrograde.tablebase.memory import UnpackedTiers
+    from retrograde.tablebase.stored_tier import StoredTier
     from tablut.locations import LocationLike
 
 __all__ = ["MEMORY", "Verification", "Wrong", "describe", "verify"]

@@ -171,7 +171,7 @@ class _Search(NamedTuple):
     defenders: int
     crowned: int
     own_tempo: int
-    queue: NDArray[np.uint32] | NDArray[np.int64]
+    queue: NDArray[np.uint32 | np.int64]
     seen: NDArray[np.uint8]
     counts: NDArray[np.int64]
 
@@ -299,7 +299,7 @@ def _squeezed(mask: int, removed: int) -> int:
     return sum(1 << number for number, place in enumerate(places) if mask >> place & 1)
 
 
-def queue_type(size: int) -> type[np.uint32] | type[np.int64]:
+def queue_type(size: int) -> type[np.uint32 | np.int64]:
     """Return the type of placements' numbers that is wide enough for a material.
 
     Parameters

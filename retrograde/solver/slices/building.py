@@ -33,7 +33,8 @@ from retrograde.solver.slices.tasks import (
 )
 from retrograde.solver.tier_solver import BLACK, SEEN, WHITE
 from retrograde.solver.trace import PASS, PLAN, Meter
-from retrograde.tablebase.store import SIDES, open_store, tier_name
+from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.stored_tier import SIDES
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS, code_of, lost_in, won_in
 from tablut.scheduling import LocalScheduler
