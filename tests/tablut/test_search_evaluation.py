@@ -1,5 +1,6 @@
 """The compiled evaluation against its description cell by cell, and under the symmetries of the rules."""
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -73,6 +74,13 @@ def test_the_evaluation_is_the_sum_of_its_terms(variant):
 def test_the_evaluation_of_a_users_rules(variant, seed):
     random = Random(seed)
     assert_twins_agree(variant, [placement(variant, random) for _ in range(4)], random)
+
+
+def test_a_line_may_cross_all_four_camps_and_one_of_them_twice():
+    small = load_variant("brandubh-5-4v0")
+    variant = replace(small, name="camps", terrain=("ABCDA", *small.terrain[1:]))
+    random = Random(3)
+    assert_twins_agree(variant, [placement(variant, random) for _ in range(20)], random)
 
 
 @given(variant=random_variants() | random_terrains(), seed=st.integers(0, 2**32))

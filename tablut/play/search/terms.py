@@ -156,11 +156,15 @@ def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64
 
 
 def _anonymous(terrain: str) -> str:
-    """Return the letters of a line with its camps renamed in the order in which they occur."""
-    names: dict[str, str] = {}
-    for letter in terrain:
-        if letter in CAMP_LETTERS:
-            names.setdefault(letter, CAMP_LETTERS[len(names)])
+    """Return the letters of a line with its camps renamed in the order in which they occur.
+
+    Examples
+    --------
+    >>> _anonymous("C.B+C"), _anonymous(CAMP_LETTERS[::-1] + CAMP_LETTERS) == CAMP_LETTERS + CAMP_LETTERS[::-1]
+    ('A.B.A', True)
+    """
+    camps = dict.fromkeys(letter for letter in terrain if letter in CAMP_LETTERS)
+    names = dict(zip(camps, CAMP_LETTERS, strict=False))
     return "".join(names.get(letter, letter) for letter in terrain.replace("+", "."))
 
 
