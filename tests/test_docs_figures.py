@@ -333,7 +333,7 @@ def test_the_readmes_numbers() -> None:
     assert f"between {low} and {high} can be reached" in readme
     (proved,) = lower_bounds().values()
     assert f"{int(proved['positions']):,}".replace(",", " ") in readme
-    assert 0.1 <= proved["share"] < 0.11  # "one in ten"
+    assert 1 / 6 < proved["share"] < 0.2  # "more than one in six"
     new = f"{censuses()['ashton']['plies'][7]['new']:,}".replace(",", " ")
     assert f"{new} new positions at ply 7" in readme
     reduced = [name for name in variant_names() if "-" in name]
