@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 CLASSES_A_SECOND: Final = 4_000_000
-"""What a processor solves: 2 to 9 million were measured for tiers of ashton, 1.5 for mcgill (docs/solving.md)."""
+"""What a processor solves: 7 to 12 million were measured in memory, less in slices (docs/solving.md)."""
 _STORED_BYTES: Final = 0.012
 """Of a class on disk, as measured for ashton up to six men."""
 _ITEM_BYTES: Final = 2
