@@ -282,8 +282,9 @@ class Transfer:
             if code != king_code or option.chooses or self._seats[position]
         ]
         near = 3 << shift
-        for option in legal:
-            near |= option.mask
+        for group in options.values():  # also those that only join a king that a term has brought
+            for option in group:
+                near |= option.mask
         joins: dict[tuple[int, int], list[_Join]] = {}
         arrived: _States = {}
         keep = ~(3 << shift)
