@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from counting.exclusions.record import count_exclusions, counted_spaces, published_exclusions
-from counting.exclusions.sets import locked_sets, orbits_of_sets
+from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of
 from counting.spaces import spaces
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
@@ -75,6 +75,7 @@ def exclusions_command(
         record = interruptible(lambda: count_exclusions(rules, pieces, observe))
     if out is not None:
         write_text(out, record.model_dump_json(indent=1) + "\n")
+    family = locked_sets(rules, pieces)
     shipped = published_exclusions(rules.digest)
     same = None if shipped is None or shipped.pieces != pieces else _without_name(shipped) == _without_name(record)
     result = _Exclusions(
@@ -86,7 +87,7 @@ def exclusions_command(
                 images=images,
                 set=[f"{piece}{square_name(cell, rules.size)}" for cell, piece in sorted(found)],
             )
-            for found, images in orbits_of_sets(locked_sets(rules, pieces), rules.start_symmetries)
+            for found, images in orbits_of_sets(family, symmetries_of(rules, family))
         ],
         spaces=_spaces(rules, record),
         published=same,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from counting.exclusions.sets import locked_sets, orbits_of_sets, without_king
+from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of, without_king
 from counting.exclusions.surviving import surviving
 from counting.spaces import spaces
 from symmetry import count_orbits
@@ -173,25 +173,26 @@ def count_exclusions(
     """
     variant = as_variant(variant)
     family = locked_sets(variant, pieces)
+    group = symmetries_of(variant, family)
     survivors = []
     for id_, (signed, with_king) in counted_spaces(spaces(variant)).items():
         sets = family if with_king else without_king(family)
         counts = {}
-        for symmetry in variant.start_symmetries:
+        for symmetry in group:
             report = observe and partial(observe, f"{id_}, {symmetry.name}")
             counts[symmetry.name] = surviving(signed, symmetry, sets, report)
         fixed = {name: material.total() for name, material in counts.items()}
-        identity = counts[variant.start_symmetries[0].name]
+        identity = counts[group[0].name]
         survivors.append(
             Survivors(
                 id=id_,
                 placements=identity.total(),
-                classes=_orbits(variant.start_symmetries, fixed),
+                classes=_orbits(group, fixed),
                 fixed=fixed,
                 material=[list(row) for row in identity.rows],
             )
         )
-    orbits = orbits_of_sets(family, variant.start_symmetries)
+    orbits = orbits_of_sets(family, group)
     return ExclusionRecord(
         format=FORMAT,
         variant=variant.name,

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from counting.reachable.naive import NaiveReach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from symmetry import Symmetry
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
 
-__all__ = ["LockedSet", "is_locked", "locked_sets", "orbits_of_sets", "without_king"]
+__all__ = ["LockedSet", "is_locked", "locked_sets", "orbits_of_sets", "symmetries_of", "without_king"]
 
 LockedSet = frozenset[tuple[int, str]]
 """Pieces on their cells: pairs of a cell and ``b``, ``w`` or ``K``."""
@@ -104,6 +104,39 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
         Those of soldiers alone, in the same order.
     """
     return tuple(found for found in sets if all(piece != "K" for _, piece in found))
+
+
+def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
+    """Return the symmetries of the rules that map a family of sets to itself.
+
+    Those that keep the start are among them. A family can have more: it depends on the start, but
+    not on all of it.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    sets : collection of frozenset
+        As `locked_sets` returns them.
+
+    Returns
+    -------
+    tuple of Symmetry
+        A group.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> variant = load_variant("ashton-5-4v2")
+    >>> len(variant.start_symmetries), len(symmetries_of(variant, locked_sets(variant, 3)))
+    (4, 8)
+    """
+    family = frozenset(sets)
+    return tuple(
+        symmetry
+        for symmetry in variant.symmetries
+        if all(frozenset((symmetry.table[cell], piece) for cell, piece in found) in family for found in family)
+    )
 
 
 def orbits_of_sets(sets: tuple[LockedSet, ...], symmetries: tuple[Symmetry, ...]) -> list[tuple[LockedSet, int]]:

@@ -18,7 +18,7 @@ from counting import bounds
 from counting.brute import BruteForce
 from counting.exclusions import record
 from counting.exclusions.record import COUNTED, count_exclusions, counted_spaces, published_exclusions
-from counting.exclusions.sets import is_locked, locked_sets, orbits_of_sets, without_king
+from counting.exclusions.sets import is_locked, locked_sets, orbits_of_sets, symmetries_of, without_king
 from counting.exclusions.surviving import surviving
 from counting.exclusions.transfer import Term, Transfer, Variable
 from counting.reachable.naive import NaiveReach
@@ -211,6 +211,31 @@ def test_no_position_of_a_game_contains_a_set(name: str) -> None:
 # -- the counts ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("most", [(4, 0), (4, 2), (3, 1), (2, 1)])
+@pytest.mark.parametrize("forbidden", [[], ["4K 6b"], ["4K 6b", "4K 6w"], ["4K 6w", "2b 4K", "0b 1w"]])
+@pytest.mark.parametrize("chosen", [[0], [1], [2], [3], [0, 2], [1, 2, 3], [0, 1, 2, 3]])
+def test_kings_with_what_must_be_around_them(most: tuple[int, int], forbidden: list[str], chosen: list[int]) -> None:
+    """No king here may stand alone on its cell, and sets begin where a king is already brought by a term."""
+
+    def filling(text: str) -> frozenset[tuple[int, str]]:
+        return frozenset((int(item[0]), item[1]) for item in text.split())
+
+    kinds = ["free"] * 4 + ["royal"] + ["free"] * 2
+    all_terms = [("0b 1K 2b", 1), ("3b 4K 5b", 1), ("1b 4K 6b", 1), ("1b 3b 4K 5b 6b", -1)]
+    terms = [Term(filling(text), count) for text, count in (all_terms[number] for number in chosen)]
+    sets = [filling(text) for text in forbidden]
+    expected: Counter[tuple[int, int]] = Counter()
+    for king in range(len(kinds)):
+        places = [["K"] if n == king else [""] if kind == "royal" else ["", "b", "w"] for n, kind in enumerate(kinds)]
+        for contents in product(*places):
+            pair = contents.count("b"), contents.count("w")
+            held = set(enumerate(contents))
+            if pair[0] <= most[0] and pair[1] <= most[1] and not any(some <= held for some in sets):
+                expected[pair] += sum(term.coefficient for term in terms if term.filling <= held)
+    found = Transfer([Variable(kind) for kind in kinds], terms, sets, *most).count()
+    assert {(a, d): count for a, d, count in found.pairs() if count} == {k: n for k, n in expected.items() if n}
+
+
 def brute_survivors(variant: Variant, pieces: int) -> dict[str, Counter[tuple[int, int]]]:
     """Placement by placement: those of each counted space without a set."""
     brute = BruteForce(variant)
@@ -268,6 +293,7 @@ def brute_classes(variant: Variant, pieces: int) -> int:
     """The undecided placements without a set that are the least of their images."""
     brute, size = BruteForce(variant), variant.size
     family = locked_sets(variant, pieces)
+    group = symmetries_of(variant, family)
     found = 0
     for placement in brute.placements():
         labels = set(brute.labels(placement))
@@ -278,7 +304,7 @@ def brute_classes(variant: Variant, pieces: int) -> int:
         cells = sorted((y * size + x, piece) for (x, y), piece in held)
         if any(found <= set(cells) for found in family):
             continue
-        found += all(cells <= sorted((g.table[cell], piece) for cell, piece in cells) for g in variant.start_symmetries)
+        found += all(cells <= sorted((g.table[cell], piece) for cell, piece in cells) for g in group)
     return found
 
 
