@@ -103,6 +103,11 @@ class Crowded(Result):
     def factor(self) -> float:
         """How many times as long a task computes while all processors do; never less than once.
 
+        Returns
+        -------
+        float
+            Without a unit.
+
         Examples
         --------
         >>> Crowded(tier="1v4", slices=14, processes=2, alone=10.0, beside=11.0).factor

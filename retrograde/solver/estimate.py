@@ -301,19 +301,26 @@ def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collect
 
     Parameters
     ----------
-    variant, men, memory, root, built
-        As for `check_build`.
+    variant : Variant
+        The rule set.
+    men : int
+        So many at most, the king counted.
+    memory : int
+        Bytes for the arrays of one tier and those below it.
+    root : Path
+        Where the store is to be.
+    built : collection of (attackers, defenders)
+        Tiers that are there.
 
     Returns
     -------
     int
         1 if of none.
     """
-
-    def fits(some: int) -> bool:
-        return _problem(estimate_build(variant, some, memory, built), root, memory) is None
-
-    return next((some for some in range(men, 1, -1) if fits(some)), 1)
+    fewer = range(men, 1, -1)
+    return next(
+        (some for some in fewer if _problem(estimate_build(variant, some, memory, built), root, memory) is None), 1
+    )
 
 
 def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
