@@ -40,6 +40,10 @@ def return_memory() -> None:
     """Return memory that was freed to the system; nothing is done where the C library cannot.
 
     glibc keeps what was freed in small pieces for later, so that a process stays as large as it ever was.
+
+    Examples
+    --------
+    >>> return_memory()
     """
     trim = _trim()
     if trim is not None:

@@ -82,11 +82,8 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
             place = search.place(cell)
             if place in search.reach.cells[piece] and search.reach.start.pieces.get(place) != piece:
                 search.grow(frozenset({(place, piece)}))
-    found = {
-        frozenset((symmetry.table[y * search.size + x], piece) for (x, y), piece in grown)
-        for grown in search.found
-        for symmetry in variant.start_symmetries
-    }
+    placed = [frozenset((y * search.size + x, piece) for (x, y), piece in grown) for grown in search.found]
+    found = {_image(grown, symmetry) for grown in placed for symmetry in variant.start_symmetries}
     return tuple(sorted(_minimal(found), key=lambda found: (len(found), sorted(found))))
 
 
@@ -133,9 +130,7 @@ def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmet
     """
     family = frozenset(sets)
     return tuple(
-        symmetry
-        for symmetry in variant.symmetries
-        if all(frozenset((symmetry.table[cell], piece) for cell, piece in found) in family for found in family)
+        symmetry for symmetry in variant.symmetries if all(_image(found, symmetry) in family for found in family)
     )
 
 
@@ -156,10 +151,13 @@ def orbits_of_sets(sets: tuple[LockedSet, ...], symmetries: tuple[Symmetry, ...]
     """
     orbits: dict[LockedSet, int] = {}
     for found in sets:
-        images = (frozenset((symmetry.table[cell], piece) for cell, piece in found) for symmetry in symmetries)
-        least = min(images, key=sorted)
+        least = min((_image(found, symmetry) for symmetry in symmetries), key=sorted)
         orbits[least] = orbits.get(least, 0) + 1
     return list(orbits.items())
+
+
+def _image(found: LockedSet, symmetry: Symmetry) -> LockedSet:
+    return frozenset((symmetry.table[cell], piece) for cell, piece in found)
 
 
 def _minimal(sets: set[LockedSet]) -> list[LockedSet]:

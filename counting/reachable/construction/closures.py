@@ -310,7 +310,7 @@ def queue_type(size: int) -> type[np.uint32 | np.int64]:
     Returns
     -------
     type
-        Four bytes, or eight where four are too few: with 12 pieces or more.
+        Four bytes, or eight where four are too few: with some materials of 13 pieces and more.
 
     Examples
     --------
