@@ -1,106 +1,238 @@
-"""The page on the endings whose tables ship: the longest wins and their best play, mutual zugzwangs."""
+"""The page on all endings of six men: the longest wins and their best play, mutual zugzwangs.
+
+Tables of six men take minutes to build and do not ship, so the page is rendered from what `tablut tablebase summary
+--json` gave, kept in ``reports/data/endings``, and `tablut tablebase verify --json` in ``reports/data/verified``.
+Every line of play is played again before it is drawn, every count is compared with the index, and the values by their
+digests with those that are published. Tests compare with the tables that ship.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any, Final
 
 from reports.rendering import Artefact, drawing, page
-from retrograde.cli.summary import info_of
-from retrograde.tablebase.probing import open_tablebase, shipped_store
-from retrograde.tablebase.querying import TableQuery, list_positions
+from reports.stored import Provenance, check_line, read_stored_all
+from retrograde.cli.table_summary import TablebaseSummary
+from retrograde.cli.tablebase import VerifyResult
+from retrograde.solver.tier_graph import tier_graph
+from retrograde.tablebase.published import standing_of
 from tablut import svg
 from tablut.board import Board
-from tablut.position import Position
-from tablut.strip import draw_sheet
+from tablut.position import Move, Position
+from tablut.strip import draw_sheet, draw_strip
+from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from retrograde.tablebase.probing import Tablebase
-    from retrograde.tablebase.querying import Listed
-    from tablut.position import Move
+    from retrograde.cli.table_summary import LongestResult, ZugzwangResult
 
-__all__ = ["artefacts"]
+__all__ = ["artefacts", "results", "verified"]
 
-_GAMES: Final = ("ashton", "mcgill", "brandubh")
+_GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _PIXELS: Final = 300
-_ZUGZWANG_MEN: Final = 4
-"""Most men of the mutual zugzwangs: every entry is looked at, and five men have too many for a page."""
-_MOST_ZUGZWANGS: Final = 4
+_STRIP_PIXELS: Final = 150
+_DRAWN: Final = 2
+"""Mutual zugzwangs of each kind that are drawn for each game."""
+_PRINTED: Final = 6
+"""Those of each kind that stand on the page; a file has all."""
+
+
+class _Stored(TablebaseSummary):
+    provenance: Provenance
+
+
+class _Verified(VerifyResult):
+    provenance: Provenance
+
+
+def results() -> dict[str, dict[str, Any]]:
+    """Return the stored summaries by game, in the order of the page; those that are there."""
+    return read_stored_all("endings", _GAMES, _Stored, _check)
+
+
+def verified() -> dict[str, dict[str, Any]]:
+    """Return what verified the tables of each game; those that are there."""
+    return read_stored_all("verified", _GAMES, _Verified, _check_verified)
+
+
+# -- the page ------------------------------------------------------------------------------
 
 
 def artefacts() -> list[Artefact]:
     """Return the files of the page on endings."""
-    tables, files = [], []
-    for name in _GAMES:
-        store = shipped_store(name)
-        if store is None:
-            continue
-        tablebase = open_tablebase(store)
-        longest = {side: found for side in ("white", "black") if (found := _longest(tablebase, side)) is not None}
-        lines = {side: _best_play(tablebase, found) for side, found in longest.items()}
-        zugzwangs = _zugzwangs(tablebase)
-        tables.append(
-            {
-                "info": info_of(store).model_dump(),
-                "longest": [(side, found, lines[side]) for side, found in longest.items()],
-                "zugzwangs": zugzwangs,
-                "zugzwang_men": _ZUGZWANG_MEN,
-            }
+    found, proved = results(), verified()
+    games = [
+        {
+            **summary,
+            "deepest": _deepest(summary),
+            "outcomes": {kind: sum(tier[kind] for tier in summary["tiers"]) for kind in ("win", "draw", "loss")},
+            "neither": sum(tier["draw"] + tier["unresolved"] for tier in summary["tiers"]),
+            "verified": _whole(summary, proved.get(name)),
+            "printed": _first(summary, _PRINTED),
+        }
+        for name, summary in found.items()
+    ]
+    files = [page("endings.md", "endings.md.j2", games=games)]
+    for game in games:
+        files += _drawings(game)
+    return [*files, Artefact("data/zugzwangs.csv", lambda: _csv(found).encode())]
+
+
+def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return what verified a game's tables if it did so with all of them, and found them as published."""
+    if proof is None or proof["failures"] or set(proof["published"]["same"]) != set(summary["digests"]):
+        return None
+    return proof
+
+
+def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the longest win of each side, over all materials."""
+    sides = ("white", "black")
+    won = {side: [one for one in summary["longest"] if one["winner"] == side] for side in sides}
+    return {side: max(won[side], key=lambda one: one["dtm"]) for side in sides if won[side]}
+
+
+def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
+    """Return the first mutual zugzwangs of each kind, those that lose for either side before those that cost a draw."""
+    listed = summary["zugzwangs"]["listed"]
+    full = [one for one in listed if one["white"]["wdl"] == one["black"]["wdl"]]
+    half = [one for one in listed if one["white"]["wdl"] != one["black"]["wdl"]]
+    return full[:most] + half[:most]
+
+
+def _drawings(game: dict[str, Any]) -> list[Artefact]:
+    """Return a game's longest wins, the longest of them as a strip, and some of its mutual zugzwangs."""
+    name = game["variant"]
+    variant = load_variant(name)
+    boards = [
+        svg.board(
+            variant,
+            Position.parse(one["position"], variant.size),
+            arrows=[Move.parse(move, variant.size) for move in one["line"][:1]],
+            caption=f"{side} wins in {one['dtm']}",
+            turn=True,
+            pixels=_PIXELS,
         )
-        boards = [
-            svg.board(
-                tablebase.variant,
-                found.position,
-                arrows=lines[side][:1],
-                caption=f"{side} wins in {found.dtm}",
-                turn=True,
-                pixels=_PIXELS,
-            )
-            for side, found in longest.items()
-        ]
-        files.append(_sheet(f"ending-{name}-longest", boards, f"The longest wins of {name}"))
-        if zugzwangs["placements"]:
-            boards = [
-                svg.board(tablebase.variant, position, caption="; ".join(words), pixels=_PIXELS)
-                for position, words in zugzwangs["placements"]
-            ]
-            files.append(_sheet(f"ending-{name}-zugzwang", boards, f"Mutual zugzwangs of {name}"))
-    return [page("endings.md", "endings.md.j2", tables=tables), *files]
+        for side, one in game["deepest"].items()
+    ]
+    files = [_sheet(f"ending-{name}-longest", boards, f"The longest wins of {name}")]
+    longest = max(game["deepest"].values(), key=lambda one: one["dtm"])
+    moves = [Move.parse(move, variant.size) for move in longest["line"]]
+    position = Position.parse(longest["position"], variant.size)
+    strip = draw_strip(variant, position, moves, columns=6, pixels=_STRIP_PIXELS)
+    files.append(drawing(f"figures/ending-{name}-strip.svg", strip))
+    boards = [
+        svg.board(
+            variant,
+            Position.parse(one["position"], variant.size),
+            caption="; ".join(f"{side} to move: {_words(one[side])}" for side in ("white", "black")),
+            pixels=_PIXELS,
+        )
+        for one in _first(game, _DRAWN)
+    ]
+    if boards:
+        files.append(_sheet(f"ending-{name}-zugzwang", boards, f"Mutual zugzwangs of {name}"))
+    return files
 
 
 def _sheet(name: str, boards: list[str], title: str) -> Artefact:
     return drawing(f"figures/{name}.svg", draw_sheet(boards, 2, _PIXELS, title))
 
 
-def _longest(tablebase: Tablebase, side: Any) -> Listed | None:
-    """Return the first of the longest wins with a side to move."""
-    return next(iter(list_positions(tablebase.store, TableQuery("win", side, order="longest"), 1).positions), None)
+def _words(verdict: dict[str, Any]) -> str:
+    return str(verdict["wdl"]) if verdict["dtm"] is None else f"{verdict['wdl']} in {verdict['dtm']}"
 
 
-def _best_play(tablebase: Tablebase, found: Listed) -> list[Move]:
-    """Return a line of best play by both sides, to the end."""
-    board, line = Board(tablebase.variant, found.position), list[Any]()
-    while board.outcome() is None:
-        line.append(tablebase.best_moves(board)[0].move)
-        board.push(line[-1])
-    return line
+def _csv(found: dict[str, dict[str, Any]]) -> str:
+    """Return all mutual zugzwangs of all games, one a row, without a side to move."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("variant", "placement", "white_wdl", "white_dtm", "black_wdl", "black_dtm"))
+    for name, summary in found.items():
+        for one in summary["zugzwangs"]["listed"]:
+            verdicts = [value for side in ("white", "black") for value in (one[side]["wdl"], one[side]["dtm"])]
+            writer.writerow([name, one["position"].split()[0], *("" if value is None else value for value in verdicts)])
+    return text.getvalue()
 
 
-def _zugzwangs(tablebase: Tablebase) -> dict[str, Any]:
-    """Return how many placements of few men are mutual zugzwangs, and some of them with what either side gets."""
-    few = tuple(material for material in tablebase.store.tiers() if 1 + sum(material) <= _ZUGZWANG_MEN)
-    counts, placements = {}, []
-    for kind in ("full", "half"):
-        query = TableQuery(side="white", materials=few, zugzwang=kind, order="longest")
-        listing = list_positions(tablebase.store, query, _MOST_ZUGZWANGS // 2)
-        counts[kind] = listing.found
-        for one in listing.positions:
-            black = tablebase.probe(Position(one.position.cells, "b"))
-            words = [
-                f"{side} to move: {_words(wdl, dtm)}" for side, (wdl, dtm) in (("white", one[1:]), ("black", black))
-            ]
-            placements.append((one.position, words))
-    return {**counts, "placements": placements}
+# -- what is read --------------------------------------------------------------------------
 
 
-def _words(wdl: str, dtm: int | None) -> str:
-    return wdl if dtm is None else f"{wdl} in {dtm}"
+def _check(stored: _Stored, name: str) -> None:
+    """Compare a summary with itself, with the index and with the published values, and play its lines."""
+    if stored.variant != name or stored.missing:
+        raise ValueError(f"variant or missing: is not the whole of {name!r}")
+    _check_tiers(stored)
+    variant = load_variant(name)
+    materials = {f"{tier.attackers}v{tier.defenders}": (tier.attackers, tier.defenders) for tier in stored.tiers}
+    if stored.digests.keys() != materials.keys():
+        raise ValueError("digests: are not those of its tiers")
+    for tier, digest in stored.digests.items():
+        if standing_of(variant, materials[tier], digest) == "different":
+            raise ValueError(f"digests.{tier}: is not the published one")
+    deepest = dict.fromkeys(materials, 0)
+    for one in stored.longest:
+        tier = _check_longest(name, one)
+        if tier not in deepest:
+            raise ValueError(f"longest: {one.position!r} is of none of its tiers")
+        deepest[tier] = max(deepest[tier], one.dtm)
+    if any(deepest[f"{tier.attackers}v{tier.defenders}"] != tier.max_dtm for tier in stored.tiers):
+        raise ValueError("longest: is not as long as its tiers say")
+    listed = stored.zugzwangs.listed
+    if stored.zugzwangs.full + stored.zugzwangs.half != len(listed):
+        raise ValueError("zugzwangs: does not list all of them")
+    if sum(_check_zugzwang(name, one) for one in listed) != stored.zugzwangs.full:
+        raise ValueError("zugzwangs.full: is another number than listed")
+
+
+def _check_tiers(stored: _Stored) -> None:
+    graph = tier_graph(load_variant(stored.variant), stored.max_men)
+    there = {(tier.attackers, tier.defenders): tier.positions for tier in stored.tiers}
+    if there != {material: graph.nodes[material]["positions"] for material in graph}:
+        raise ValueError("tiers: have not the positions that the index has")
+    for tier in stored.tiers:
+        if tier.win + tier.draw + tier.unresolved + tier.loss != tier.classes or 8 * tier.classes < tier.positions:
+            raise ValueError(f"tiers: {tier.attackers}v{tier.defenders} is not the sum of its values")
+    for unit in ("positions", "classes", "bytes"):
+        if getattr(stored, unit) != sum(getattr(tier, unit) for tier in stored.tiers):
+            raise ValueError(f"{unit}: is not the sum of its tiers")
+
+
+def _check_longest(name: str, one: LongestResult) -> str:
+    """Play a longest win; return its tier."""
+    check_line(name, one.position, one.line)
+    variant = load_variant(name)
+    position = Position.parse(one.position, variant.size)
+    board = Board(variant, position)
+    for move in one.line:
+        if board.outcome() is not None:
+            raise ValueError(f"longest: the game from {one.position!r} ends before its line")
+        board.push_text(move)
+    outcome = board.outcome()
+    if len(one.line) != one.dtm or outcome is None or outcome.winner != one.winner:
+        raise ValueError(f"longest: {one.position!r} is not won by {one.winner} in {one.dtm}")
+    return _tier(position)
+
+
+def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
+    """Return whether whoever is to move loses; refuse what is no mutual zugzwang."""
+    variant = load_variant(name)
+    position = Position.parse(one.position, variant.size)
+    if position.side != "w" or Board(variant, position).outcome() is not None:
+        raise ValueError(f"zugzwangs: {one.position!r} is decided, or black's move")
+    worth = {"win": 1, "draw": 0, "unresolved": 0, "loss": -1}
+    if not {one.white.wdl, one.black.wdl} <= worth.keys() or worth[one.white.wdl] + worth[one.black.wdl] >= 0:
+        raise ValueError(f"zugzwangs: {one.position!r} is none")
+    if any((one_side.wdl in ("win", "loss")) != (one_side.dtm is not None) for one_side in (one.white, one.black)):
+        raise ValueError(f"zugzwangs: {one.position!r} has a distance without an end, or an end without a distance")
+    return one.white.wdl == one.black.wdl == "loss"
+
+
+def _tier(position: Position) -> str:
+    return f"{position.cells.count('b')}v{position.cells.count('w')}"
+
+
+def _check_verified(stored: _Verified, name: str) -> None:
+    if stored.variant != name or stored.quick or len(stored.failed) > stored.failures:
+        raise ValueError(f"variant, quick or failed: does not say whether {name!r} was verified")

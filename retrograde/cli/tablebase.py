@@ -14,6 +14,7 @@ from retrograde.cli.summary import info_of, show_info
 from retrograde.cli.table_copy import copy_command
 from retrograde.cli.table_query import query_command
 from retrograde.cli.table_schedule import schedule_command
+from retrograde.cli.table_summary import summary_command
 from retrograde.cli.table_walk import walk_command
 from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
-__all__ = ["ProbeResult", "RatedMoveResult", "app", "probe_command", "probe_result"]
+__all__ = ["ProbeResult", "RatedMoveResult", "VerifyResult", "app", "probe_command", "probe_result"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, copy, describe and verify tablebases.")
 app.command("build")(build_command)
 app.command("copy")(copy_command)
 app.command("query")(query_command)
 app.command("schedule")(schedule_command)
+app.command("summary")(summary_command)
 app.command("walk")(walk_command)
 
 
@@ -54,7 +56,9 @@ class _Samples(Result):
     followed: int
 
 
-class _Verified(Result):
+class VerifyResult(Result):
+    """What was verified of a tablebase, and what is wrong with it."""
+
     variant: str
     quick: bool
     files_checked: int
@@ -173,7 +177,7 @@ def verify_command(
         way = "go on" if record else "start it again (with --record FILE it can go on)"
         typer.echo(f"tablut: interrupted; tiers verified: {done}; {way}: {shlex.join(words)}", err=True)
         raise
-    verified = _Verified(
+    verified = VerifyResult(
         variant=variant.name,
         quick=quick,
         files_checked=report.files_checked,

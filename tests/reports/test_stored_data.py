@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import reports.census
+import reports.endings
 import reports.measures
 import reports.players
 import reports.puzzles
@@ -25,6 +26,7 @@ FILES = [
     "census/ashton.json",
     "census/ashton-5-4v0.json",
     "solutions/ashton-5-4v0.json",
+    "endings/ashton.json",
     "players/table-3.json",
     "players/table-6-heuristic.json",
     "measures/heuristic-mcgill.json",
@@ -36,6 +38,7 @@ FEWER = {"scale": 10}
 PAGES = {
     "census": reports.census,
     "solutions": reports.solutions,
+    "endings": reports.endings,
     "players": reports.players,
     "measures": reports.measures,
     "puzzles": reports.puzzles,
