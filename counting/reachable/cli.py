@@ -12,6 +12,7 @@ from tablut.cli.options import (
     ResumeOption,
     SchedulerOption,
     VariantOption,
+    check_resume,
     seed_option,
     threads_option,
     variant_option,
@@ -101,6 +102,7 @@ def estimate_command(
     """
     from counting.reachable.estimation import estimate
 
+    check_resume(store, resume=resume)
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)
@@ -331,6 +333,7 @@ def explain_command(
     """
     from counting.reachable.explanation import explain
 
+    check_resume(store, resume=resume)
     rules = load_variant(variant)
     with progress("explain") as display:
         # What is temporary goes when an interrupt is heard, which is after each batch of classes.

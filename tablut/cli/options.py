@@ -27,6 +27,7 @@ __all__ = [
     "StoreArgument",
     "VariantOption",
     "check_folder",
+    "check_resume",
     "position_text",
     "read_bytes",
     "read_position",
@@ -212,6 +213,25 @@ def position_text(source: str) -> str:
     if not text.strip():
         raise InputError(f"position file {excerpt(source)}: is empty")
     return text
+
+
+def check_resume(store: str | None, *, resume: bool) -> None:
+    """Refuse ``--resume`` without the folder of the run that it goes on with.
+
+    Parameters
+    ----------
+    store : str or None
+        What ``--store`` names.
+    resume : bool
+        Whether ``--resume`` is given.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to go on with.
+    """
+    if resume and store is None:
+        raise InputError("--resume: needs --store DIR, the folder of the run that it goes on with")
 
 
 def check_folder(folder: Path, option: str) -> None:

@@ -206,6 +206,12 @@ def test_what_cannot_be_explained_is_refused(tmp_path: Path, capsys: pytest.Capt
         explain(limited)
 
 
+@pytest.mark.parametrize("command", ["explain", "estimate"])
+def test_resume_needs_the_folder_of_a_run(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reachable", command, "-v", "brandubh-5-4v0", "--resume"]) == 2
+    assert "--resume: needs --store DIR" in capsys.readouterr().err
+
+
 def test_a_census_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "census"
     census("brandubh-5-4v0", plies=4, store=store)
