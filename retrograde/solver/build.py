@@ -9,6 +9,7 @@ nor on threads or workers.
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,9 +143,11 @@ def build_tablebase(
         return open_store(place)
     root = place
     order = generations(tier_graph(variant, men))
-    store = create(root, variant, [material for tiers in order for material in tiers])
     tell = advanced or (lambda _: None)
-    with writing(root), open_scheduler(threads=1, address=scheduler) as cluster:
+    with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
+        # First the scheduler: one that does not answer leaves no store behind.
+        store = create(root, variant, [material for tiers in order for material in tiers])
+        stack.enter_context(writing(root))
         share = threads if scheduler is None else 1
         slicer = LocalScheduler(threads) if scheduler is None else cluster
         if tracer is not None:

@@ -17,7 +17,7 @@ from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError
 from tablut.variants import load_variant
 
 NAME = "brandubh-5-4v4"
@@ -170,3 +170,9 @@ def test_five_men_of_the_full_game(tmp_path: Path) -> None:
     report = verify(root, threads=2, sample=20, seed=1)
     assert report.positions_checked == 174_130_748
     assert not report.failures
+
+
+def test_a_scheduler_that_does_not_answer_leaves_no_store(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="no scheduler answers there"):
+        build_tablebase(tmp_path / "store", "brandubh", 2, scheduler="tcp://127.0.0.1:1")
+    assert not list(tmp_path.iterdir())
