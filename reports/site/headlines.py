@@ -7,10 +7,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from reports import census, players, puzzles, reachable, solutions
+from reports import census, endings, players, puzzles, reachable, solutions
 from reports.site.markdown import grouped
-from retrograde.tablebase.probing import shipped_store
-from retrograde.tablebase.store import open_store
 from tablut.results import scientific
 
 if TYPE_CHECKING:
@@ -189,19 +187,17 @@ def _solved() -> list[Headline]:
                 "Who wins",
             )
         )
-    store = shipped_store("ashton")
-    if store is not None:
-        files = open_store(store)
-        records = [files.tier(*material).record for material in files.tiers()]
-        men = 1 + max(record.attackers + record.defenders for record in records)
+    summaries = endings.results()
+    if summaries:
+        men = max(summary["max_men"] for summary in summaries.values())
         found.append(
             Headline(
-                f"Endings of at most {men} men that ship",
-                f"{sum(2 * record.placements for record in records):,} positions",
-                "each with its value and the plies to the end",
+                f"Endings of at most {men} men, {len(summaries)} games",
+                f"{sum(summary['positions'] for summary in summaries.values()):,} positions",
+                "each with its value and the plies to the end; the smaller ones ship",
                 "computed",
                 f"tablut tablebase build --men {men}",
-                "shipped with the program",
+                made_on("endings", next(iter(summaries))),
                 "endings.html",
                 "The longest ones",
             )

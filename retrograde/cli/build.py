@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablut.cli.options import SchedulerOption, VariantOption, threads_option
+from tablut.cli.options import SchedulerOption, VariantOption, material_option, read_materials, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.errors import TablutError
+from tablut.errors import InputError, TablutError
 from tablut.files import check_output
 from tablut.locations import as_location
 from tablut.variants import load_variant
@@ -31,7 +31,11 @@ _LONG = 10
 
 @command
 def build_command(
-    men: Annotated[int, typer.Option("--men", min=2, help="Most men, the king counted.")],
+    men: Annotated[int | None, typer.Option("--men", min=2, help="Most men, the king counted.")] = None,
+    material: Annotated[
+        list[str] | None,
+        material_option("Attackers and defenders, such as 5v1, with all that captures lead to; may be repeated."),
+    ] = None,
     variant: VariantOption = "ashton",
     store: Annotated[
         str | None,
@@ -53,10 +57,10 @@ def build_command(
         typer.Option("--trace", metavar="FILE", help="Write what each task took there, as JSON.", show_default=False),
     ] = None,
 ) -> Reply:
-    """Solve all tiers of at most so many men, and store every value with its distance.
+    """Solve all tiers of at most so many men, or of some material, and store every value with its distance.
 
-    Stored tiers are kept: an interrupted build goes on, and a build of more men adds
-    to one of fewer. A long build prints its cost first, and which tiers it builds in slices.
+    Stored tiers are kept: an interrupted build goes on, and a build of more men or other material adds
+    to what is there. A long build prints its cost first, and which tiers it builds in slices.
     The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
     from retrograde.cli.summary import info_of
@@ -66,18 +70,22 @@ def build_command(
     from retrograde.tablebase.store import is_store, open_store, tier_name
     from retrograde.tablebase.writer import sweep
 
-    rules = load_variant(variant)
+    rules, materials = load_variant(variant), read_materials(material)
+    if men is None and not materials:
+        raise InputError("--men or --material: one of them is needed; --men 4 builds all tiers of at most four men")
     root = as_location(f"tablebase-{rules.name}" if store is None else store)
     # One that is to be elsewhere is built in the system's folder for temporary files.
     folder = root if isinstance(root, Path) else Path(tempfile.gettempdir())
     built = open_store(root).tiers() if is_store(root) else []
-    estimate = check_build(rules, men, memory << 20, folder, built)
+    estimate = check_build(rules, men, memory << 20, folder, built, materials=materials)
     tracer = None
     if trace is not None:
         check_output(trace)
-        tracer = Tracer(rules, men, memory << 20)
+        tracer = Tracer(rules, max([men or 0, *(1 + sum(one) for one in materials)]), memory << 20)
     if estimate.seconds >= _LONG:
-        typer.echo(f"tablut: {rules.name}, at most {men} men: {estimate}", err=True)
+        asked = [] if men is None else [f"at most {men} men"]
+        asked += map(tier_name, materials)
+        typer.echo(f"tablut: {rules.name}, {', '.join(asked)}: {estimate}", err=True)
     try:
         with progress("build") as display:
             task = display.add_task("", total=None)
@@ -86,6 +94,7 @@ def build_command(
                     root,
                     rules,
                     men,
+                    materials=materials,
                     threads=threads,
                     memory=memory << 20,
                     scheduler=scheduler,
@@ -100,7 +109,9 @@ def build_command(
                     # Remove what the abandoned thread has left; the next build would do it, too.
                     sweep(root)
             finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
-            words = ["tablut", "tablebase", "build", "-v", variant, "--men", str(men), "--store", str(root)]
+            words = ["tablut", "tablebase", "build", "-v", variant, *([] if men is None else ["--men", str(men)])]
+            words += [word for one in materials for word in ("--material", tier_name(one))]
+            words += ["--store", str(root)]
             # Slices of another size would begin anew.
             words += [] if memory == _MEMORY else ["--memory", str(memory)]
             typer.echo(

@@ -124,7 +124,9 @@ def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
     info : TablebaseInfo
         What is printed.
     """
-    console.print(Text.assemble((info.variant, "bold"), f"  tablebase, every position of at most {info.max_men} men"))
+    more = any(1 + tier.attackers + tier.defenders > info.max_men for tier in info.tiers)
+    what = f"  tablebase, every position of at most {info.max_men} men" + (" and some tiers of more" if more else "")
+    console.print(Text.assemble((info.variant, "bold"), what))
     neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
     numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
     table = Table(label("tier"), *map(number, numbers))

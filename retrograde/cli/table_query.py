@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tablut.cli.options import StoreArgument
+from tablut.cli.options import StoreArgument, material_option, read_materials
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
 __all__ = ["query_command"]
-
-_MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 
 
 class _Position(Result):
@@ -50,8 +46,7 @@ def query_command(
     shortest: Annotated[int | None, typer.Option("--min-plies", min=0, max=20_000, help="Least distance.")] = None,
     longest: Annotated[int | None, typer.Option("--max-plies", min=0, max=20_000, help="Largest distance.")] = None,
     material: Annotated[
-        list[str] | None,
-        typer.Option("--material", metavar="AvD", help="Attackers and defenders, such as 2v1; may be repeated."),
+        list[str] | None, material_option("Attackers and defenders, such as 2v1; may be repeated.")
     ] = None,
     zugzwang: Annotated[
         Literal["full", "half", "any"] | None,
@@ -72,20 +67,13 @@ def query_command(
 
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
-    materials = tuple(dict.fromkeys(_material(text) for text in material or ()))
+    materials = read_materials(material)
     files = open_store(store)
     found = _ask(files, TableQuery(wdl, side, shortest, longest, materials, zugzwang, order), most)
     if as_csv:
         table = _csv(found)
         return Reply(found, lambda console: console.out(table, end=""))
     return Reply(found, lambda console: _show(console, found))
-
-
-def _material(text: str) -> tuple[int, int]:
-    found = _MATERIAL.fullmatch(text)
-    if found is None:
-        raise InputError(f"--material {excerpt(text)}: expected attackers and defenders, such as 2v1")
-    return int(found[1]), int(found[2])
 
 
 def _ask(files: Store, query: TableQuery, most: int) -> _Found:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.solver.tier_graph import Material
     from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.locations import LocationLike
@@ -75,15 +76,16 @@ class TierTask(NamedTuple):
 def build_tablebase(
     root: LocationLike,
     variant: VariantLike,
-    men: int,
+    men: int | None,
     *,
+    materials: Sequence[Material] = (),
     threads: int = 1,
     memory: int = 4 << 30,
     scheduler: str | None = None,
     advanced: Callable[[str], None] | None = None,
     tracer: Tracer | None = None,
 ) -> Store:
-    """Build all tiers of at most so many men that a store does not have yet, and those that are damaged there.
+    """Build the tiers that are asked for and that a store does not have yet, and those that are damaged there.
 
     Parameters
     ----------
@@ -92,8 +94,10 @@ def build_tablebase(
         when it is finished.
     variant : Variant, str or path-like
         The game.
-    men : int
+    men : int or None
         Most men, the king counted.
+    materials : sequence of (attackers, defenders)
+        Tiers that are wanted besides, with all that captures lead to from them. Without ``men``, only these.
     threads : int
         Number of threads; one tier is built at a time, by all of them.
     memory : int
@@ -138,11 +142,18 @@ def build_tablebase(
             )
         with Staging(place, advanced or (lambda _: None)) as staging:
             build_tablebase(
-                staging.folder, variant, men, threads=threads, memory=memory, advanced=staging.tell, tracer=tracer
+                staging.folder,
+                variant,
+                men,
+                materials=materials,
+                threads=threads,
+                memory=memory,
+                advanced=staging.tell,
+                tracer=tracer,
             )
         return open_store(place)
     root = place
-    order = generations(tier_graph(variant, men))
+    order = generations(tier_graph(variant, men, materials))
     tell = advanced or (lambda _: None)
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
         # First the scheduler: one that does not answer leaves no store behind.

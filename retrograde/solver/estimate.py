@@ -13,7 +13,7 @@ from tablut.indexing.tiers import TierIndex
 from tablut.machine import physical_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from tablut.variants import Variant
@@ -214,19 +214,28 @@ class BuildEstimate(NamedTuple):
         )
 
 
-def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Material] = ()) -> BuildEstimate:
-    """Return what the tiers of at most so many men will take.
+def estimate_build(
+    variant: Variant,
+    men: int | None,
+    memory: int,
+    built: Collection[Material] = (),
+    *,
+    materials: Sequence[Material] = (),
+) -> BuildEstimate:
+    """Return what some tiers will take.
 
     Parameters
     ----------
     variant : Variant
         The game.
-    men : int
+    men : int or None
         Most men, the king counted.
     memory : int
         Bytes that the arrays of a tier may take in memory.
     built : collection of (attackers, defenders)
         Tiers that are there.
+    materials : sequence of (attackers, defenders)
+        As for `retrograde.solver.tier_graph.tier_graph`.
 
     Returns
     -------
@@ -240,7 +249,7 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     >>> found.tiers, 160_000_000 < found.classes < 180_000_000, found.indexable
     (10, True, True)
     """
-    graph = tier_graph(variant, men)
+    graph = tier_graph(variant, men, materials)
     order = len(variant.symmetries)
     classes = {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
     todo = [material for material in graph if material not in built]
@@ -261,14 +270,22 @@ def estimate_build(variant: Variant, men: int, memory: int, built: Collection[Ma
     )
 
 
-def check_build(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> BuildEstimate:
+def check_build(
+    variant: Variant,
+    men: int | None,
+    memory: int,
+    root: Path,
+    built: Collection[Material] = (),
+    *,
+    materials: Sequence[Material] = (),
+) -> BuildEstimate:
     """Return what a build will take, if this machine has it.
 
     Parameters
     ----------
     variant : Variant
         The rule set.
-    men : int
+    men : int or None
         Most men, the king counted.
     memory : int
         Bytes for the arrays of one tier and those below it.
@@ -276,6 +293,8 @@ def check_build(variant: Variant, men: int, memory: int, root: Path, built: Coll
         Where the store is to be.
     built : collection of (attackers, defenders)
         Tiers that are there.
+    materials : sequence of (attackers, defenders)
+        As for `retrograde.solver.tier_graph.tier_graph`.
 
     Returns
     -------
@@ -287,13 +306,16 @@ def check_build(variant: Variant, men: int, memory: int, root: Path, built: Coll
     InputError
         If it cannot be made here, with what could.
     """
-    estimate = estimate_build(variant, men, memory, built)
+    estimate = estimate_build(variant, men, memory, built, materials=materials)
     problem = _problem(estimate, root, memory)
     if problem is None:
         return estimate
-    possible = most_men(variant, men - 1, memory, root, built)
+    most = max([0 if men is None else men, *(1 + sum(material) for material in materials)])
+    possible = most_men(variant, most - 1, memory, root, built)
     way_out = f"--men {possible} is possible here" if possible > 1 else "use a machine that has more"
-    raise InputError(f"--men {men}: {problem}; {way_out} ({estimate})")
+    asked = [] if men is None else [f"--men {men}"]
+    asked += [f"--material {attackers}v{defenders}" for attackers, defenders in materials]
+    raise InputError(f"{' '.join(asked)}: {problem}; {way_out} ({estimate})")
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:

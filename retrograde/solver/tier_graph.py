@@ -12,6 +12,8 @@ from tablut.indexing import PlacementIndex
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tablut.variants import Variant, VariantLike
 
 __all__ = ["Material", "generations", "tier_graph"]
@@ -23,7 +25,9 @@ _MOST_CAPTURED = 3
 """Soldiers that a ply captures at most: one on each side of its target but that it came from."""
 
 
-def tier_graph(variant: VariantLike, men: int | None = None) -> nx.DiGraph[Material]:
+def tier_graph(
+    variant: VariantLike, men: int | None = None, materials: Sequence[Material] = ()
+) -> nx.DiGraph[Material]:
     """Return the tiers and what a capture leads from each to.
 
     Parameters
@@ -32,6 +36,8 @@ def tier_graph(variant: VariantLike, men: int | None = None) -> nx.DiGraph[Mater
         The rule set.
     men : int, optional
         Most men, the king counted; by default all that the game starts with.
+    materials : sequence of (attackers, defenders)
+        Tiers that are wanted besides, with all that captures lead to from them. Without ``men``, only these.
 
     Returns
     -------
@@ -42,7 +48,7 @@ def tier_graph(variant: VariantLike, men: int | None = None) -> nx.DiGraph[Mater
     Raises
     ------
     InputError
-        If the game has no tier of so few men.
+        If the game has no tier of so few men, or none of a material.
 
     Examples
     --------
@@ -50,8 +56,22 @@ def tier_graph(variant: VariantLike, men: int | None = None) -> nx.DiGraph[Mater
     >>> graph = tier_graph(load_variant("ashton"), 4)
     >>> sorted(graph.successors((2, 1))), graph.nodes[2, 1]["positions"]
     ([(1, 1), (2, 0)], 17043000)
+    >>> sorted(tier_graph(load_variant("ashton"), materials=[(1, 2)]))
+    [(1, 0), (1, 1), (1, 2)]
     """
-    return _tier_graph(as_variant(variant), men)
+    variant = as_variant(variant)
+    if not materials:
+        return _tier_graph(variant, men)
+    whole = _tier_graph(variant, None)
+    wanted = set() if men is None else set(_tier_graph(variant, men))
+    for material in materials:
+        if material not in whole:
+            raise InputError(
+                f"--material {material[0]}v{material[1]}: {variant.name} has no tier of it; its tiers have 1 to "
+                f"{variant.attackers} attackers and at most {variant.defenders} defenders"
+            )
+        wanted |= {material, *nx.descendants(whole, material)}
+    return whole.subgraph(wanted)
 
 
 @lru_cache(maxsize=64)

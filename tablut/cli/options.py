@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -17,6 +18,8 @@ from tablut.status import check_playable, position_status, reasons
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tablut.position import Position, Side
     from tablut.variants import Variant
 
@@ -28,8 +31,10 @@ __all__ = [
     "VariantOption",
     "check_folder",
     "check_resume",
+    "material_option",
     "position_text",
     "read_bytes",
+    "read_materials",
     "read_position",
     "read_text",
     "seed_option",
@@ -38,6 +43,9 @@ __all__ = [
     "warn",
     "warn_if_impossible",
 ]
+
+
+_MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 
 
 def variant_option(text: str) -> Any:
@@ -86,6 +94,22 @@ def threads_option(text: str) -> Any:
         For `typing.Annotated`.
     """
     return typer.Option("--threads", min=1, max=1024, help=text)
+
+
+def material_option(text: str) -> Any:
+    """Return the option ``--material``, which may be repeated; `read_materials` reads what it names.
+
+    Parameters
+    ----------
+    text : str
+        The help: what is done with the material.
+
+    Returns
+    -------
+    typer.models.OptionInfo
+        For `typing.Annotated`.
+    """
+    return typer.Option("--material", metavar="AvD", help=text, show_default=False)
 
 
 VariantOption = Annotated[str, variant_option("A shipped rule set, or a TOML file.")]
@@ -213,6 +237,38 @@ def position_text(source: str) -> str:
     if not text.strip():
         raise InputError(f"position file {excerpt(source)}: is empty")
     return text
+
+
+def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
+    """Return the materials that ``--material`` names, each once.
+
+    Parameters
+    ----------
+    texts : sequence of str or None
+        Each of attackers and defenders, such as 2v1.
+
+    Returns
+    -------
+    tuple of (int, int)
+        Attackers and defenders, in the order of the texts.
+
+    Raises
+    ------
+    InputError
+        If one is no material.
+
+    Examples
+    --------
+    >>> read_materials(["2v1", "10v0", "2v1"])
+    ((2, 1), (10, 0))
+    """
+    materials = []
+    for text in texts or ():
+        found = _MATERIAL.fullmatch(text)
+        if found is None:
+            raise InputError(f"--material {excerpt(text)}: expected attackers and defenders, such as 2v1")
+        materials.append((int(found[1]), int(found[2])))
+    return tuple(dict.fromkeys(materials))
 
 
 def check_resume(store: str | None, *, resume: bool) -> None:

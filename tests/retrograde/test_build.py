@@ -176,3 +176,43 @@ def test_a_scheduler_that_does_not_answer_leaves_no_store(tmp_path: Path) -> Non
     with pytest.raises(MachineError, match="no scheduler answers there"):
         build_tablebase(tmp_path / "store", "brandubh", 2, scheduler="tcp://127.0.0.1:1")
     assert not list(tmp_path.iterdir())
+
+
+def test_one_material_is_built_with_what_its_captures_lead_to(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    root = tmp_path / "store"
+    tiers = [(1, 0), (1, 1), (1, 2)]
+    assert build_tablebase(root, load_variant(NAME), None, materials=[(1, 2)]).tiers() == tiers
+    assert not verify(root, sample=5, seed=1).failures
+    found = contents(root)
+    found.pop("zarr.json")
+    assert found
+    assert all(whole[name] == content for name, content in found.items())
+    build_tablebase(root, load_variant(NAME), 3, materials=[(2, 1)])
+    assert open_store(root).tiers() == [*tiers, (2, 0), (2, 1)]
+    build_tablebase(root, load_variant(NAME), MEN)
+    assert contents(root) == whole
+
+
+def test_material_that_no_game_has_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["tablebase", "build", "-v", NAME, "--store", str(tmp_path / "store")]
+    for words, named in (
+        (["--material", "9v0"], "--material 9v0: brandubh-5-4v4 has no tier of it"),
+        (["--material", "0v1"], "--material 0v1: brandubh-5-4v4 has no tier of it"),
+        (["--material", "1-1"], "--material '1-1': expected attackers and defenders"),
+        ([], "--men or --material: one of them is needed"),
+    ):
+        assert run([*command, *words]) == 2
+        assert named in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+    assert run([*command, "--material", "1v1"]) == 0
+    assert "every position of at most 2 men and some tiers of more" in capsys.readouterr().out
+
+
+def test_a_probe_names_the_material_where_all_of_its_men_are_too_many(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    build_tablebase(store, "ashton", 2)
+    position = "9/2w6/2w6/3www3/2K6/9/9/9/4b4 b"
+    assert run(["probe", str(store), "-p", position]) == 2
+    assert "--material 1v5 --store" in capsys.readouterr().err
