@@ -219,7 +219,9 @@ def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
     """Return whether whoever is to move loses; refuse what is no mutual zugzwang."""
     variant = load_variant(name)
     position = Position.parse(one.position, variant.size)
-    if position.side != "w" or Board(variant, position).outcome() is not None:
+    # A side that cannot move has lost in no ply.
+    over = Board(variant, position).outcome() is not None
+    if position.side != "w" or over != (one.white.dtm == 0):
         raise ValueError(f"zugzwangs: {one.position!r} is decided, or black's move")
     worth = {"win": 1, "draw": 0, "unresolved": 0, "loss": -1}
     if not {one.white.wdl, one.black.wdl} <= worth.keys() or worth[one.white.wdl] + worth[one.black.wdl] >= 0:

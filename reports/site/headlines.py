@@ -194,7 +194,7 @@ def _solved() -> list[Headline]:
             Headline(
                 f"Endings of at most {men} men, {len(summaries)} games",
                 f"{sum(summary['positions'] for summary in summaries.values()):,} positions",
-                "each with its value and the plies to the end; the smaller ones ship",
+                "each with its value and the plies to the end; those of five men ship",
                 "computed",
                 f"tablut tablebase build --men {men}",
                 made_on("endings", next(iter(summaries))),

@@ -252,7 +252,7 @@ def test_no_puzzle_gives_its_solution_away(client: httpx.Client) -> None:
 
 
 def test_what_nobody_can_force_is_listed_whatever_it_is_called(client: httpx.Client) -> None:
-    for name, material, held in (("berkeley-4", "1v1", False), ("ashton-5", "2v1", True)):
+    for name, material, held in (("berkeley-5", "1v1", False), ("ashton-5", "2v1", True)):
         for wdl in ("draw", "unresolved"):
             asked = {"wdl": wdl, "material": material, "order": "index"}
             found = client.get(f"/api/endings/{name}", params=asked).json()
