@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["ATTACKER", "DEFENDER", "EMPTY", "FINAL", "KingPlacement", "Space", "classes", "fixed_material", "spaces"]
+__all__ = [
+    "ATTACKER",
+    "DEFENDER",
+    "EMPTY",
+    "FINAL",
+    "KingPlacement",
+    "Space",
+    "classes",
+    "classes_by_material",
+    "fixed_material",
+    "spaces",
+]
 
 EMPTY, ATTACKER, DEFENDER = range(3)
 
@@ -154,6 +165,38 @@ def classes(space: Space) -> int:
         The number of orbits; exact.
     """
     return count_orbits(space.variant.symmetries, lambda symmetry: fixed_material(space, symmetry).total())
+
+
+def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
+    """Return the number of placements up to the variant's symmetries, for each material of a space.
+
+    Parameters
+    ----------
+    space : Space
+        Any of `spaces`.
+
+    Returns
+    -------
+    dict of (int, int) to int
+        By attackers and defenders, exact; material that no placement has is left out.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> classes_by_material(spaces(load_variant("ashton"))["no_end"])[1, 0]
+    466
+    """
+    group = space.variant.symmetries
+    fixed = {
+        symmetry.name: {(attackers, defenders): count for attackers, defenders, count in found.pairs()}
+        for symmetry in group
+        for found in (fixed_material(space, symmetry),)
+    }
+    return {
+        material: count_orbits(group, lambda symmetry, material=material: fixed[symmetry.name].get(material, 0))  # type: ignore[misc]
+        for material, count in fixed[group[0].name].items()
+        if count
+    }
 
 
 def spaces(variant: VariantLike) -> dict[str, Space]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, figure, page
 from reports.stored import read_stored
 from retrograde.scale.forecast import Forecast, Interval, ScaleModel, without_largest
@@ -75,6 +76,7 @@ def artefacts() -> list[Artefact]:
     foretold = {run.workers: model.foretold(run.workers) for run in check.runs}
     curves = {men: {count: model.forecast(men, count) for count in _CURVE} for men in (*_MEN, everything)}
     forecasts = {men: [some[count] for count in WORKERS] for men, some in curves.items()}
+    orbits = classes_by_material(spaces(GAME)["no_end"])
     smaller = ScaleModel(without_largest(check))
     most = max(sum(tier.material) for tier in check.tiers)
     held_out = [
@@ -103,7 +105,7 @@ def artefacts() -> list[Artefact]:
             rates=model.rates,
             everything=everything,
             forecasts={men: [_row(one) for one in some] for men, some in forecasts.items()},
-            classes={men: some[0].classes for men, some in forecasts.items()},
+            classes={men: 2 * sum(count for tier, count in orbits.items() if sum(tier) < men) for men in forecasts},
             placements=sum(int(tier["positions"]) for _, tier in model.tiers.graph.nodes.items()) // 2,
         ),
         figure(

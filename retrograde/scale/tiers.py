@@ -56,7 +56,7 @@ class CountedTiers:
         self._plans: dict[tuple[Material, int], SlicedPlan | None] = {}
 
     def classes(self, material: Material) -> int:
-        """Return the classes of a tier, with either side to move.
+        """Return about how many classes a tier has, with either side to move.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class CountedTiers:
         Returns
         -------
         int
-            As `retrograde.solver.estimate` counts them.
+            As `retrograde.solver.estimate` has them: at least so many, and few more.
         """
         return -(-int(self.graph.nodes[material]["positions"]) // len(self.variant.symmetries))
 

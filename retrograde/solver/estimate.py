@@ -176,7 +176,7 @@ class BuildEstimate(NamedTuple):
     tiers : int
         Those that are to be built.
     classes : int
-        In them, with either side to move.
+        In them at least, with either side to move: a class has no more positions than there are symmetries.
     memory : int
         Bytes at once: the index, and as much of the arrays as is allowed in memory.
     sliced : tuple of (int, int)
@@ -209,7 +209,7 @@ class BuildEstimate(NamedTuple):
         names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in self.sliced[:_SHOWN])
         names += f" and {len(self.sliced) - _SHOWN} more" if len(self.sliced) > _SHOWN else ""
         return (
-            f"{self.tiers} tiers, {self.classes:,} classes: about {_size(self.memory)} of memory, {disk}, "
+            f"{self.tiers} tiers, at least {self.classes:,} classes: about {_size(self.memory)} of memory, {disk}, "
             f"{_time(self.seconds)} of processor time at {rate}" + (f"; in slices: {names}" if names else "")
         )
 
