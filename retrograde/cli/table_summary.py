@@ -78,7 +78,9 @@ def summary_command(
     from retrograde.tablebase.store import tier_name
     from retrograde.tablebase.summarising import summarise
 
-    tablebase, info = open_tablebase(store), info_of(store)
+    tablebase = open_tablebase(store)
+    tablebase.store.check_complete()
+    info = info_of(store)
     with progress("summary") as display:
         task = display.add_task("", total=None)
         found = interruptible(partial(summarise, tablebase, most, lambda entries: display.advance(task, entries)))

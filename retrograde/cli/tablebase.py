@@ -16,7 +16,6 @@ from retrograde.cli.table_query import query_command
 from retrograde.cli.table_schedule import schedule_command
 from retrograde.cli.table_summary import summary_command
 from retrograde.cli.table_walk import walk_command
-from retrograde.tablebase.errors import TablebaseError
 from tablut.board import Board
 from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, StoreArgument, read_position, threads_option, variant_option
@@ -144,11 +143,7 @@ def verify_command(
         raise InputError("--quick and --record: --quick proves no values that could be noted; choose one of them")
     files = open_store(store)
     variant = files.variant
-    if files.missing():
-        raise TablebaseError(
-            f"tablebase {store!r}: is not complete, without {', '.join(files.missing())}; finish it by the "
-            "command that began it"
-        )
+    files.check_complete()
     proved: dict[str, int] = {}
     try:
         with progress("verify") as display:

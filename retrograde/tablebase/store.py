@@ -195,6 +195,21 @@ class Store:
         """Return the names of the tiers that are planned and not there."""
         return [tier_name(material) for material in self.planned if not self.has(*material)]
 
+    def check_complete(self) -> None:
+        """Refuse a tablebase of which planned tiers are not there.
+
+        Raises
+        ------
+        TablebaseError
+            Naming them.
+        """
+        missing = self.missing()
+        if missing:
+            raise TablebaseError(
+                f"tablebase {str(self.root)!r}: is not complete, without {', '.join(missing)}; finish it by the "
+                "command that began it"
+            )
+
     def strangers(self) -> list[str]:
         """Return the names of tiers that are there and not planned: they were written under another record."""
         planned = {tier_name(material) for material in self.planned}

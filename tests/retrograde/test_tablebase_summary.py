@@ -1,6 +1,7 @@
 """`tablut tablebase summary`: its longest wins and mutual zugzwangs against the answers position by position."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def summary(tablebase: Tablebase) -> Summary:
 
 
 @pytest.fixture(scope="module")
-def everything(tablebase: Tablebase) -> list[tuple[Position, str, int | None]]:
+def everything(tablebase: Tablebase) -> list[Any]:
     return [tuple(one) for one in list_positions(tablebase.store, TableQuery(), 10**6).positions]
 
 
@@ -98,6 +99,13 @@ def test_the_command_says_what_the_function_finds(
     shown = capsys.readouterr().out
     assert f"mutual zugzwangs: {summary.zugzwangs.full:,} lose for either side" in shown
     assert str(summary.longest[-1].position) in shown
+
+
+def test_a_tablebase_without_a_tier_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(shipped_store("brandubh-5-4v0") or "", tmp_path / "store")
+    shutil.rmtree(tmp_path / "store" / "2v0")
+    assert run(["tablebase", "summary", str(tmp_path / "store")]) == 2
+    assert "is not complete, without 2v0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["nowhere", "__init__.py"])
