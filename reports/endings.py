@@ -84,7 +84,8 @@ def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, A
     """Return what verified a game's tables if it did so with all of them, and found them as published."""
     if proof is None or proof["failures"] or set(proof["published"]["same"]) != set(summary["digests"]):
         return None
-    return proof
+    # What was verified before, in a run that was stopped, is as good.
+    return proof if proof["positions_checked"] + sum(proof["verified_before"].values()) == summary["classes"] else None
 
 
 def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -242,5 +243,15 @@ def _tier(position: Position) -> str:
 
 
 def _check_verified(stored: _Verified, name: str) -> None:
-    if stored.variant != name or stored.quick or len(stored.failed) > stored.failures:
-        raise ValueError(f"variant, quick or failed: does not say whether {name!r} was verified")
+    """Compare what a verification says with itself."""
+    if stored.variant != name or stored.quick:
+        raise ValueError(f"variant or quick: does not say whether {name!r} was verified")
+    if len(stored.failed) > stored.failures or bool(stored.failed) != bool(stored.failures):
+        raise ValueError("failed: is another number than its failures")
+    if stored.samples.searched + stored.samples.followed != sum(stored.played.values()):
+        raise ValueError("samples: are not those that were played")
+    tiers = [tier for some in stored.published.values() for tier in some]
+    if stored.published.keys() != {"same", "unknown", "different"} or len(set(tiers)) != len(tiers):
+        raise ValueError("published: does not say of each tier how it stands to the published one")
+    if not stored.files_checked >= len(tiers) > 0:
+        raise ValueError("files_checked: are fewer than its tiers")

@@ -110,9 +110,15 @@ def test_tables_that_were_not_verified_as_they_are_published_are_not_called_veri
     summaries: dict[str, dict[str, Any]],
 ) -> None:
     summary = summaries["ashton"]
-    proof = {"failures": 0, "published": {"same": list(summary["digests"]), "unknown": [], "different": []}}
+    proof: dict[str, Any] = {
+        "failures": 0,
+        "published": {"same": list(summary["digests"]), "unknown": [], "different": []},
+        "positions_checked": summary["classes"] - 932,
+        "verified_before": {"1v0": 932},
+    }
     assert reports.endings._whole(summary, proof) is proof
     assert reports.endings._whole(summary, None) is None
     assert reports.endings._whole(summary, {**proof, "failures": 1}) is None
+    assert reports.endings._whole(summary, {**proof, "verified_before": {}}) is None
     fewer = {"same": list(summary["digests"])[1:], "unknown": list(summary["digests"])[:1], "different": []}
     assert reports.endings._whole(summary, {**proof, "published": fewer}) is None

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ FILES = [
     "census/ashton-5-4v0.json",
     "solutions/ashton-5-4v0.json",
     "endings/ashton.json",
+    "verified/ashton.json",
     "players/table-3.json",
     "players/table-6-heuristic.json",
     "measures/heuristic-mcgill.json",
@@ -35,10 +37,11 @@ FILES = [
 ]
 FEWER = {"scale": 10}
 """Damages of files whose page takes a second to make."""
-PAGES = {
+PAGES: dict[str, Any] = {
     "census": reports.census,
     "solutions": reports.solutions,
     "endings": reports.endings,
+    "verified": SimpleNamespace(results=reports.endings.verified, artefacts=reports.endings.artefacts),
     "players": reports.players,
     "measures": reports.measures,
     "puzzles": reports.puzzles,
@@ -122,7 +125,7 @@ def test_every_field_damaged_in_some_way(data: Path, name: str) -> None:
         for step in above:
             holder = holder[step]
         old = holder[last]
-        replacements = [None, -1, 0, 10**40, "", "[/bold]\x1b[31m", [], {}, True, 1.5]
+        replacements: list[Any] = [None, -1, 0, 10**40, "", "[/bold]\x1b[31m", [], {}, True, 1.5]
         if isinstance(old, int):
             replacements += [old + 1]
         new = random.choice([replacement for replacement in replacements if replacement != old])
