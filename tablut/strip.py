@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
@@ -102,6 +104,8 @@ def draw_strip(
 def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = "") -> str:
     """Return drawings of one width side by side, in rows.
 
+    What most boards have in common of their cells stands there once.
+
     Parameters
     ----------
     drawings : sequence of str
@@ -125,6 +129,7 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
     >>> draw_sheet(boards, 2, 100).count("<svg ")
     3
     """
+    shared, drawings = _shared(drawings)
     heights = [float(_attribute(drawing, "height")) for drawing in drawings]
     columns = min(columns, len(drawings))
     rows = [list(range(start, min(start + columns, len(drawings)))) for start in range(0, len(drawings), columns)]
@@ -140,7 +145,24 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
     if title:
         header += f"<title>{escape(title)}</title>"
     background = f'<rect width="{width}" height="{top:g}" fill="#ffffff"/>'
-    return "\n".join([header, background, *parts, "</svg>\n"])
+    return "\n".join([header, *shared, background, *parts, "</svg>\n"])
+
+
+def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what boards of one size share of their cells, and the boards with only what is their own."""
+    boards = [drawing.split("\n") for drawing in drawings]
+    places = [(lines.index(svg.TERRAIN), lines.index("</g>")) for lines in boards if svg.TERRAIN in lines]
+    cells = [lines[begin + 1 : end] for lines, (begin, end) in zip(boards, places, strict=False)]
+    if len(places) < max(2, len(boards)) or len({len(some) for some in cells}) > 1:
+        return [], list(drawings)
+    # Of each cell the commonest drawing; a board with another one draws it above.
+    common = [Counter(some).most_common(1)[0][0] for some in zip(*cells, strict=True)]
+    name = f"cells-{hashlib.sha256(''.join(common).encode()).hexdigest()[:12]}"
+    own = []
+    for lines, (begin, end) in zip(boards, places, strict=True):
+        others = [cell for cell, usual in zip(lines[begin + 1 : end], common, strict=True) if cell != usual]
+        own.append("\n".join([*lines[:begin], f'<use href="#{name}"/>', *others, *lines[end + 1 :]]))
+    return ["<defs>", f'<g id="{name}">', *common, "</g>", "</defs>"], own
 
 
 def _attribute(drawing: str, name: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tablut.position import Move
     from tablut.variants import VariantLike
 
-__all__ = ["board", "legend"]
+__all__ = ["TERRAIN", "board", "legend"]
 
 _FILLS = {
     "ordinary": "#f2e3c6",
@@ -36,6 +36,8 @@ _FILLS = {
     "arrow": "#2f6f3e",
     "line": "#6b5b45",
 }
+TERRAIN = '<g class="terrain">'
+"""What the cells of a board begin with."""
 _MARGIN = 0.55
 _NAMES = {"b": "attacker", "w": "defender", "K": "king"}
 _MEANINGS = {
@@ -126,8 +128,13 @@ def board(
     ]
     tinted = {*_ends(last_move, size)} if last_move else set()
     framed = {parse_square(square, size) if isinstance(square, str) else square for square in highlights}
-    for square, letter in enumerate(diagram_cells(game.terrain)):
-        parts += _cell(square, letter, size, tinted=square in tinted)
+    # A line for each cell, which `tablut.strip` relies on.
+    parts.append(TERRAIN)
+    parts += [
+        _cell(square, letter, size, tinted=square in tinted)
+        for square, letter in enumerate(diagram_cells(game.terrain))
+    ]
+    parts.append("</g>")
     # Above all cells, so that no neighbour covers a frame.
     parts += [_frame(square, size) for square in sorted(framed)]
     parts += [_piece(piece, *_centre(square, size)) for square, piece in enumerate(cells) if piece != "."]
@@ -155,7 +162,7 @@ def _centre(square: int, size: int) -> tuple[float, float]:
     return file + 0.5, size - 1 - rank + 0.5
 
 
-def _cell(square: int, letter: str, size: int, *, tinted: bool) -> list[str]:
+def _cell(square: int, letter: str, size: int, *, tinted: bool) -> str:
     x, y = _centre(square, size)
     kind = _kind(letter)
     fill = _FILLS["last"] if tinted else _FILLS[kind]
@@ -172,7 +179,7 @@ def _cell(square: int, letter: str, size: int, *, tinted: bool) -> list[str]:
             parts.append(_path(_star(x, y, 0.22), "#6fa8c2"))
         case "corner":
             parts.append(_path(_star(x, y, 0.36), "#4d8db0"))
-    return parts
+    return "".join(parts)
 
 
 def _star(x: float, y: float, radius: float) -> str:
@@ -253,7 +260,7 @@ def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
     kinds = {_kind(letter) for game in games for row in game.terrain for letter in row}
     signs = [(_piece(piece, 0.5, 0.5), _MEANINGS[_NAMES[piece]]) for piece in pieces]
     signs += [
-        ("".join(_cell(0, letter, 1, tinted=False)), _MEANINGS[kind])
+        (_cell(0, letter, 1, tinted=False), _MEANINGS[kind])
         for letter, kind in (("T", "castle"), ("A", "camp"), ("*", "escape"), ("X", "corner"))
         if kind in kinds
     ]

@@ -6,6 +6,7 @@ import pytest
 
 from tablut import svg
 from tablut.position import Move, Position
+from tablut.strip import draw_sheet
 from tablut.variants import load_variant, variant_names
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -58,3 +59,25 @@ def test_what_is_added_to_a_board() -> None:
     assert ET.fromstring(rich).get("width") == "300"
     assert len(ET.fromstring(plain).findall(f"{SVG}text")) == 14
     assert not ET.fromstring(svg.board(variant, coordinates=False)).findall(f"{SVG}text")
+
+
+def test_a_sheet_draws_the_cells_of_its_boards_once() -> None:
+    variant = load_variant("ashton")
+    boards = [svg.board(variant, last_move=move, caption=str(move)) for move in (None, "e4-f4", "e4-g4", "d5-d6")]
+    sheet = draw_sheet(boards, 2, 380)
+    root = ET.fromstring(sheet)
+    names = [use.get("href") for use in root.iter(f"{SVG}use")]
+    (shared,) = [group for group in root.iter(f"{SVG}g") if group.get("id")]
+    assert names == [f"#{shared.get('id')}"] * len(boards)
+    alone = [ET.fromstring(drawing) for drawing in boards]
+    cells = [[ET.tostring(part) for part in drawing.find(f"{SVG}g") or ()] for drawing in alone]
+    once = [ET.tostring(part) for part in shared]
+    for placed, own, drawing in zip(root.findall(f"{SVG}svg"), cells, alone, strict=True):
+        # What is a board's own is drawn above the cells that all share, and the rest after it as before.
+        parts = [ET.tostring(part) for part in placed]
+        start = next(number for number, part in enumerate(parts) if b"use" in part) + 1
+        rest = [ET.tostring(part) for part in drawing][3:]
+        assert parts[len(parts) - len(rest) :] == rest
+        assert set(parts[start : len(parts) - len(rest)]) | set(once) >= set(own)
+    assert len(sheet) < 0.6 * sum(map(len, boards))
+    assert draw_sheet(boards[:1], 2, 380).count("<use") == 0
