@@ -205,7 +205,7 @@ def test_material_that_no_game_has_is_named(tmp_path: Path, capsys: pytest.Captu
         assert named in capsys.readouterr().err
     assert not (tmp_path / "store").exists()
     assert run([*command, "--material", "1v1"]) == 0
-    assert "every position of at most 2 men and some tiers of more" in capsys.readouterr().out
+    assert "every position of at most 2 men and some tiers of more" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_probe_names_the_material_where_all_of_its_men_are_too_many(

@@ -213,11 +213,15 @@ def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]
     """
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
+    failed = 0
     while True:
         cuts = even_cuts(tier, count)
-        slices = itertools.pairwise(cuts)
-        if all(tier.memory(tier.window(*rows), *rows) <= most for rows in slices):
+        # First where the last attempt failed: to find what a slice sees takes a while, and there it sees most.
+        slices = sorted(itertools.pairwise(cuts), key=lambda rows: abs(rows[0] - failed))
+        too_large = next((rows for rows in slices if tier.memory(tier.window(*rows), *rows) > most), None)
+        if too_large is None:
             return cuts
+        failed = too_large[0]
         tier.forget()
         if count == tier.rows:
             raise too_little(tier.variant, tier.material, memory, workers)
