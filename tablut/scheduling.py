@@ -245,6 +245,7 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
         ) from error
     with _silent():
         try:
+            _check_protocol(address, distributed)
             _check_greeting(address)
             client = _connected(partial(distributed.Client, address, timeout=_PATIENCE))
         except (TypeError, ValueError, ImportError, RuntimeError) as error:
@@ -273,6 +274,25 @@ def _is_address(text: str) -> bool:
     return found is not None and 0 < int(found["port"]) < 1 << 16
 
 
+def _check_protocol(address: str, distributed: Any) -> None:
+    """Refuse a protocol that cannot be spoken here, before a client is begun.
+
+    A client that fails half-way closes itself when it is collected, and hangs if that is in the thread of another one.
+
+    Raises
+    ------
+    ImportError, TypeError, ValueError
+        If there is no such protocol, or its library or its certificates are missing.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None or found["protocol"] in (None, "tcp"):
+        return
+    connector = import_module("distributed.comm.registry").get_backend(found["protocol"]).get_connector()
+    context = distributed.Security().get_connection_args("client").get("ssl_context")
+    if getattr(connector, "encrypted", False) and context is None:
+        raise ValueError("certificates are not set up (distributed.comm.tls in the configuration of Dask)")
+
+
 def _check_greeting(address: str) -> None:
     """Refuse an unencrypted address at which no scheduler answers.
 
@@ -296,11 +316,12 @@ def _check_greeting(address: str) -> None:
 
 
 def _connected(connect: Callable[[], Any]) -> Any:
-    """Return a client of a scheduler that has greeted; a handshake that hangs is begun anew once."""
+    """Return a client of a scheduler that has greeted; a handshake that hangs is begun anew once, with more patience."""
     try:
         return _within(3 * _PATIENCE, connect)
     except TimeoutError:
-        return _within(3 * _PATIENCE, connect)
+        # A machine whose disk is slow may have been loading the package.
+        return _within(12 * _PATIENCE, connect)
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:
