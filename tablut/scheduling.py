@@ -316,7 +316,7 @@ def _check_greeting(address: str) -> None:
 
 
 def _connected(connect: Callable[[], Any]) -> Any:
-    """Return a client of a scheduler that has greeted; a handshake that hangs is begun anew once, with more patience."""
+    """Return a client of a scheduler that has greeted; a handshake that hangs is begun anew once, more patiently."""
     try:
         return _within(3 * _PATIENCE, connect)
     except TimeoutError:
