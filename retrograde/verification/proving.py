@@ -71,6 +71,9 @@ class TierProof:
         rows = self.rows
         for number in range(len(rows.king_cell)):
             first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
+            if not width:
+                # Beside this king there is no room for so many attackers.
+                continue
             step = max(1, _PART // width)
             for start in range(first, last, step):
                 stop = min(start + step, last)

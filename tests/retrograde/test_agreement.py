@@ -33,6 +33,7 @@ from tablut.position import Position
 from tablut.prober import Verdict, value_of, verdict_of
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
+from tablut.variants.rules import Rules
 from tests.support.effort import examples
 
 # The start wins in 3, however the game goes on; one corner to escape to gives draws, and wins of 23 plies.
@@ -237,3 +238,25 @@ def test_every_command_reads_the_limit(
     best = answer(capsys, "bestmove", "-v", game, "-p", start, "--nodes", "20000")
     assert mate_in(best["score"]) == dtm
     assert open_store(store).variant.rules.move_limit == limit
+
+
+def test_a_king_beside_whom_the_attackers_find_no_room(tmp_path: Path) -> None:
+    variant = Variant(
+        name="narrow",
+        title="",
+        source="",
+        terrain=("XCX", "..T", "XC."),
+        start=("...", "wbK", "..b"),
+        rules=Rules.model_validate(
+            {
+                "first": "white",
+                "castle": {"pass": "nobody", "stop": "king", "hostile_to_white": "never", "hostile_to_black": "never"},
+                "camps": {"hostile": False, "shelter": False, "inert": ()},
+                "corners": {"hostile": False},
+                "king": {"armed": False, "on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"},
+                "no_moves": "side_to_move_loses",
+                "repetition": "draw",
+            }
+        ),
+    )
+    assert_all_agree(variant, tmp_path / "agree")
