@@ -24,18 +24,10 @@ from tablut.play.search.searcher import Searcher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["crowd", "overruns", "overruns_command"]
-
 
 @contextmanager
 def crowd(processes: int) -> Iterator[None]:
-    """Keep processors and the interpreter's lock busy.
-
-    Parameters
-    ----------
-    processes : int
-        How many; with 0, nothing is done.
-    """
+    """Keep processors and the interpreter's lock busy."""
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     done = threading.Event()
 
@@ -58,24 +50,7 @@ def crowd(processes: int) -> Iterator[None]:
 
 
 def overruns(searcher: Searcher, movetime: float, searches: int, seed: int) -> list[float]:
-    """Return by how many seconds searches of random positions answered after their time.
-
-    Parameters
-    ----------
-    searcher : Searcher
-        Used again and again, as in a game.
-    movetime : float
-        Seconds.
-    searches : int
-        How many.
-    seed : int
-        Of the positions.
-
-    Returns
-    -------
-    list of float
-        Negative where an answer was early.
-    """
+    """Return by how many seconds searches of random positions answered after their time."""
     random, late = Random(seed), []
     while len(late) < searches:
         board = Board(searcher.variant)

@@ -39,9 +39,9 @@ from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, writing
 from tablut import __version__
 from tablut.cli.runtime import commit
-from tablut.compilation import cpu_clock
-from tablut.files import write_text
-from tablut.scheduling import LocalScheduler
+from tablut.running.clocks import cpu_clock
+from tablut.running.scheduling import LocalScheduler
+from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
 
 SLICES = (16, 64)
@@ -134,9 +134,8 @@ def classes(variant: Variant, material: tuple[int, int]) -> int:
 class Unjudged(TierSolver):
     """Solves without judging whole rows."""
 
-    def solving_desk(self) -> Desk:
-        defenders = max(defenders for _, defenders in self.materials)
-        return super().solving_desk()._replace(workspace=self.new_desk(defenders).workspace)
+    def solving_desk(self, material: tuple[int, int]) -> Desk:
+        return super().solving_desk(material)._replace(workspace=self.new_desk(material[1]).workspace)
 
 
 def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: type[TierSolver] = TierSolver) -> float:

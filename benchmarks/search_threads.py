@@ -17,28 +17,9 @@ from tablut.board import Board
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 
-__all__ = ["command", "rates"]
-
 
 def rates(searcher: Searcher, positions: int, seconds: float, seed: int) -> list[float]:
-    """Return the nodes that a searcher makes in a second on the wall, by position.
-
-    Parameters
-    ----------
-    searcher : Searcher
-        Its memory is emptied before each position.
-    positions : int
-        How many, each after 4 to 20 random plies.
-    seconds : float
-        For each search.
-    seed : int
-        Of the positions.
-
-    Returns
-    -------
-    list of float
-        One rate a position.
-    """
+    """Return the nodes that a searcher makes in a second on the wall, by position."""
     random, found = Random(seed), []
     while len(found) < positions:
         board = Board(searcher.variant)

@@ -12,10 +12,9 @@ import pytest
 
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.play.search.evaluation import evaluate_boards
+from tablut.play.search.evaluation import evaluate_boards, evaluation_tables_for
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
-from tablut.play.search.terms import evaluation_tables_for
 from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)

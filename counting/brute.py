@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import VariantLike
 
-__all__ = ["BruteForce"]
-
 Cell = tuple[int, int]
 Cells = frozenset[Cell]
 Placement = tuple[Cell, Cells, Cells]
@@ -30,20 +28,7 @@ _STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 class BruteForce:
-    """All placements of a variant, sorted into the spaces of `counting.spaces`.
-
-    Parameters
-    ----------
-    variant : Variant
-        A small one.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> counts, classes = BruteForce(load_variant("ashton-5-4v0")).count()
-    >>> counts["no_end"].total(), classes["no_end"]
-    (100166, 12739)
-    """
+    """All placements of a variant, sorted into the spaces of `counting.spaces`."""
 
     def __init__(self, variant: VariantLike) -> None:
         variant = as_variant(variant)
@@ -89,18 +74,7 @@ class BruteForce:
                             yield king, frozenset(black), frozenset(white)
 
     def labels(self, placement: Placement) -> Iterator[str]:
-        """Yield the ids of the spaces that a placement belongs to.
-
-        Parameters
-        ----------
-        placement : tuple
-            King, attackers and defenders, as `placements` yields them.
-
-        Yields
-        ------
-        str
-            Ids as in `counting.spaces.spaces`; none if the placement belongs nowhere.
-        """
+        """Yield the ids of the spaces that a placement belongs to."""
         king, black, white = placement
         if king in self.king_cells:
             if not black:
@@ -203,15 +177,7 @@ class BruteForce:
         return self._exposed(near) and self._anvil(_add(near, step), white)
 
     def count(self) -> tuple[dict[str, Counter[tuple[int, int]]], dict[str, int]]:
-        """Enumerate the placements.
-
-        Returns
-        -------
-        counts : dict of str to Counter
-            For each space the number of placements by (attackers, defenders).
-        classes : dict of str to int
-            For each space the number of placements that are the least of their images.
-        """
+        """Enumerate the placements."""
         images = [
             {cell: turn(cell) for cell in self.ground} for turn in _square(self.size) if self._keeps_the_terrain(turn)
         ]

@@ -13,40 +13,17 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from tablut.notation import square_name
-from tablut.variants.regions import DIRECTIONS, ray
+from tablut.variants.model import DIRECTIONS, ray
 
 if TYPE_CHECKING:
     from tablut.variants import Variant
-    from tablut.variants.regions import Camp
-
-__all__ = ["camp_fillings", "shortest_line"]
+    from tablut.variants.model import Camp
 
 Filling = frozenset[int]
 
 
 def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[Filling]:
-    """Return the fillings that can follow from the full camp, and the moves between them.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set that the camp belongs to.
-    camp : Camp
-        One of its camps.
-
-    Returns
-    -------
-    networkx.DiGraph
-        Nodes are sets of occupied cells; an edge's attribute ``move`` is ``e1-e2`` for a
-        step within the camp and ``e2 leaves`` for a soldier that goes out.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton")
-    >>> len(camp_fillings(variant, variant.regions.camps[0]))
-    16
-    """
+    """Return the fillings that can follow from the full camp, and the moves between them."""
     graph: nx.DiGraph[Filling] = nx.DiGraph()
     pending = [camp.cells]
     graph.add_node(camp.cells)
@@ -81,32 +58,6 @@ def _moves(variant: Variant, camp: Camp, filling: Filling) -> list[tuple[str, Fi
 
 
 def shortest_line(graph: nx.DiGraph[Filling], start: Filling, goal: Filling) -> list[str]:
-    """Return the moves of a shortest way from one filling to another.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        What `camp_fillings` returns.
-    start, goal : frozenset of int
-        Occupied cells.
-
-    Returns
-    -------
-    list of str
-        The attribute ``move`` of each edge of the way.
-
-    Raises
-    ------
-    networkx.NetworkXNoPath
-        If the goal cannot be reached.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton")
-    >>> camp = variant.regions.camps[3]
-    >>> shortest_line(camp_fillings(variant, camp), camp.cells, camp.cells - {4})  # all but e1
-    ['e2 leaves', 'e1-e2']
-    """
+    """Return the moves of a shortest way from one filling to another."""
     path = nx.shortest_path(graph, start, goal)
     return [graph.edges[edge]["move"] for edge in pairwise(path)]

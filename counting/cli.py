@@ -8,11 +8,12 @@ import typer
 from rich.text import Text
 
 from counting.complexity import BoundsReport, SpaceCounts, bounds
+from counting.exclusions.record import AFFORDABLE_PIECES, AFFORDABLE_STATES, affordable_exclusions
 from counting.exports import bfile, bounds_csv, placements_by_men
 from counting.paper import PaperEquations
 from tablut.cli.options import variant_option
-from tablut.cli.runtime import Reply, command
-from tablut.cli.tables import Table, label, number, prose
+from tablut.cli.people import Table, label, number, prose
+from tablut.cli.runtime import Reply, command, interruptible
 from tablut.errors import InputError
 from tablut.results import ExactInt, Result, scientific
 from tablut.variants import load_variant, shipped_variants
@@ -54,7 +55,8 @@ def bounds_command(
     """Regenerate every equation of "An Upper Bound on the Complexity of Tablut" as an exact integer.
 
     Beside the published values stand the findings about them, the corrected and
-    tightened bounds, and the same up to symmetry. Any variant is counted the same way.
+    tightened bounds, and the same up to symmetry. Any variant is counted the same way; of rules that do
+    not ship, locked sets of at most three pieces are left out, as far as a limit of their number allows.
     """
     if latex + as_csv + as_bfile > 1:
         raise InputError("--latex, --csv and --bfile: choose one of them")
@@ -66,7 +68,7 @@ def bounds_command(
         lines = [f"  {text.replace(' = ', ' &= ', 1)} \\tag{{{id_[2:]}}}" for id_, text in equations.items()]
         listing = "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
-    report = bounds(rules)
+    report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
     if as_csv or as_bfile:
         text = bounds_csv(report) if as_csv else _by_men(report)
         return Reply(report, lambda console: console.out(text, end=""))
@@ -108,9 +110,11 @@ def _section(title: str, note: str = "") -> Text:
 
 
 def _show(console: PeopleConsole, report: BoundsReport) -> None:
-    console.print(
-        Text.assemble((f"The state space of {report.variant}", "bold"), "  ", ("placements, every number exact", "dim"))
-    )
+    console.print(Text.assemble((f"The state space of {report.variant}", "bold"), "  ", ("every number exact", "dim")))
+    table = Table(number("number"), label("of what"), prose("step by step"))
+    for rung in report.ladder():
+        table.add(f"{rung.number:,}", rung.unit, rung.what)
+    console.print(table)
     for section in (_show_terms, _show_geometry, _show_findings, _show_counts, _show_material, _show_comparison):
         section(console, report)
 
@@ -160,6 +164,12 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
     show(report.corrected, report.classes)
     console.print(_section("Tightened", "less what is proved out of reach"))
     show(report.tightened, report.classes_tightened)
+    if report.locked is None:
+        console.print(
+            f"Locked sets of {AFFORDABLE_PIECES} pieces are not among what is left out: to count them takes more than "
+            f"{AFFORDABLE_STATES:,} states. tablut exclusions counts them.",
+            style="yellow",
+        )
     if report.excluded:
         console.print(_section("Proved out of reach"))
         table = Table(number("placements"), prose())

@@ -2,8 +2,6 @@
 
 from tablut.cli.spec import CommandSpec
 
-__all__ = ["COMMANDS"]
-
 COMMANDS = (
     CommandSpec(
         "bounds",

@@ -13,27 +13,9 @@ from importlib import resources
 
 from tablut.results import Result, scientific
 
-__all__ = ["ComparedGame", "compare", "published_games"]
-
 
 class ComparedGame(Result):
-    """One row of the comparison.
-
-    Attributes
-    ----------
-    published : tuple of str
-        The paper's figures; two where it gives two.
-    published_solution : str
-        ``strong``, ``weak`` or ``no``, as the paper says.
-    today : str
-        The best figure that we know of, exact where it is.
-    error : str or None
-        Half width of the interval that ``kind`` names.
-    kind : str
-        What sort of number ``today`` is.
-    solution : str
-        Degree to which the game is solved today.
-    """
+    """One row of the comparison."""
 
     name: str
     published: tuple[str, ...]
@@ -53,42 +35,13 @@ class ComparedGame(Result):
 
 @cache
 def published_games() -> tuple[ComparedGame, ...]:
-    """Return the other games of Table 1, in its order.
-
-    Returns
-    -------
-    tuple of ComparedGame
-        Their figures are quoted, each with its source.
-
-    Examples
-    --------
-    >>> [game.name for game in published_games()][:2]
-    ["Nine Men's Morris", 'English draughts']
-    """
+    """Return the other games of Table 1, in its order."""
     text = (resources.files("counting") / "data" / "comparison.toml").read_text(encoding="utf-8")
     return tuple(ComparedGame.model_validate(game) for game in tomllib.loads(text)["games"])
 
 
 def compare(published: str, corrected: int) -> list[ComparedGame]:
-    """Return all games in the order of today's figures, Tablut among them.
-
-    Parameters
-    ----------
-    published : str
-        The paper's figure for Tablut.
-    corrected : int
-        The bound that this project computes.
-
-    Returns
-    -------
-    list of ComparedGame
-        The smallest first.
-
-    Examples
-    --------
-    >>> [game.name for game in compare("1.4e27", 10**27)][2]
-    'Tablut'
-    """
+    """Return all games in the order of today's figures, Tablut among them."""
     tablut = ComparedGame(
         name="Tablut",
         published=(published,),

@@ -7,13 +7,14 @@ what the command prints, what ``--json`` dumps and what the report page renders.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from counting.comparison import ComparedGame, compare
 from counting.exclusions.record import counted_spaces, published_exclusions
 from counting.findings import Finding, find
 from counting.paper import PUBLISHED, GeometryFact, PaperEquations
 from counting.spaces import FINAL, Space, classes, spaces
+from tablut.errors import InputError
 from tablut.results import ExactInt, Result, scientific
 from tablut.variants import as_variant
 
@@ -27,19 +28,7 @@ __all__ = ["BoundsReport", "Geometry", "MaterialShare", "SpaceCount", "SpaceCoun
 
 
 class Term(Result):
-    """One equation of the paper, evaluated.
-
-    Attributes
-    ----------
-    exact : int
-        The value on which the generating function, the paper's triple sum and sympy agree.
-    approx : str
-        The same to four digits.
-    published : str or None
-        What the paper prints, for the paper's own rules.
-    agrees : bool or None
-        Whether ``exact``, rounded to the digits printed, is what is printed.
-    """
+    """One equation of the paper, evaluated."""
 
     id: str
     equation: str
@@ -60,22 +49,7 @@ class Geometry(Result):
 
 
 class SpaceCounts(Result):
-    """The sizes that make up a bound.
-
-    Attributes
-    ----------
-    no_end : int
-        Undecided placements.
-    all_captured, escaped, escaped_last, king_captured : int
-        Final placements by how the game ended; ``escaped_last`` took the last
-        attacker with the same move.
-    end : int
-        Their sum: final placements, each once for the way in which the game ended.
-    total : int
-        ``no_end + end``: labelled states.
-    distinct : int
-        Placements without their labels; those of captured kings are also undecided ones.
-    """
+    """The sizes that make up a bound."""
 
     no_end: ExactInt
     all_captured: ExactInt
@@ -97,17 +71,7 @@ class SpaceCount(Result):
 
 
 class LockedSets(Result):
-    """The minimal locked sets whose placements `tightened` leaves out.
-
-    Attributes
-    ----------
-    pieces, sets, orbits : int
-        The most pieces of a set; how many sets there are, and how many up to symmetry.
-    factor_total, factor_distinct : str
-        The tightened counts over the corrected ones, rounded up to six decimals: all exclusions together.
-    factor_published : str or None
-        ``tightened.total`` over the value of the paper's equation (14), rounded up in the same way.
-    """
+    """The minimal locked sets whose placements `tightened` leaves out."""
 
     pieces: int
     sets: int
@@ -117,14 +81,17 @@ class LockedSets(Result):
     factor_published: str | None
 
 
-class MaterialShare(Result):
-    """How many undecided placements, and labelled states, have so many soldiers.
+class Rung(NamedTuple):
+    """A step from the paper's bound to the best one: what is counted, how many, of what, and how that is known."""
 
-    Attributes
-    ----------
-    share : str
-        The pair's part of ``total`` in all labelled states, in percent to four digits.
-    """
+    what: str
+    number: int
+    unit: Literal["labelled states", "placements", "classes of placements"]
+    status: Literal["computed", "proved"]
+
+
+class MaterialShare(Result):
+    """How many undecided placements, and labelled states, have so many soldiers."""
 
     attackers: int
     defenders: int
@@ -156,7 +123,8 @@ class BoundsReport(Result):
     excluded : list of SpaceCount
         What ``tightened`` leaves out, and why; no placement is in two of them.
     locked : LockedSets or None
-        The family behind the exclusions by locked sets; None if nothing is shipped for the game.
+        The family behind the exclusions by locked sets; None if they were not counted, so that
+        ``tightened`` leaves out the other exclusions only.
     """
 
     variant: str
@@ -173,6 +141,25 @@ class BoundsReport(Result):
     findings: list[Finding]
     material: list[MaterialShare]
     comparison: list[ComparedGame]
+
+    def ladder(self) -> tuple[Rung, ...]:
+        """Return the way from the paper's bound to the best one, a number for each step.
+
+        Returns
+        -------
+        tuple of Rung
+            In this order wherever the numbers are shown. A labelled state is a placement with the way in
+            which the game ended with it, or goes on.
+        """
+        paper = self.term("eq14")
+        printed = f" (it prints {paper.published})" if paper.published else ""
+        return (
+            Rung(f"the paper's equations, evaluated{printed}", paper.exact, "labelled states", "computed"),
+            Rung("without their slips", self.corrected.total, "labelled states", "computed"),
+            Rung("each placement once", self.corrected.distinct, "placements", "computed"),
+            Rung("without what is proved to be out of reach", self.tightened.distinct, "placements", "proved"),
+            Rung("up to symmetry", self.classes_tightened.distinct, "classes of placements", "proved"),
+        )
 
     def term(self, id_: str) -> Term:
         """Return a term by its id.
@@ -195,13 +182,15 @@ class BoundsReport(Result):
         return next(term for term in self.terms if term.id == id_)
 
 
-def bounds(variant: VariantLike) -> BoundsReport:
+def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> BoundsReport:
     """Compute every bound for a variant.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         Any rule set; findings and published values come with the paper's own only.
+    record : ExclusionRecord, optional
+        The count of the placements with locked sets; by default what ships for the game, if anything does.
 
     Returns
     -------
@@ -212,6 +201,8 @@ def bounds(variant: VariantLike) -> BoundsReport:
     ------
     ArithmeticError
         If two ways to evaluate an equation differ.
+    InputError
+        If the record is of another game.
 
     Examples
     --------
@@ -227,7 +218,9 @@ def bounds(variant: VariantLike) -> BoundsReport:
     found = spaces(variant)
     sizes = {id_: space.value() for id_, space in found.items()}
     orbits = {id_: classes(space) for id_, space in found.items()}
-    record = published_exclusions(variant.digest)
+    record = record or published_exclusions(variant.digest)
+    if record is not None and record.game != variant.digest:
+        raise InputError(f"variant {variant.name}: the count of its locked sets is of other rules ({record.variant})")
     left = _Left.of(record, sizes, orbits)
     corrected, tightened = _counts(sizes), _tightened(left.sizes)
     return BoundsReport(

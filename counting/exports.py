@@ -11,59 +11,19 @@ if TYPE_CHECKING:
 
     from counting.complexity import BoundsReport
 
-__all__ = ["bfile", "bounds_csv", "placements_by_men"]
-
 _HEADER = ("group", "id", "description", "exact", "published", "agrees")
 _GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
 
 
 def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
-    r"""Return a sequence as a b-file: lines of index and value, comments behind ``#``.
-
-    Parameters
-    ----------
-    values : iterable of int
-        The sequence.
-    start : int
-        The index of its first value.
-    comments : sequence of str
-        What it is, line by line.
-
-    Returns
-    -------
-    str
-        ASCII; each line ends with a line feed.
-
-    Examples
-    --------
-    >>> bfile([1, 4, 9], 1, ["squares"])
-    '# squares\n1 1\n2 4\n3 9\n'
-    """
+    r"""Return a sequence as a b-file: lines of index and value, comments behind ``#``."""
     lines = [f"# {comment}" for comment in comments]
     lines += [f"{number} {value}" for number, value in enumerate(values, start)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def placements_by_men(report: BoundsReport) -> list[int]:
-    """Return the labelled states by the number of men, from the king alone on.
-
-    Parameters
-    ----------
-    report : BoundsReport
-        The bounds of a rule set.
-
-    Returns
-    -------
-    list of int
-        At place n those with n + 1 men, the king counted; together ``corrected.total``.
-
-    Examples
-    --------
-    >>> from counting import bounds
-    >>> report = bounds("ashton-5-4v0")
-    >>> placements_by_men(report), report.corrected.total
-    ([17, 384, 4160, 28764, 142503], 175828)
-    """
+    """Return the labelled states by the number of men, from the king alone on."""
     found = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
         found[pair.attackers + pair.defenders] += pair.total
@@ -71,27 +31,7 @@ def placements_by_men(report: BoundsReport) -> list[int]:
 
 
 def bounds_csv(report: BoundsReport) -> str:
-    """Return every number of a report as comma-separated lines: group, id, description, exact, published, agrees.
-
-    Parameters
-    ----------
-    report : BoundsReport
-        The bounds of a rule set.
-
-    Returns
-    -------
-    str
-        With a header line. Exact integers stand in full; what was not published is empty.
-
-    Examples
-    --------
-    >>> from counting import bounds
-    >>> lines = bounds_csv(bounds("ashton")).splitlines()
-    >>> lines[0]
-    'group,id,description,exact,published,agrees'
-    >>> [line for line in lines if line.startswith("corrected,total")]
-    ['corrected,total,,1293874976310946438745768012,,']
-    """
+    """Return every number of a report as comma-separated lines: group, id, description, exact, published, agrees."""
     rows: list[tuple[Any, ...]] = [
         ("equation", term.id, term.description, term.exact, term.published, term.agrees) for term in report.terms
     ]

@@ -25,27 +25,11 @@ if TYPE_CHECKING:
     from counting.exclusions.record import ExclusionRecord
     from counting.paper import PaperEquations
 
-__all__ = ["Finding", "find"]
-
 Evidence = dict[str, str | int | list[str]]
 
 
 class Finding(Result):
-    """One disagreement with the paper.
-
-    Attributes
-    ----------
-    id : str
-        Stable name.
-    kind : str
-        ``misprint``, ``omission``, ``overcount``, ``refuted``, ``scope`` or ``outdated``.
-    statement : str
-        What is the case, in one or two sentences.
-    status : str
-        ``proved``, ``computed`` or ``quoted``.
-    evidence : dict
-        Exact numbers as decimal strings, moves and cells as lists.
-    """
+    """One disagreement with the paper."""
 
     id: str
     kind: Literal["misprint", "omission", "overcount", "refuted", "scope", "outdated"]
@@ -55,22 +39,7 @@ class Finding(Result):
 
 
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
-    """Return the findings about the paper.
-
-    Parameters
-    ----------
-    paper : PaperEquations
-        The equations.
-    values : mapping of str to int
-        The exact sizes of the spaces of `counting.spaces`, by id.
-    record : ExclusionRecord, optional
-        What was counted without locked sets.
-
-    Returns
-    -------
-    list of Finding
-        Empty unless the variant is the paper's own rule set.
-    """
+    """Return the findings about the paper."""
     if not paper.is_the_papers:
         return []
     return [

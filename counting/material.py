@@ -19,49 +19,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CycleType", "Material", "soldiers"]
-
 CycleType = tuple[tuple[int, int], ...]
 """Sorted pairs (cycle length, number of cycles of that length)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A count for each pair (attackers, defenders).
-
-    Attributes
-    ----------
-    rows : tuple of tuple of int
-        ``rows[a][d]`` is the count with ``a`` attackers and ``d`` defenders; shape
-        (most attackers + 1, most defenders + 1).
-
-    Examples
-    --------
-    Two camp cells and one free cell:
-
-    >>> m = soldiers(((1, 2),), ((1, 1),), 2, 1)
-    >>> m.rows
-    ((1, 1), (3, 2), (3, 1))
-    >>> m.total(), (m + m).total(), (2 * m == m + m)
-    (11, 22, True)
-    """
+    """A count for each pair (attackers, defenders)."""
 
     rows: tuple[tuple[int, ...], ...]
 
     @classmethod
     def zero(cls, attackers: int, defenders: int) -> Material:
-        """Return the zero polynomial for boards with at most so many soldiers.
-
-        Parameters
-        ----------
-        attackers, defenders : int
-            Most soldiers of each side.
-
-        Returns
-        -------
-        Material
-            All counts are zero.
-        """
+        """Return the zero polynomial for boards with at most so many soldiers."""
         return cls(((0,) * (defenders + 1),) * (attackers + 1))
 
     def total(self) -> int:
@@ -75,18 +45,7 @@ class Material:
                 yield attackers, defenders, count
 
     def within(self, attackers: range, defenders: range) -> Material:
-        """Return the part with so many attackers and defenders; the other counts become zero.
-
-        Parameters
-        ----------
-        attackers, defenders : range
-            What is kept.
-
-        Returns
-        -------
-        Material
-            Of the same shape.
-        """
+        """Return the part with so many attackers and defenders; the other counts become zero."""
         return Material(
             tuple(
                 tuple(count if a in attackers and d in defenders else 0 for d, count in enumerate(row))
@@ -95,18 +54,7 @@ class Material:
         )
 
     def shifted(self, attackers: int, defenders: int) -> Material:
-        """Return the product with x^attackers · y^defenders: so many more soldiers on fixed cells.
-
-        Parameters
-        ----------
-        attackers, defenders : int
-            How many more soldiers.
-
-        Returns
-        -------
-        Material
-            Of the same shape; what would go beyond it is cut.
-        """
+        """Return the product with x^attackers · y^defenders: so many more soldiers on fixed cells."""
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]
@@ -141,28 +89,7 @@ class Material:
 
 @cache
 def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> Material:
-    """Return in how many ways soldiers can stand so that a symmetry leaves them in place.
-
-    Parameters
-    ----------
-    camp, free : CycleType
-        Cycles of the symmetry on the camp cells and on the free cells that may hold
-        soldiers; ``((1, n),)`` for n cells and no symmetry.
-    attackers, defenders : int
-        Most soldiers of each side on the board.
-
-    Returns
-    -------
-    Material
-        Coefficients of Π (1 + x^l)^camp_l · (1 + x^l + y^l)^free_l.
-
-    Examples
-    --------
-    With no symmetry, sixteen attackers and eight defenders around a king on the castle:
-
-    >>> soldiers(((1, 16),), ((1, 64),), 16, 8).rows[16][8]
-    18219446733231673407579744
-    """
+    """Return in how many ways soldiers can stand so that a symmetry leaves them in place."""
     camps, frees = dict(camp), dict(free)
     product = Material(((1, *(0,) * defenders), *((0,) * (defenders + 1),) * attackers))
     for length in camps.keys() | frees.keys():

@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING
 
 from counting.subspaces import Equation, Product, Published, Subspace, SubspaceSum, Total
 from tablut.variants import as_variant, load_variant
-from tablut.variants.captures import king_patterns
+from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
     from tablut.variants import VariantLike
-    from tablut.variants.captures import KingPattern
-
-__all__ = ["PUBLISHED", "GeometryFact", "PaperEquations"]
+    from tablut.variants.model import KingPattern
 
 PUBLISHED = {
     "eq1": "1e41",
@@ -60,21 +58,7 @@ class GeometryFact:
 
 
 class PaperEquations:
-    """Equations (1) and (3) to (14) for one variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        Any rule set; published values are attached only where it is the paper's.
-
-    Examples
-    --------
-    >>> paper = PaperEquations(load_variant("ashton"))
-    >>> paper["eq4"].verified_value()
-    30313248887018321011379867
-    >>> paper["eq7"].published.agrees(paper["eq7"].body.value())
-    True
-    """
+    """Equations (1) and (3) to (14) for one variant."""
 
     def __init__(self, variant: VariantLike) -> None:
         variant = as_variant(variant)
@@ -163,11 +147,6 @@ class PaperEquations:
         A king next to a camp (or a hostile corner) is in the class ``against_terrain``
         with the patterns that use it. Its other patterns, two soldiers across, are in
         ``past_terrain``, which no equation of the paper counts.
-
-        Returns
-        -------
-        dict of str to list of (int, KingPattern)
-            By class, the king's cell with each of its patterns.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {
@@ -192,19 +171,7 @@ class PaperEquations:
         return self.captured_sum(self.patterns[name])
 
     def captured_sum(self, patterns: list[tuple[int, KingPattern]]) -> SubspaceSum:
-        """Return the placements of captured kings, summed over patterns as the paper does.
-
-        Parameters
-        ----------
-        patterns : list of (int, KingPattern)
-            King cells with one of their patterns; a placement is counted once for each
-            that it satisfies.
-
-        Returns
-        -------
-        SubspaceSum
-            One part for each shape, with its multiplicity.
-        """
+        """Return the placements of captured kings, summed over patterns as the paper does."""
         regions = self.variant.regions
         shapes = Counter(
             (
@@ -231,13 +198,7 @@ class PaperEquations:
         )
 
     def geometry(self) -> list[GeometryFact]:
-        """Return the numbers about the board that enter the equations.
-
-        Returns
-        -------
-        list of GeometryFact
-            Derived, beside those that the paper states where the rules are its own.
-        """
+        """Return the numbers about the board that enter the equations."""
         regions = self.variant.regions
         cells = {name: Counter(king for king, _ in found) for name, found in self.patterns.items()}
         against = cells["against_terrain"]

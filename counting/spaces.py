@@ -22,25 +22,11 @@ from typing import TYPE_CHECKING
 from counting.material import CycleType, Material, soldiers
 from symmetry import count_orbits
 from tablut.variants import as_variant
-from tablut.variants.captures import anvils_against_attackers, king_patterns
-from tablut.variants.regions import DIRECTIONS, step
+from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
 
 if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.variants import Variant, VariantLike
-
-__all__ = [
-    "ATTACKER",
-    "DEFENDER",
-    "EMPTY",
-    "FINAL",
-    "KingPlacement",
-    "Space",
-    "classes",
-    "classes_by_material",
-    "fixed_material",
-    "spaces",
-]
 
 EMPTY, ATTACKER, DEFENDER = range(3)
 
@@ -52,17 +38,7 @@ Contents = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True)
 class KingPlacement:
-    """A king on a cell, and what must be true around it.
-
-    Attributes
-    ----------
-    king : int
-        The king's cell.
-    watched : frozenset of int
-        The soldier cells whose contents decide.
-    admits : callable
-        From the contents of the watched cells to whether the placement belongs.
-    """
+    """A king on a cell, and what must be true around it."""
 
     king: int
     watched: frozenset[int] = frozenset()
@@ -71,19 +47,7 @@ class KingPlacement:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A set of placements of one variant.
-
-    Attributes
-    ----------
-    id : str
-        What JSON calls it.
-    description : str
-        Which placements they are.
-    kings : tuple of KingPlacement
-        One for each king cell.
-    attackers, defenders : range
-        The material.
-    """
+    """A set of placements of one variant."""
 
     id: str
     description: str
@@ -102,25 +66,7 @@ class Space:
 
 
 def fixed_material(space: Space, symmetry: Symmetry) -> Material:
-    """Return how many placements of a space a symmetry leaves in place, by material.
-
-    Parameters
-    ----------
-    space : Space
-        The space; the symmetry must be one of its variant's.
-    symmetry : Symmetry
-        The identity counts the space itself.
-
-    Returns
-    -------
-    Material
-        Exact counts.
-
-    Raises
-    ------
-    ValueError
-        If the symmetry does not map the space's neighbourhoods to themselves.
-    """
+    """Return how many placements of a space a symmetry leaves in place, by material."""
     regions = space.variant.regions
     # The polynomial of the cells outside a neighbourhood depends on their cycle type only: collect before multiplying.
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
@@ -152,40 +98,12 @@ def fixed_material(space: Space, symmetry: Symmetry) -> Material:
 
 
 def classes(space: Space) -> int:
-    """Return the number of placements of a space up to the variant's symmetries, by Burnside's lemma.
-
-    Parameters
-    ----------
-    space : Space
-        Any of `spaces`.
-
-    Returns
-    -------
-    int
-        The number of orbits; exact.
-    """
+    """Return the number of placements of a space up to the variant's symmetries, by Burnside's lemma."""
     return count_orbits(space.variant.symmetries, lambda symmetry: fixed_material(space, symmetry).total())
 
 
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
-    """Return the number of placements up to the variant's symmetries, for each material of a space.
-
-    Parameters
-    ----------
-    space : Space
-        Any of `spaces`.
-
-    Returns
-    -------
-    dict of (int, int) to int
-        By attackers and defenders, exact; material that no placement has is left out.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> classes_by_material(spaces(load_variant("ashton"))["no_end"])[1, 0]
-    466
-    """
+    """Return the number of placements up to the variant's symmetries, for each material of a space."""
     group = space.variant.symmetries
     fixed = {
         symmetry.name: {(attackers, defenders): count for attackers, defenders, count in found.pairs()}
@@ -200,28 +118,7 @@ def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
 
 
 def spaces(variant: VariantLike) -> dict[str, Space]:
-    """Return the spaces of a variant by id.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        Any rule set.
-
-    Returns
-    -------
-    dict of str to Space
-        ``no_end``: undecided placements. ``all_captured``, ``escaped`` (attackers
-        left), ``escaped_last`` (the escaping move took the last attacker),
-        ``king_captured``: final ones. ``excluded_…``: parts of the first four that no
-        game can reach.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> found = spaces(load_variant("ashton-5-4v0"))
-    >>> found["no_end"].value(), classes(found["no_end"])
-    (100166, 12739)
-    """
+    """Return the spaces of a variant by id."""
     variant = as_variant(variant)
     regions, rules = variant.regions, variant.rules
     some, none = range(1, variant.attackers + 1), range(1)

@@ -18,29 +18,9 @@ from counting.material import Material, soldiers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Equation", "Product", "Published", "Subspace", "SubspaceSum", "Total", "permutations_with_repetition"]
-
 
 def permutations_with_repetition(cells: int, *kinds: int) -> int:
-    """Return n! / (k1! k2! … r!), equation (2): the ways to put so many pieces of each kind on n cells.
-
-    Parameters
-    ----------
-    cells : int
-        n, the number of cells.
-    *kinds : int
-        The number of pieces of each kind; what remains, r, is empty.
-
-    Returns
-    -------
-    int
-        Zero if there are more pieces than cells.
-
-    Examples
-    --------
-    >>> permutations_with_repetition(4, 1, 2)
-    12
-    """
+    """Return n! / (k1! k2! … r!), equation (2): the ways to put so many pieces of each kind on n cells."""
     empty = cells - sum(kinds)
     if empty < 0:
         return 0
@@ -49,29 +29,7 @@ def permutations_with_repetition(cells: int, *kinds: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Subspace:
-    """Placements of one shape: ``multiplicity`` times the ways to place the other soldiers.
-
-    Attributes
-    ----------
-    description : str
-        What is counted, in the paper's terms.
-    multiplicity : int
-        In how many ways the king and the soldiers involved with it can stand.
-    camp_cells, free_cells : int
-        Cells left for attackers only, and for soldiers of both sides.
-    attackers, defenders : range
-        How many soldiers stand on those cells.
-    involved : int
-        Attackers on fixed cells, beside those of ``attackers``.
-
-    Examples
-    --------
-    Equation (9), a king taken on the castle by four soldiers:
-
-    >>> s = Subspace("king in the castle", 1, 16, 60, range(13), range(9), involved=4)
-    >>> s.value(), s.value() == s.triple_sum() == s.symbolic_value()
-    (28473508057241538423256, True)
-    """
+    """Placements of one shape: ``multiplicity`` times the ways to place the other soldiers."""
 
     description: str
     multiplicity: int
@@ -82,18 +40,7 @@ class Subspace:
     involved: int = 0
 
     def material(self, attackers: int, defenders: int) -> Material:
-        """Return the counts by material, the involved attackers included.
-
-        Parameters
-        ----------
-        attackers, defenders : int
-            Where the result is cut; at least the subspace's own maxima.
-
-        Returns
-        -------
-        Material
-            Of shape (attackers + 1, defenders + 1).
-        """
+        """Return the counts by material, the involved attackers included."""
         ways = soldiers(((1, self.camp_cells),), ((1, self.free_cells),), attackers, defenders)
         return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)
 
@@ -113,13 +60,7 @@ class Subspace:
         )
 
     def symbolic(self) -> Any:
-        """Return the paper's sum as an unevaluated sympy expression.
-
-        Returns
-        -------
-        sympy.Expr
-            A ``Sum``, or a multiple of one, with P(n; k1, k2) written as a product of binomials.
-        """
+        """Return the paper's sum as an unevaluated sympy expression."""
         import sympy
 
         b, w, c = sympy.symbols("b w c", integer=True, nonnegative=True)
@@ -172,31 +113,12 @@ def _binomial(n: int, k: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A value as the paper prints it.
-
-    Examples
-    --------
-    >>> Published("8.0e25").agrees(80234626852410989076948320)
-    True
-    >>> Published("1.6e26").agrees(41019808636966473872687808)
-    False
-    """
+    """A value as the paper prints it."""
 
     text: str
 
     def agrees(self, exact: int) -> bool:
-        """Return whether the exact value, rounded to the digits printed, is the printed value.
-
-        Parameters
-        ----------
-        exact : int
-            The computed value.
-
-        Returns
-        -------
-        bool
-            Halves are rounded up.
-        """
+        """Return whether the exact value, rounded to the digits printed, is the printed value."""
         printed = Decimal(self.text)
         digits = len(printed.as_tuple().digits)
         return Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(exact) == printed
@@ -235,18 +157,7 @@ class SubspaceSum:
         return sum(part.value() for part in self.parts)
 
     def check(self) -> int:
-        """Return the sum by sympy, having compared it with the paper's triple sum.
-
-        Returns
-        -------
-        int
-            The value on which both agree.
-
-        Raises
-        ------
-        ArithmeticError
-            If the two differ.
-        """
+        """Return the sum by sympy, having compared it with the paper's triple sum."""
         symbolic, triple = (
             sum(part.symbolic_value() for part in self.parts),
             sum(part.triple_sum() for part in self.parts),
@@ -285,21 +196,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A numbered equation of the paper, for one variant.
-
-    Attributes
-    ----------
-    id : str
-        ``eq1``, ``eq3`` … ``eq14``.
-    symbol : str
-        The paper's name for the value, as LaTeX.
-    description : str
-        What it counts.
-    body : Product, SubspaceSum or Total
-        Its right-hand side.
-    published : Published, optional
-        The printed value; None for variants that the paper does not treat.
-    """
+    """A numbered equation of the paper, for one variant."""
 
     id: str
     symbol: str
@@ -313,31 +210,14 @@ class Equation:
         return int(self.id.removeprefix("eq"))
 
     def verified_value(self) -> int:
-        """Return the exact value after all evaluations have agreed.
-
-        Returns
-        -------
-        int
-            The value on which the generating function, the triple sum and sympy agree.
-
-        Raises
-        ------
-        ArithmeticError
-            If two evaluations differ.
-        """
+        """Return the exact value after all evaluations have agreed."""
         value, check = self.body.value(), self.body.check()
         if value != check:
             raise ArithmeticError(f"{self.id}: the generating function gives {value}, the paper's sum {check}")
         return value
 
     def latex(self) -> str:
-        """Return the equation as LaTeX, with its exact value.
-
-        Returns
-        -------
-        str
-            ``symbol = right-hand side = exact value``.
-        """
+        """Return the equation as LaTeX, with its exact value."""
         import sympy
 
         return f"{self.symbol} = {sympy.latex(self.body.symbolic())} = {self.body.value()}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from counting.complexity import BoundsReport, bounds
 from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets
 from counting.paper import PaperEquations
+from reports.reachable import share
 from reports.rendering import Artefact, drawing, figure, json_data, page
 from tablut import svg
 from tablut.notation import square_name
@@ -41,6 +42,7 @@ def artefacts() -> list[Artefact]:
             "bounds.md",
             "bounds.md.j2",
             report=paper,
+            share=share(paper.variant),
             every=every,
             latex={id_: equation.latex() for id_, equation in equations.items()},
             locked=[{"squares": _squares(variant, found), "images": images} for found, images in drawn],

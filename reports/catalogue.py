@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from reports.rendering import Artefact
 
-__all__ = ["GENERATORS", "default_folder"]
-
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
     "census": reports.census.artefacts,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from counting.census.counted_report import CountedPly
 
-__all__ = ["artefacts", "results"]
-
 _GROWING = ("ashton", "brandubh")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from reports.rendering import Artefact
     from tablut.cli.people import PeopleConsole
 
-__all__ = ["report_command"]
-
 
 class _File(Result):
     name: str

@@ -2,9 +2,14 @@
 
 from tablut.cli.spec import CommandSpec
 
-__all__ = ["COMMANDS"]
-
 COMMANDS = (
+    CommandSpec(
+        "bench",
+        "reports.bench:bench_command",
+        "The behaviour fingerprint, and this machine's speeds.",
+        80,
+        examples=("tablut bench",),
+    ),
     CommandSpec(
         "serve",
         "reports.explorer.cli:serve_command",

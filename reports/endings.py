@@ -28,8 +28,6 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from retrograde.cli.table_summary import LongestResult, ZugzwangResult
 
-__all__ = ["artefacts", "results", "verified"]
-
 _GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _PIXELS: Final = 300
 _STRIP_PIXELS: Final = 150

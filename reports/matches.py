@@ -8,8 +8,6 @@ from reports.stored import Provenance  # noqa: TC001 (pydantic reads the annotat
 from tablut.play.arena.match import MatchSummary
 from tablut.play.arena.statistics import Tally, elo_of, interval_of_share, wilson
 
-__all__ = ["StoredMatch", "check_match"]
-
 _CLOSE: Final = 2e-6
 _ELO_CLOSE: Final = 0.06
 
@@ -21,24 +19,7 @@ class StoredMatch(MatchSummary):
 
 
 def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], command: str) -> None:
-    """Compare a match with what it is said to be, and with itself.
-
-    Parameters
-    ----------
-    stored : StoredMatch
-        The match.
-    variant : str
-        The name of its rule set.
-    players : tuple of (str, str)
-        Who played.
-    command : str
-        What played it.
-
-    Raises
-    ------
-    ValueError
-        Naming the field that is wrong.
-    """
+    """Compare a match with what it is said to be, and with itself."""
     if (stored.variant, stored.a, stored.b) != (variant, *players):
         raise ValueError(f"a, b: {stored.a!r} against {stored.b!r} under {stored.variant!r} is another match")
     if stored.provenance.command != command:

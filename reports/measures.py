@@ -16,33 +16,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from reports.rendering import Artefact, figure, page
 from reports.stored import Provenance, read_stored
-from tablut.play.arena.measures import GameMeasures
 from tablut.play.arena.statistics import elo_of, wilson
+from tablut.play.arena.tournament import GameMeasures
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["GAMES", "KNOWN", "PLAYERS", "KnownGame", "Player", "artefacts", "results"]
 
 GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 """The full games, in the order of the page."""
 
 
 class Player(NamedTuple):
-    """Who plays itself.
-
-    Attributes
-    ----------
-    name : str
-        In the names of files and on the page.
-    text : str
-        As the command names it.
-    games, nodes : int
-        How many games a variant, and the budget of a move.
-    variants : tuple of str
-        What it plays.
-    """
+    """Who plays itself."""
 
     name: str
     text: str
@@ -51,18 +37,7 @@ class Player(NamedTuple):
     variants: tuple[str, ...] = GAMES
 
     def command(self, variant: str) -> str:
-        """Return the command that measures a game.
-
-        Parameters
-        ----------
-        variant : str
-            Its rule set.
-
-        Returns
-        -------
-        str
-            As it was typed.
-        """
+        """Return the command that measures a game."""
         return f"tablut measure {self.text} -v {variant} -n {self.games} --nodes {self.nodes} --json"
 
 

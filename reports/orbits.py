@@ -12,8 +12,6 @@ from tablut.position import Position
 from tablut.strip import draw_sheet
 from tablut.variants import load_variant, shipped_variants
 
-__all__ = ["artefacts"]
-
 _PIXELS: Final = 200
 _SHOWN: Final = "3b1b3/9/4w1b2/b4w2b/b3K2wb/b2w5/9/4b1w2/3b5 w"
 """A position without a symmetry of its own: it has eight images."""

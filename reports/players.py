@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+from scipy.stats import binom, hypergeom
+
 from reports.matches import StoredMatch, check_match
 from reports.measures import results as measured
 from reports.puzzles import results as solved
@@ -24,10 +27,10 @@ from tablut.play.arena.statistics import same_chances, wilson
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CLOCK", "LEVEL", "PAIRINGS", "REASONS", "Cell", "Pairing", "Published", "artefacts", "cells", "results"]
-
 LEVEL: Final = 0.01
 """A published result is called incompatible with ours below this p-value."""
+PER_CELL: Final = 200
+"""Our games for each published result."""
 _MOVE_LIMIT: Final = 100
 _FIFTH: Final = 0.2
 _BUDGET: Final = "-v mcgill --opening 0 -n 400 --nodes 1000000000 --json"
@@ -48,21 +51,7 @@ class Published(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """Two players of a table, and what was published of them.
-
-    Attributes
-    ----------
-    table : str
-        The table's number in the paper.
-    name : str
-        Of the stored match.
-    first, second : str
-        The players; the first one is the one that wins and loses.
-    black, white : Published
-        The cell with the first player as Muscovites, and as Swedes.
-    options : str
-        What follows the players in the command of the match.
-    """
+    """Two players of a table, and what was published of them."""
 
     table: str
     name: str
@@ -126,25 +115,7 @@ REASONS: Final = {
 
 
 class Cell(NamedTuple):
-    """A published cell beside our games.
-
-    Attributes
-    ----------
-    pairing : Pairing
-        Whose.
-    side : {'black', 'white'}
-        The first player's colour.
-    published : Published
-        What the paper prints.
-    wins, losses, draws : int
-        Ours, of the first player.
-    plies : float or None
-        The mean length of our games that were not drawn.
-    intervals : tuple of (float, float)
-        Wilson's of 95 % for the shares of wins, losses and draws.
-    p : float
-        How likely results so different are if both players are the same; see `same_chances`.
-    """
+    """A published cell beside our games."""
 
     pairing: Pairing
     side: str
@@ -204,20 +175,7 @@ def _check_plies(stored: StoredMatch) -> None:
 
 
 def cells(found: dict[str, dict[str, Any]], pairings: tuple[Pairing, ...] = PAIRINGS) -> list[Cell]:
-    """Return the published cells beside the stored matches.
-
-    Parameters
-    ----------
-    found : dict of str to dict
-        See `results`.
-    pairings : tuple of Pairing
-        Which.
-
-    Returns
-    -------
-    list of Cell
-        In the order of the paper, Muscovites before Swedes.
-    """
+    """Return the published cells beside the stored matches."""
     return [_cell(pairing, side, found[pairing.name]) for pairing in pairings for side in ("black", "white")]
 
 
@@ -236,6 +194,18 @@ def _cell(pairing: Pairing, side: str, match: dict[str, Any]) -> Cell:
     )
 
 
+def noticed(games: int, theirs: float, ours: float) -> float:
+    """Return how often so many published games come out as incompatible with ours, where a game is won or lost."""
+    own, places = PER_CELL, np.arange(games + 1)
+    chance = 0.0
+    for wins in range(games + own + 1):  # of all these games together
+        likely = hypergeom.pmf(places, games + own, wins, games)
+        p = np.array([likely[likely <= one * (1 + 1e-7)].sum() for one in likely])
+        both = binom.pmf(places, games, theirs) * binom.pmf(wins - places, own, ours)
+        chance += float(both[p < LEVEL].sum())
+    return chance
+
+
 def artefacts() -> list[Artefact]:
     """Return the files of the page on the McGill paper's players."""
     found = results()
@@ -249,7 +219,9 @@ def artefacts() -> list[Artefact]:
             clock=cells(found, (CLOCK,)),
             found=found,
             level=LEVEL,
+            per_cell=PER_CELL,
             least_share=LEVEL ** (1 / 10),
+            power={games: [(share, noticed(games, share, 0.5)) for share in (0.7, 0.8, 0.9)] for games in (10, 20)},
             patterns={one["id"]: one["solution"] for one in solved()["puzzles"]},
             measured={name: games[name] for name in _SELF_PLAY},
             final={name: found[f"table-6-{name}"] for name in ("random", "greedy", "mcts")},

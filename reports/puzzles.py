@@ -21,8 +21,6 @@ from tablut.variants import load_variant, shipped_variants
 if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
-__all__ = ["artefacts", "results"]
-
 _PIXELS = 200
 _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
 """Puzzles whose line is drawn, beside the longest of each file."""

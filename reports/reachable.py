@@ -8,6 +8,7 @@ boards whole.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counting.reachable.construction.bound import LowerBound
@@ -25,7 +26,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXAMPLES", "Example", "artefacts", "decided_results", "explanations", "lower_bounds", "results"]
+__all__ = ["EXAMPLES", "Example", "artefacts", "decided_results", "explanations", "lower_bounds", "results", "share"]
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
@@ -88,6 +89,33 @@ _PIXELS = 260
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored estimates by variant, in the order of the page; those that are there."""
     return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), _Stored, _check)
+
+
+class Share(NamedTuple):
+    """What share of the counted positions a game can come to, at 99 %: in percent, the ends rounded outwards."""
+
+    low: str
+    high: str
+    positions: tuple[int, int]
+    counted: int
+    samples: int
+    searches: int
+
+
+def share(name: str) -> Share | None:
+    """Return the stored estimate of a variant as every page says it; None if there is none."""
+    found = results().get(name)
+    if found is None:
+        return None
+    low, high = found["interval99"]
+    return Share(
+        f"{floor(1e6 * low) / 1e4:.4f}",
+        f"{ceil(1e6 * high) / 1e4:.4f}",
+        (int(found["positions"]["low"]), int(found["positions"]["high"])),
+        int(found["counted"]),
+        found["lemmas"]["n"],
+        found["games"]["tried"],
+    )
 
 
 def decided_results() -> dict[str, dict[str, Any]]:

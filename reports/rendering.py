@@ -19,8 +19,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tablut import __version__
-from tablut.files import write_bytes
-from tablut.results import scientific
+from tablut.results import grouped, scientific
+from tablut.store.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,41 +36,14 @@ _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Artefact:
-    """A file of the report.
-
-    Attributes
-    ----------
-    path : str
-        Where it goes, relative to the folder of the report.
-    render : callable
-        Makes its bytes; called only when they are needed.
-    fingerprint : str, optional
-        For figures, the SHA-256 that stands for the content.
-    """
+    """A file of the report."""
 
     path: str
     render: Callable[[], bytes]
     fingerprint: str | None = None
 
     def differs(self, existing: bytes | None) -> bool:
-        """Return whether a file's bytes are not this artefact's.
-
-        Parameters
-        ----------
-        existing : bytes or None
-            The file; None if it is missing.
-
-        Returns
-        -------
-        bool
-            True for a missing file; a figure differs if its fingerprint does.
-
-        Examples
-        --------
-        >>> artefact = Artefact("a.md", lambda: b"text")
-        >>> artefact.differs(b"text"), artefact.differs(b"old"), artefact.differs(None)
-        (False, True, True)
-        """
+        """Return whether a file's bytes are not this artefact's."""
         if existing is None:
             return True
         if self.fingerprint is None:
@@ -97,27 +70,13 @@ def _templates() -> jinja2.Environment:
         autoescape=False,
     )
     environment.filters["scaled"] = _scaled
+    environment.filters["grouped"] = lambda value: grouped(int(value))
     environment.filters["scientific"] = lambda value, digits=4: scientific(int(value), digits)
     return environment
 
 
 def page(path: str, template: str, **values: Any) -> Artefact:
-    """Return a Markdown page from a template of ``reports/templates``.
-
-    Parameters
-    ----------
-    path : str
-        Where the page goes.
-    template : str
-        Name of the template file.
-    **values
-        What the template may use; an undefined name is an error.
-
-    Returns
-    -------
-    Artefact
-        Compared byte for byte.
-    """
+    """Return a Markdown page from a template of ``reports/templates``."""
     return Artefact(path, lambda: _templates().get_template(template).render(**values).encode())
 
 
@@ -125,18 +84,6 @@ def json_data(path: str, content: dict[str, Any]) -> Artefact:
     """Return a JSON file of the content and the lasting part of its provenance.
 
     Time, memory and commit are left out: they would make every check fail.
-
-    Parameters
-    ----------
-    path : str
-        Where the file goes.
-    content : dict
-        What JSON can hold.
-
-    Returns
-    -------
-    Artefact
-        Compared byte for byte.
     """
     provenance = {"version": __version__, "command": "tablut report"}
     text = json.dumps({"provenance": provenance, **content}, ensure_ascii=False, indent=1)
@@ -144,43 +91,12 @@ def json_data(path: str, content: dict[str, Any]) -> Artefact:
 
 
 def drawing(path: str, svg: str) -> Artefact:
-    """Return a drawing that is the same to the byte every time.
-
-    Parameters
-    ----------
-    path : str
-        Where the drawing goes.
-    svg : str
-        Its content.
-
-    Returns
-    -------
-    Artefact
-        Compared byte for byte.
-    """
+    """Return a drawing that is the same to the byte every time."""
     return Artefact(path, svg.encode)
 
 
 def figure(path: str, draw: Callable[[Any], Figure], data: Any, title: str) -> Artefact:
-    """Return an SVG figure.
-
-    Parameters
-    ----------
-    path : str
-        Where the figure goes.
-    draw : callable
-        From the data to a matplotlib figure; its statements count as a parameter, so
-        that a changed drawing is a changed figure.
-    data : JSON-serialisable
-        Everything that the figure shows.
-    title : str
-        What it shows, for those who cannot see it.
-
-    Returns
-    -------
-    Artefact
-        With a fingerprint.
-    """
+    """Return an SVG figure."""
     content = json.dumps([data, _statements(draw), title], sort_keys=True)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()
     return Artefact(path, lambda: _rendered(draw, data, title, fingerprint), fingerprint)
@@ -206,18 +122,5 @@ def _rendered(draw: Callable[[Any], Figure], data: Any, title: str, fingerprint:
 
 
 def write(folder: Path, artefact: Artefact) -> None:
-    """Write an artefact into a folder, all of it or nothing.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the report.
-    artefact : Artefact
-        What is rendered and written.
-
-    Raises
-    ------
-    OutputError, MachineError
-        If it cannot be written.
-    """
+    """Write an artefact into a folder, all of it or nothing."""
     write_bytes(folder / artefact.path, artefact.render(), hint="; choose another folder with --out")

@@ -7,18 +7,19 @@ by several, and then what nobody has built is said with its error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import Field
 
 from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, figure, page
 from reports.stored import read_stored
 from retrograde.scale.forecast import Forecast, Interval, ScaleModel, without_largest
 from retrograde.scale.records import ScaleCheck, run_of
+from tablut.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["GAME", "WORKERS", "artefacts", "results"]
 
 GAME: Final = "brandubh"
 WORKERS: Final = (16, 64, 256)
@@ -30,6 +31,31 @@ _MOST_RATE: Final = 1e-3
 """Processor seconds of a class that are more than any board needs."""
 _TIMES: Final = ((120, 1, "s"), (7200, 60, "min"), (100 * 3600, 3600, "h"), (700 * 86400, 86400, "days"))
 _YEAR: Final = 365.25 * 86400
+
+
+class Built(Result):
+    """All tiers of more men than the model has seen, as one process built them, whole; in processor seconds."""
+
+    men: Annotated[int, Field(ge=2)]
+    classes: int
+    stored: Annotated[int, Field(gt=0)]
+    seconds: dict[Annotated[str, Field(pattern=r"^tablut tablebase build [^`|\n]*$")], Annotated[float, Field(gt=0)]]
+
+
+def built() -> dict[str, Any]:
+    """Return what was built of more men than were measured for the model, in plain types."""
+
+    def _classes_are_counted(stored: Built, _: str) -> None:
+        if stored.men not in _MEN or stored.classes != _classes(stored.men):
+            raise ValueError(f"classes: not those of {stored.men} men")
+
+    return read_stored("built", GAME, Built, _classes_are_counted)
+
+
+def _classes(men: int) -> int:
+    """Return how many classes positions of at most so many men have, either side to move."""
+    orbits = classes_by_material(spaces(GAME)["no_end"])
+    return 2 * sum(count for tier, count in orbits.items() if sum(tier) < men)
 
 
 def results() -> dict[str, Any]:
@@ -76,7 +102,7 @@ def artefacts() -> list[Artefact]:
     foretold = {run.workers: model.foretold(run.workers) for run in check.runs}
     curves = {men: {count: model.forecast(men, count) for count in _CURVE} for men in (*_MEN, everything)}
     forecasts = {men: [some[count] for count in WORKERS] for men, some in curves.items()}
-    orbits = classes_by_material(spaces(GAME)["no_end"])
+    whole = Built.model_validate(built())
     smaller = ScaleModel(without_largest(check))
     most = max(sum(tier.material) for tier in check.tiers)
     held_out = [
@@ -105,7 +131,13 @@ def artefacts() -> list[Artefact]:
             rates=model.rates,
             everything=everything,
             forecasts={men: [_row(one) for one in some] for men, some in forecasts.items()},
-            classes={men: 2 * sum(count for tier, count in orbits.items() if sum(tier) < men) for men in forecasts},
+            classes={men: _classes(men) for men in forecasts},
+            built=whole,
+            built_seconds=sum(whole.seconds.values()),
+            told=curves[whole.men][WORKERS[0]],
+            said=_row(curves[whole.men][WORKERS[0]]),
+            most_workers=max(_CURVE),
+            most_slices=max(one.slices for some in curves.values() for one in some.values()),
             placements=sum(int(tier["positions"]) for _, tier in model.tiers.graph.nodes.items()) // 2,
         ),
         figure(

@@ -19,8 +19,6 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["artefacts", "results"]
-
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored solutions by variant, in the order of the pages; those that are there."""

@@ -14,15 +14,13 @@ from pydantic import Field, ValidationError
 
 from tablut.board import Board
 from tablut.errors import InputError, TablutError
-from tablut.files import read_bytes
 from tablut.position import Position
 from tablut.results import Result
+from tablut.store.files import read_bytes
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-__all__ = ["DATA", "REDUCED_BOARDS", "Provenance", "check_line", "check_numbers", "read_stored", "read_stored_all"]
 
 DATA = Path(__file__).parent / "data"
 _MOST_BYTES = 16 << 20
@@ -56,29 +54,7 @@ class Provenance(Result):
 
 
 def read_stored(folder: str, name: str, model: type[Stored], check: Callable[[Stored, str], None]) -> dict[str, Any]:
-    """Return a stored result as plain data, every field of it checked.
-
-    Parameters
-    ----------
-    folder, name : str
-        It is ``reports/data/FOLDER/NAME.json``.
-    model : type of Result
-        What it must be.
-    check : callable
-        Takes the result and its name; raises ValueError (or `InputError`) where it contradicts itself.
-
-    Returns
-    -------
-    dict
-        The result in plain types, as JSON has it.
-
-    Raises
-    ------
-    InputError
-        Naming the file and the way out.
-    MachineError
-        If the system cannot read it.
-    """
+    """Return a stored result as plain data, every field of it checked."""
     path = DATA / folder / f"{name}.json"
     where = f"report data {str(path)!r}"
     hint = "; restore the file, or make it again with the command that its provenance names"
@@ -107,27 +83,6 @@ def read_stored_all(
     """Return the results that a folder has, by name, in the order of the names.
 
     One that is not there is left out: its page is shorter by it.
-
-    Parameters
-    ----------
-    folder : str
-        As for `read_stored`.
-    names : iterable of str
-        The names without ``.json``.
-    model : type of Result
-        As for `read_stored`.
-    check : callable
-        As for `read_stored`.
-
-    Returns
-    -------
-    dict of str to dict
-        The results in plain types.
-
-    Raises
-    ------
-    InputError
-        As `read_stored`.
     """
     return {
         name: read_stored(folder, name, model, check) for name in names if (DATA / folder / f"{name}.json").exists()
@@ -139,18 +94,6 @@ def check_numbers(plain: Any, place: str = "") -> None:
 
     The provenance is not looked into, nor what may be negative: ``no_win_within``, where -1 is the word for none, and
     differences in Elo.
-
-    Parameters
-    ----------
-    plain : object
-        A result in plain types, or a part of one.
-    place : str
-        Where the part is in the whole.
-
-    Raises
-    ------
-    ValueError
-        Naming the field.
     """
     if isinstance(plain, dict):
         for name, value in plain.items():
@@ -164,22 +107,7 @@ def check_numbers(plain: Any, place: str = "") -> None:
 
 
 def check_line(variant: str, position: str, line: list[str]) -> None:
-    """Refuse a line of play that the rules do not allow.
-
-    Parameters
-    ----------
-    variant : str
-        The rule set's name.
-    position : str
-        Where the line begins.
-    line : list of str
-        Moves.
-
-    Raises
-    ------
-    InputError
-        Naming the move.
-    """
+    """Refuse a line of play that the rules do not allow."""
     rules = load_variant(variant)
     board = Board(rules, Position.parse(position, rules.size))
     for move in line:

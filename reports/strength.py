@@ -7,27 +7,13 @@ from typing import Any, Final, NamedTuple
 from reports.matches import StoredMatch, check_match
 from reports.stored import read_stored
 
-__all__ = ["OPPONENTS", "WANTED", "Opponent", "results"]
-
 WANTED: Final = 0.99
 """The score that our player is to reach."""
 _ENDLESS: Final = "benchmarks/rules/mcgill-endless.toml"
 
 
 class Opponent(NamedTuple):
-    """A player of the sources, and the game in which ours meets it.
-
-    Attributes
-    ----------
-    name : str
-        The player.
-    text : str
-        The player with its budget.
-    variant : str
-        The name of the rule set.
-    rules : str
-        What the command calls it.
-    """
+    """A player of the sources, and the game in which ours meets it."""
 
     name: str
     text: str

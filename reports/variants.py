@@ -6,8 +6,6 @@ from reports.rendering import Artefact, drawing, page
 from tablut import svg
 from tablut.variants import Variant, rule_fields, shipped_variants
 
-__all__ = ["artefacts"]
-
 
 def artefacts() -> list[Artefact]:
     """Return the files of the page on the rule sets."""

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from symmetry.square import Symmetry
 
-__all__ = ["count_orbits"]
-
 
 def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) -> int:
     """Return the number of orbits: the mean number of fixed points of the group's elements.

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-__all__ = ["Symmetry", "dihedral", "orbits", "permutation_group", "stabiliser"]
-
 # The elements as words in the generators: k quarter turns after (False) or with (True) the reflection.
 _NAMES = {
     (0, False): "identity",

@@ -1,41 +1,202 @@
-"""`Board`: a position with its history, in the shape that users of python-chess know.
+"""`BaseBoard`: a position of a variant, without rules and without history.
 
-The rules are those of the compiled engine. It is loaded when the first move is asked
-for; showing, parsing and judging a position do not need it. Repetition and the move
-limit need the history of a game; they are decided here.
-
-A board may hold an impossible position; `status` gives the reasons. A position without
-a king, with several, or with a piece on a forbidden cell cannot be played on and has no
-outcome. An impossible position never counts as decided by the way it stands.
-
-Non-guarantee: a placement with a captured king is also an undecided one, so a board
-set up from text never has a captured king; a board that got there by `push` has.
+It is shown, parsed, compared and judged by its placement; no compiled kernel is loaded.
+`tablut.board.Board` adds moves, the history and the end of the game.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
-from tablut.base_board import BaseBoard
-from tablut.ending import history_outcome, standing_outcome
 from tablut.errors import IllegalMoveError, InputError
-from tablut.files import excerpt
-from tablut.formats.reading import as_move, read_move
-from tablut.legal_moves import LegalMoves, legal_code
+from tablut.formats.reading import as_move, as_position, read_move
+from tablut.notation import diagram_cells, parse_square
 from tablut.position import Move, MoveText, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
-from tablut.status import check_playable, reasons
+from tablut.status import Status, check_playable, position_status, reasons
+from tablut.store.files import excerpt
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from symmetry import Symmetry
     from tablut.engine import Engine
     from tablut.formats.reading import PositionLike, SaidMove
-    from tablut.variants import VariantLike
+    from tablut.variants import Rules, Variant, VariantLike
 
-__all__ = ["Board"]
+
+class BaseBoard:
+    """A position of a variant, by its placement alone."""
+
+    def __init__(self, variant: VariantLike = "ashton", position: PositionLike | None = None) -> None:
+        self.variant = as_variant(variant)
+        if position is None:
+            side: Literal["w", "b"] = "w" if self.variant.rules.first == "white" else "b"
+            self._position = Position(diagram_cells(self.variant.start), side)
+        else:
+            self._position = as_position(position, self.variant)
+
+    @property
+    def size(self) -> int:
+        """Side of the board in cells."""
+        return self.variant.size
+
+    @property
+    def position(self) -> Position:
+        """The position as a value."""
+        return self._position
+
+    @property
+    def turn(self) -> Literal["white", "black"]:
+        """The side to move."""
+        return "white" if self._position.side == "w" else "black"
+
+    @property
+    def text(self) -> str:
+        """The position as one line, as `Board` takes it."""
+        return str(self._position)
+
+    def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
+        """Return the piece on a square, or None."""
+        piece = self._position.cells[parse_square(square, self.size) if isinstance(square, str) else square]
+        return None if piece == "." else piece  # type: ignore[return-value]
+
+    def king(self) -> int | None:
+        """Return the king's square, or None if there is not exactly one."""
+        cells = self._position.cells
+        return cells.index("K") if cells.count("K") == 1 else None
+
+    def status(self) -> Status:
+        """Return every reason why the position is impossible; `Status.VALID` if there is none."""
+        return position_status(self.variant, self._position)
+
+    def transform(self, symmetry: Symmetry) -> Self:
+        """Return a board without history whose position is the image under a symmetry of the variant."""
+        if symmetry not in self.variant.symmetries:
+            raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
+        return type(self)(self.variant, self._position.transformed(symmetry))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether variant, placement and side to move are equal; the history plays no part."""
+        if not isinstance(other, BaseBoard):
+            return NotImplemented
+        mine, theirs = self._position, other._position
+        return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
+
+    def __hash__(self) -> int:
+        """Return the hash of what `__eq__` compares; do not push on a board that is a key."""
+        return hash((self.variant, self._position.cells, self._position.side))
+
+    def __str__(self) -> str:
+        return self._position.grid()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.variant.name!r}, {str(self._position)!r})"
+
+
+# ------------------------------------------------------------------------------------------
+# `LegalMoves`: what `Board.legal_moves` returns, a view that reads like a set and keeps the engine's order
+
+
+@cache
+def _moves_by_code(size: int) -> Mapping[int, Move]:
+    """Return every move along a line of a board by the engine's code: made once, since making them takes most time."""
+    moves = (
+        Move(start, target, size)
+        for start in range(size * size)
+        for target in range(size * size)
+        if start != target and (start // size == target // size or start % size == target % size)
+    )
+    return {move.code: move for move in moves}
+
+
+def legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
+    """Return the engine's code of a move that is among some, or None."""
+    if not isinstance(move, Move):
+        return None
+    # A move is any three numbers; with numbers off the board, two of them may have one code.
+    code = move.code
+    known = _moves_by_code(size).get(code)
+    return code if (known is move or known == move) and code in codes else None
+
+
+class LegalMoves:
+    """The legal moves of a board, now and after each move on it: iterable, with a length, and asked by ``in``."""
+
+    def __init__(self, codes: Callable[[], Sequence[int]], size: int) -> None:
+        self._codes, self._size = codes, size
+
+    def __iter__(self) -> Iterator[Move]:
+        return map(_moves_by_code(self._size).__getitem__, self._codes())
+
+    def __contains__(self, move: object) -> bool:
+        return legal_code(move, self._codes(), self._size) is not None
+
+    def __len__(self) -> int:
+        return len(self._codes())
+
+    def count(self) -> int:
+        """Return the number of legal moves."""
+        return len(self)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __repr__(self) -> str:
+        return f"<LegalMoves: {', '.join(map(str, self))}>"
+
+
+# ------------------------------------------------------------------------------------------
+# How a game ends where the last ply does not tell: positions that were set up, and what the history decides
+
+
+# What a ply decides is judged by the engine. `Board` asks here for the rest.
+
+
+def standing_outcome(
+    variant: Variant, cells: str, king: int | None, mobile: Callable[[Literal["white", "black"]], bool]
+) -> Outcome | None:
+    """Return how a position that was set up is decided by the way it stands, or None."""
+    either = variant.rules.no_moves == "either_after_ply"
+    if either and king is not None and not mobile("white"):
+        return Outcome("no_moves", "black")
+    if king in variant.regions.escapes:
+        return Outcome("king_escaped", "white")
+    if "b" not in cells:
+        return Outcome("no_attackers", "white")
+    if either and not mobile("black"):
+        return Outcome("no_moves", "white")
+    return None
+
+
+def history_outcome(rules: Rules, turn: Literal["white", "black"], *, repeated: bool, ply: int) -> Outcome | None:
+    """Return how the game before an undecided position decides it, or None."""
+    if rules.repetition != "none" and repeated:
+        # The position recurred by the move of the side that is not to move.
+        return Outcome("repetition", turn if rules.repetition == "mover_loses" else None)
+    if rules.move_limit is not None and ply >= rules.move_limit:
+        return Outcome("move_limit", None)
+    return None
+
+
+# -- `Board`: a position with its history, in the shape that users of python-chess know ----
+
+
+# The rules are those of the compiled engine. It is loaded when the first move is asked
+# for; showing, parsing and judging a position do not need it. Repetition and the move
+# limit need the history of a game; they are decided here.
+#
+# A board may hold an impossible position; `status` gives the reasons. A position without
+# a king, with several, or with a piece on a forbidden cell cannot be played on and has no
+# outcome. An impossible position never counts as decided by the way it stands.
+#
+# Non-guarantee: a placement with a captured king is also an undecided one, so a board
+# set up from text never has a captured king; a board that got there by `push` has.
 
 
 class _Ply(NamedTuple):

@@ -8,18 +8,6 @@ from __future__ import annotations
 
 import errno
 
-__all__ = [
-    "IllegalMoveError",
-    "InputError",
-    "MachineError",
-    "OutputError",
-    "TablutError",
-    "UnknownError",
-    "VariantError",
-    "input_failure",
-    "output_failure",
-]
-
 _WRONG_NAME = frozenset(
     {
         errno.ENOENT,
@@ -77,48 +65,10 @@ class MachineError(OutputError):
 
 
 def input_failure(message: str, error: OSError) -> TablutError:
-    """Return the error to raise where the system cannot read: an `InputError` if another name would help.
-
-    Parameters
-    ----------
-    message : str
-        The whole line, the way out included.
-    error : OSError
-        What the system said.
-
-    Returns
-    -------
-    TablutError
-        An `InputError` or a `MachineError`.
-
-    Examples
-    --------
-    >>> input_failure("file 'x': No such file", FileNotFoundError(2, "No such file")).exit_code
-    2
-    >>> input_failure("file 'x': Input/output error", OSError(5, "Input/output error")).exit_code
-    74
-    """
+    """Return the error to raise where the system cannot read: an `InputError` if another name would help."""
     return InputError(message) if error.errno in _WRONG_NAME else MachineError(message)
 
 
 def output_failure(message: str, error: OSError) -> OutputError:
-    """Return the error to raise where the system cannot write: a `MachineError` unless another name would help.
-
-    Parameters
-    ----------
-    message : str
-        The whole line, the way out included.
-    error : OSError
-        What the system said.
-
-    Returns
-    -------
-    OutputError
-        A `MachineError`, or an `OutputError` itself.
-
-    Examples
-    --------
-    >>> output_failure("file 'x': No space left on device", OSError(28, "No space left on device")).exit_code
-    74
-    """
+    """Return the error to raise where the system cannot write: a `MachineError` unless another name would help."""
     return OutputError(message) if error.errno in _WRONG_NAME else MachineError(message)

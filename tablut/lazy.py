@@ -14,34 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["lazy_exports"]
-
 
 def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and the ``__dir__`` of a package.
-
-    Parameters
-    ----------
-    package : str
-        Its name.
-    homes : mapping of str to str
-        For each name that is loaded when it is asked for, the module that defines it.
-
-    Returns
-    -------
-    tuple of callable
-        To be bound to ``__getattr__`` and ``__dir__`` in the package.
-
-    Examples
-    --------
-    >>> find, names = lazy_exports("tablut", {"square_name": "tablut.notation"})
-    >>> find("square_name")(40, 9)
-    'e5'
-    >>> find("sqare_name")
-    Traceback (most recent call last):
-        ...
-    AttributeError: module 'tablut' has no attribute 'sqare_name'
-    """
+    """Return the ``__getattr__`` and the ``__dir__`` of a package."""
 
     def _find(name: str) -> Any:
         if name not in homes:

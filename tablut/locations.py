@@ -17,12 +17,10 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from tablut.errors import InputError
-from tablut.files import excerpt
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.remote import Remote
-
-__all__ = ["Location", "LocationLike", "as_location", "names_in", "resolved"]
 
 Location: TypeAlias = "Path | Remote"
 """A folder of this machine, or one elsewhere."""
@@ -35,33 +33,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
 def as_location(named: LocationLike) -> Location:
-    """Return what a path or a URL names; nothing is looked up.
-
-    Parameters
-    ----------
-    named : Path, Remote or str
-        A path; ``file:///…``, ``s3://BUCKET/…``, ``https://HOST/…``, ``http://HOST/…``, or ``memory://NAME`` for
-        what lasts as long as the process.
-
-    Returns
-    -------
-    Path or Remote
-        The place.
-
-    Raises
-    ------
-    InputError
-        If the URL is of another kind, or holds a password, a query or a step upwards.
-
-    Examples
-    --------
-    >>> as_location("file:///tmp/ashton-5").as_posix(), str(as_location("s3://tables/ashton-5/"))
-    ('/tmp/ashton-5', 's3://tables/ashton-5')
-    >>> as_location("ftp://example.org/ashton-5")
-    Traceback (most recent call last):
-        ...
-    tablut.errors.InputError: store 'ftp://example.org/ashton-5': unknown kind 'ftp'; known: a path, file, s3, https, http, memory
-    """  # noqa: E501 (one line, as it is printed)
+    """Return what a path or a URL names; nothing is looked up."""
     if not isinstance(named, str):
         return named
     found = _URL.match(named)
@@ -96,43 +68,11 @@ def as_location(named: LocationLike) -> Location:
 
 
 def resolved(named: LocationLike) -> str:
-    """Return the text of a location that means the same in any working directory.
-
-    Parameters
-    ----------
-    named : Path, Remote or str
-        The place.
-
-    Returns
-    -------
-    str
-        An absolute path, or the URL.
-
-    Examples
-    --------
-    >>> resolved("https://example.org/tables/")
-    'https://example.org/tables'
-    """
+    """Return the text of a location that means the same in any working directory."""
     place = as_location(named)
     return str(place.resolve()) if isinstance(place, Path) else str(place)
 
 
 def names_in(place: Location) -> list[str] | None:
-    """Return the names in a folder, sorted; None if the place cannot say, as a web server cannot.
-
-    Parameters
-    ----------
-    place : Path or Remote
-        A folder that is there.
-
-    Returns
-    -------
-    list of str or None
-        Of files and folders.
-
-    Raises
-    ------
-    MachineError
-        If the store does not answer.
-    """
+    """Return the names in a folder, sorted; None if the place cannot say, as a web server cannot."""
     return sorted(path.name for path in place.iterdir()) if isinstance(place, Path) else place.names()

@@ -11,41 +11,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
-from tablut.files import excerpt
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["FILES", "diagram_cells", "parse_square", "position_text", "square_name"]
 
 FILES = "abcdefghijk"
 
 
 def square_name(square: int, size: int) -> str:
-    """Return the name of a square.
-
-    Parameters
-    ----------
-    square : int
-        Index, 0 to ``size**2 - 1``.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    str
-        File letter and rank number.
-
-    Raises
-    ------
-    ValueError
-        If the board has no such square.
-
-    Examples
-    --------
-    >>> square_name(0, 9), square_name(40, 9), square_name(120, 11)
-    ('a1', 'e5', 'k11')
-    """
+    """Return the name of a square."""
     if not 0 <= square < size * size:
         raise ValueError(f"a {size}x{size} board has no square number {square}")
     rank, file = divmod(square, size)
@@ -53,30 +28,7 @@ def square_name(square: int, size: int) -> str:
 
 
 def parse_square(name: str, size: int) -> int:
-    """Return the index of a named square, in either case; the inverse of `square_name`.
-
-    Parameters
-    ----------
-    name : str
-        A file letter and a rank number.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    int
-        Index, 0 to ``size**2 - 1``.
-
-    Raises
-    ------
-    InputError
-        If the name is not that of a square of the board.
-
-    Examples
-    --------
-    >>> parse_square("e5", 9), parse_square("E5", 9)
-    (40, 40)
-    """
+    """Return the index of a named square, in either case; the inverse of `square_name`."""
     # No square has a longer name, and `int` refuses numbers of thousands of digits.
     plain = 2 <= len(name) <= 3 and name.isascii()
     file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
@@ -86,46 +38,12 @@ def parse_square(name: str, size: int) -> int:
 
 
 def diagram_cells(rows: Sequence[str]) -> str:
-    """Return the cells of a diagram in the order of their indices.
-
-    Parameters
-    ----------
-    rows : sequence of str
-        ``size`` rows of ``size`` characters, the top rank first.
-
-    Returns
-    -------
-    str
-        Character ``i`` is the content of square ``i``.
-
-    Examples
-    --------
-    >>> diagram_cells(["b..", ".K.", "..w"])
-    '..w.K.b..'
-    """
+    """Return the cells of a diagram in the order of their indices."""
     return "".join(reversed(rows))
 
 
 def position_text(rows: Sequence[str], side: str) -> str:
-    """Return the one-line text of a position.
-
-    Parameters
-    ----------
-    rows : sequence of str
-        A diagram with ``b`` attackers, ``w`` defenders, ``K`` king and ``.`` for empty.
-    side : {'w', 'b'}
-        The side to move.
-
-    Returns
-    -------
-    str
-        Rows from the top rank down, ``/`` between them, runs of empty cells as numbers.
-
-    Examples
-    --------
-    >>> position_text(["..b..", "..w..", "bwKwb", "..w..", "..b.."], "w")
-    '2b2/2w2/bwKwb/2w2/2b2 w'
-    """
+    """Return the one-line text of a position."""
     return "/".join([_row_text(row) for row in rows]) + f" {side}"
 
 

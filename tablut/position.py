@@ -13,16 +13,14 @@ from math import isqrt
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symmetry import Symmetry
     from tablut.variants import Variant
-
-__all__ = ["BoardLike", "Move", "MoveText", "Position", "Side"]
 
 Side = Literal["w", "b"]
 
@@ -169,51 +167,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move as a game record writes it, with the captures that the record claims.
-
-    Attributes
-    ----------
-    move : Move
-        The move.
-    captures : frozenset of int, or None
-        Squares said to be captured; None if the text says nothing about captures.
-
-    Examples
-    --------
-    >>> str(MoveText.parse("e4-e7xe8xd7", 9))
-    'e4-e7xd7xe8'
-    """
+    """A move as a game record writes it, with the captures that the record claims."""
 
     move: Move
     captures: frozenset[int] | None = None
 
     @classmethod
     def parse(cls, text: str, size: int) -> MoveText:
-        """Return the move of a text such as ``e4-e7``, ``e4e7``, ``e4-e7xe8xd7`` or ``e4-e7xe8/d7``.
-
-        Parameters
-        ----------
-        text : str
-            One move.
-        size : int
-            Side of the board in cells.
-
-        Returns
-        -------
-        MoveText
-            Legal or not.
-
-        Raises
-        ------
-        InputError
-            If the text is not a move on the board.
-
-        Examples
-        --------
-        >>> said = MoveText.parse("e4-e7xe8/d7", 9)
-        >>> str(said.move), sorted(said.captures)
-        ('e4-e7', [57, 67])
-        """
+        """Return the move of a text such as ``e4-e7``, ``e4e7``, ``e4-e7xe8xd7`` or ``e4-e7xe8/d7``."""
         found = _MOVE.fullmatch(text)
         if found is None:
             raise InputError(

@@ -1,42 +1,29 @@
-"""What search, puzzles and players ask of a tablebase, and how they find one.
+"""What search, players and analysis ask of tablebases and of proof searches, and how they find them.
 
-The protocol stands here, below both sides: search does not import the solver. A
-package that can probe registers a function under the entry point group
-``tablut.probers``; it takes a variant and a store (or None for what ships with the
-package) and returns a `Prober`, or None if it has nothing on that variant.
+The protocols stand here, below both sides: search does not import the solver. A package registers two
+functions under the entry point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for what
+ships) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`. Each returns
+None if it has nothing on that variant.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tablut.errors import InputError, TablutError
-from tablut.indexing.values import MISSING, Verdict, Wdl, value_of, verdict_of, within_limit
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tablut.indexing.tier_values import TierValues
+    from tablut.indexing.tier_tables import TierValues
+    from tablut.indexing.values import Verdict, Wdl
     from tablut.locations import LocationLike
-    from tablut.position import Position
+    from tablut.position import Move, Position
     from tablut.variants import Variant, VariantLike
-
-__all__ = [
-    "MISSING",
-    "MissingTableError",
-    "Prober",
-    "TierProber",
-    "Verdict",
-    "Wdl",
-    "find_prober",
-    "value_of",
-    "verdict_of",
-    "within_limit",
-]
 
 
 class MissingTableError(TablutError, LookupError):
@@ -47,65 +34,18 @@ class Prober(Protocol):
     """Exact values of positions, without history.
 
     Every position is taken for the first of its game: a move limit leaves it all its plies.
-
-    Attributes
-    ----------
-    variant : Variant
-        The rule set that the values belong to.
     """
 
     variant: Variant
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether positions of a material are known.
-
-        Parameters
-        ----------
-        attackers : int
-            Number of attackers.
-        defenders : int
-            Number of defenders, the king not counted.
-
-        Returns
-        -------
-        bool
-            Whether `probe` answers for them.
-        """
+        """Return whether positions of a material are known."""
 
     def probe(self, position: Position) -> Verdict:
-        """Return the verdict on an undecided position.
-
-        Parameters
-        ----------
-        position : Position
-            Undecided.
-
-        Returns
-        -------
-        Verdict
-            For the side to move.
-
-        Raises
-        ------
-        MissingTableError
-            If its material is not covered.
-        InputError
-            If it is not a position of the variant.
-        """
+        """Return the verdict on an undecided position."""
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed undecided positions.
-
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (n, W)
-            Packed positions; see `tablut.engine.packing`.
-
-        Returns
-        -------
-        ndarray of int16, shape (n,)
-            See `verdict_of`; `MISSING` where no table covers the position.
-        """
+        """Return the values of packed undecided positions."""
 
 
 @runtime_checkable
@@ -116,51 +56,45 @@ class TierProber(Prober, Protocol):
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Return the values of all tiers that fit into memory, the tiers with the fewest men first.
+        """Return the values of all tiers that fit into memory, the tiers with the fewest men first."""
 
-        Parameters
-        ----------
-        memory : int
-            Most bytes; the index counts, too.
 
-        Returns
-        -------
-        TierValues or None
-            None if no tier fits.
-        """
+class Proved(NamedTuple):
+    """What was proved about a position."""
+
+    wdl: Wdl
+    dtm: int | None
+    best: tuple[Move, ...]
+
+
+class Prover(Protocol):
+    """A proof search of one variant."""
+
+    def prove(self, position: Position, plies_left: int | None) -> Proved | None:
+        """Return what can be proved of a position, or None if the nodes run out first."""
 
 
 @cache
-def _registered() -> tuple[EntryPoint, ...]:
+def _registered(name: str) -> tuple[EntryPoint, ...]:
     """Return what installed packages have registered; looking for it takes tens of milliseconds, so it is kept."""
-    return tuple(entry_points(group="tablut.probers"))
+    return tuple(entry_points(group="tablut.probers", name=name))
+
+
+def _first(name: str, *asked: Any) -> Any:
+    """Return the first that answers, or None."""
+    return next((found for entry in _registered(name) if (found := entry.load()(*asked)) is not None), None)
 
 
 def find_prober(variant: VariantLike, store: LocationLike | None = None) -> Prober | None:
-    """Return what can be probed about a variant.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set; its values must be those of exactly these rules.
-    store : Path, Remote or str, optional
-        A tablebase, see `tablut.locations.as_location`; by default what ships with the installed packages.
-
-    Returns
-    -------
-    Prober or None
-        None if nothing ships for the variant.
-
-    Raises
-    ------
-    InputError
-        If a store is named that no installed package can probe for the variant.
-    """
+    """Return what can be probed about a variant."""
     variant = as_variant(variant)
-    for entry in _registered():
-        prober: Prober | None = entry.load()(variant, store)
-        if prober is not None:
-            return prober
-    if store is not None:
+    prober: Prober | None = _first("tables", variant, store)
+    if prober is None and store is not None:
         raise InputError(f"tablebase {store}: no installed package probes it for {variant.name}")
-    return None
+    return prober
+
+
+def find_prover(variant: VariantLike, nodes: int) -> Prover | None:
+    """Return what can prove positions of a variant."""
+    prover: Prover | None = _first("proofs", as_variant(variant), nodes)
+    return prover

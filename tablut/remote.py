@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tablut.errors import InputError, MachineError, OutputError
-from tablut.files import excerpt
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,23 +24,10 @@ if TYPE_CHECKING:
     from obstore import GetOptions
     from obstore.store import ObjectStore
 
-__all__ = ["PATIENCE", "Found", "NoRangesError", "Patience", "Remote"]
-
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a server is waited for.
-
-    Attributes
-    ----------
-    request : float
-        Seconds for one request with its answer.
-    repeats : int
-        How often a request is sent again: after no connection, a time-out, an answer of the 500s, or an answer that
-        breaks off.
-    whole : float
-        Seconds after which nothing is sent again.
-    """
+    """How long a server is waited for."""
 
     request: float = 20.0
     repeats: int = 3
@@ -59,15 +46,7 @@ class NoRangesError(Exception):
 
 
 class Found(NamedTuple):
-    """What a store says of a file.
-
-    Attributes
-    ----------
-    size : int
-        Bytes.
-    tag : str
-        Differs when the content does: the entity tag, or time and size where there is none.
-    """
+    """What a store says of a file."""
 
     size: int
     tag: str
@@ -122,25 +101,7 @@ def _connected(url: str) -> ObjectStore:
 
 
 class Remote:
-    """A file or folder elsewhere; see `tablut.locations.as_location`, which checks the URL.
-
-    Parameters
-    ----------
-    url : str
-        Of the store, without a slash at its end.
-
-    Attributes
-    ----------
-    url : str
-        Its URL.
-
-    Examples
-    --------
-    >>> folder = Remote("memory://example/tables")
-    >>> (folder / "zarr.json").write(b"{}")
-    >>> (folder / "zarr.json").read("file", most=10), (folder / "nothing").find(), folder.names()
-    (b'{}', None, ['zarr.json'])
-    """
+    """A file or folder elsewhere; see `tablut.locations.as_location`, which checks the URL."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -192,23 +153,7 @@ class Remote:
     # -- reading -----------------------------------------------------------------------
 
     def find(self, what: str = "file") -> Found | None:
-        """Return what the store says of the file; None if there is none.
-
-        Parameters
-        ----------
-        what : str
-            What error messages call it.
-
-        Returns
-        -------
-        Found or None
-            Its size and tag.
-
-        Raises
-        ------
-        MachineError
-            If the store does not answer.
-        """
+        """Return what the store says of the file; None if there is none."""
         import obstore
 
         try:
@@ -220,51 +165,11 @@ class Remote:
         return Found(int(meta["size"]), meta["e_tag"] or f"{meta['last_modified'].isoformat()} {meta['size']}")
 
     def read(self, what: str, most: int) -> bytes | None:
-        """Return the content of the file, not verified; None if there is no such file.
-
-        Parameters
-        ----------
-        what : str
-            What error messages call it.
-        most : int
-            Most bytes that it may have.
-
-        Returns
-        -------
-        bytes or None
-            All of it, if the server tells the truth.
-
-        Raises
-        ------
-        InputError
-            If it is longer.
-        MachineError
-            If the store does not answer.
-        """
+        """Return the content of the file, not verified; None if there is no such file."""
         return self._get(what, most, {})
 
     def read_range(self, start: int, stop: int, what: str) -> bytes | None:
-        """Return bytes of the file, not verified; None if there is no such file.
-
-        Parameters
-        ----------
-        start, stop : int
-            The range; not empty.
-        what : str
-            What error messages call it.
-
-        Returns
-        -------
-        bytes or None
-            Those from ``start``, if the server tells the truth; fewer if the file is shorter.
-
-        Raises
-        ------
-        NoRangesError
-            If the server sends whole files only.
-        MachineError
-            If the store does not answer.
-        """
+        """Return bytes of the file, not verified; None if there is no such file."""
         return self._get(what, stop - start, {"range": (start, stop)})
 
     def _get(self, what: str, most: int, options: GetOptions) -> bytes | None:
@@ -302,26 +207,7 @@ class Remote:
     # -- writing -----------------------------------------------------------------------
 
     def write(self, content: bytes | Path, *, instead_of: Found | None = None, new: bool = False) -> None:
-        """Write the file, whole or not at all.
-
-        Parameters
-        ----------
-        content : bytes or Path
-            All of it, or the file of this machine that holds it.
-        instead_of : Found, optional
-            Only if this is what stands there.
-        new : bool
-            Only if nothing stands there.
-
-        Raises
-        ------
-        OutputError
-            If the store takes no files.
-        FileExistsError
-            If something else stands there than should.
-        MachineError
-            If the store does not take it.
-        """
+        """Write the file, whole or not at all."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -335,15 +221,7 @@ class Remote:
             self._fail("output file", error)
 
     def remove(self) -> None:
-        """Remove the file, if it is there.
-
-        Raises
-        ------
-        OutputError
-            If the store takes no files.
-        MachineError
-            If the store does not remove it.
-        """
+        """Remove the file, if it is there."""
         import obstore
 
         self._check_writable()

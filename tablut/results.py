@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer
 
-__all__ = ["ExactInt", "Result", "scientific"]
+__all__ = ["ExactInt", "Result", "grouped", "scientific"]
 
 ExactInt = Annotated[int, PlainSerializer(str, return_type=str, when_used="json")]
 """An integer that may exceed 2^53: a Python int in memory, a decimal string in JSON."""
@@ -19,26 +19,13 @@ class Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def grouped(value: int) -> str:
+    """Return an exact integer as people read it, in groups of three digits that a line does not part."""
+    return f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
 def scientific(value: int, digits: int = 4) -> str:
-    """Return an exact integer rounded to so many significant digits.
-
-    Parameters
-    ----------
-    value : int
-        Any integer; rounded half up, without passing through a float.
-    digits : int
-        Significant digits.
-
-    Returns
-    -------
-    str
-        Such as ``4.102e25``; small integers stay as they are.
-
-    Examples
-    --------
-    >>> scientific(41019808636966473872687808), scientific(928)
-    ('4.102e25', '928')
-    """
+    """Return an exact integer rounded to so many significant digits."""
     if abs(value) < 10**digits:
         return str(value)
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)

@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from cachetools import LRUCache
 
 from tablut.errors import InputError, OutputError, TablutError
-from tablut.files import read_bytes, write_bytes
 from tablut.remote import NoRangesError
+from tablut.store.files import read_bytes, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tablut.remote import Remote
-
-__all__ = ["DamagedSegmentError", "Segment", "SegmentCache", "SegmentReader", "segment_cache"]
 
 _TRIES: Final = 3
 """How often bytes that do not match are asked for: the way may have spoilt them, or a cache on it may be old."""
@@ -48,15 +46,7 @@ class DamagedSegmentError(InputError):
 
 
 class Segment(NamedTuple):
-    """Consecutive bytes of a file.
-
-    Attributes
-    ----------
-    start, size : int
-        Where they begin, and how many there are.
-    sha256 : str
-        Their digest.
-    """
+    """Consecutive bytes of a file."""
 
     start: int
     size: int
@@ -64,23 +54,7 @@ class Segment(NamedTuple):
 
 
 class SegmentCache:
-    """Parts by digest, in memory and in a folder; whoever damages a file there loses that file, and no more.
-
-    Parameters
-    ----------
-    folder : Path or None
-        None to keep segments in memory alone.
-    most : int
-        Bytes that the folder may take.
-
-    Examples
-    --------
-    >>> cache = SegmentCache(None)
-    >>> digest = hashlib.sha256(b"chunk").hexdigest()
-    >>> cache.put(digest, b"chunk")
-    >>> cache.get(digest), cache.get("0" * 64)
-    (b'chunk', None)
-    """
+    """Parts by digest, in memory and in a folder; whoever damages a file there loses that file, and no more."""
 
     def __init__(self, folder: Path | None, most: int = _ON_DISK << 20) -> None:
         self.folder, self.most = folder, most
@@ -89,18 +63,7 @@ class SegmentCache:
         self._taken: int | None = None
 
     def get(self, digest: str) -> bytes | None:
-        """Return a segment, compared with its digest; None if it is not there.
-
-        Parameters
-        ----------
-        digest : str
-            Its SHA-256.
-
-        Returns
-        -------
-        bytes or None
-            The segment.
-        """
+        """Return a segment, compared with its digest; None if it is not there."""
         with self._lock:
             held = self._held.get(digest)
         if held is not None or self.folder is None:
@@ -118,15 +81,7 @@ class SegmentCache:
         return content
 
     def put(self, digest: str, content: bytes) -> None:
-        """Keep a segment that matches its digest; a folder that takes nothing is done without.
-
-        Parameters
-        ----------
-        digest : str
-            Its SHA-256.
-        content : bytes
-            The segment.
-        """
+        """Keep a segment that matches its digest; a folder that takes nothing is done without."""
         self._hold(digest, content)
         if self.folder is None or len(content) > self.most:
             return
@@ -177,16 +132,6 @@ def segment_cache() -> SegmentCache:
 
     ``TABLUT_CACHE_DIR`` names the folder, by default ``tablut`` in the user's folder for caches; ``TABLUT_CACHE_MIB``
     says how much it may take, by default 512, and 0 keeps segments in memory alone.
-
-    Returns
-    -------
-    SegmentCache
-        Of this process; the folder may be shared.
-
-    Raises
-    ------
-    InputError
-        If the size is no number.
     """
     text = os.environ.get(_SIZE_VARIABLE, str(_ON_DISK))
     if not text.isdecimal() or len(text) > 9:
@@ -209,19 +154,7 @@ def _folder() -> Path:
 
 @dataclass(frozen=True)
 class SegmentReader:
-    """A file elsewhere, cut into segments.
-
-    Attributes
-    ----------
-    remote : Remote
-        The file.
-    segments : sequence of Segment
-        All of it, in order.
-    cache : SegmentCache
-        Where segments are looked for first.
-    what : str
-        What error messages call the file.
-    """
+    """A file elsewhere, cut into segments."""
 
     remote: Remote
     segments: Sequence[Segment]
@@ -234,27 +167,7 @@ class SegmentReader:
         return self.segments[-1].start + self.segments[-1].size if self.segments else 0
 
     def read(self, start: int, stop: int, *, anew: bool = False) -> bytes:
-        """Return a range, every segment that it touches compared with its digest.
-
-        Parameters
-        ----------
-        start, stop : int
-            Within the file.
-        anew : bool
-            Ask the store, whatever is in the cache: for who wants to know how the store is.
-
-        Returns
-        -------
-        bytes
-            As they were written.
-
-        Raises
-        ------
-        DamagedSegmentError
-            If the store has other bytes there.
-        MachineError
-            If the store does not answer.
-        """
+        """Return a range, every segment that it touches compared with its digest."""
         touched = [
             segment for segment in self.segments if segment.start < stop and segment.start + segment.size > start
         ]

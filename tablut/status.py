@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tablut.formats.reading import PositionLike
     from tablut.variants import VariantLike
 
-__all__ = ["MEANINGS", "UNPLAYABLE", "Status", "check_playable", "position_status", "reasons"]
-
 
 class Status(IntFlag):
     """Reasons why a position is impossible or outside the rules.
@@ -81,56 +79,12 @@ MEANINGS = {
 
 
 def reasons(status: Status) -> str:
-    """Return the reasons of a status in words.
-
-    Parameters
-    ----------
-    status : Status
-        Any flags.
-
-    Returns
-    -------
-    str
-        Divided by semicolons; empty for `Status.VALID`.
-
-    Examples
-    --------
-    >>> reasons(Status.NO_KING | Status.DEFENDER_IN_CAMP)
-    'there is no king; a defender stands in a camp'
-    """
+    """Return the reasons of a status in words."""
     return "; ".join(meaning for flag, meaning in MEANINGS.items() if flag in status)
 
 
 def check_playable(variant: VariantLike, position: PositionLike) -> Status:
-    """Return the status of a position that the rules can be applied to, impossible or not.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set, or the name or path of one.
-    position : Position, Board or str
-        On a board of the variant's size.
-
-    Returns
-    -------
-    Status
-        What makes it impossible nevertheless; `Status.VALID` if nothing does.
-
-    Raises
-    ------
-    InputError
-        If the rules cannot be applied: there is no king or several, or a piece stands on a
-        forbidden cell.
-
-    Examples
-    --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> check_playable(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b3b/5/2b2 w", 5))
-    Traceback (most recent call last):
-        ...
-    tablut.errors.InputError: position '2b2/5/b3b/5/2b2 w': cannot be played on: there is no king (NO_KING)
-    """
+    """Return the status of a position that the rules can be applied to, impossible or not."""
     variant = as_variant(variant)
     position = as_position(position, variant)
     status = position_status(variant, position)
@@ -140,28 +94,7 @@ def check_playable(variant: VariantLike, position: PositionLike) -> Status:
 
 
 def position_status(variant: VariantLike, position: PositionLike) -> Status:
-    """Return every reason why a position is impossible under a rule set.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set, or the name or path of one.
-    position : Position, Board or str
-        On a board of the variant's size.
-
-    Returns
-    -------
-    Status
-        `Status.VALID` if there is none.
-
-    Examples
-    --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> position_status(variant, Position.parse("2w2/5/b1b1b/5/2b2 w", 5)).names
-    ['NO_KING', 'TOO_MANY_DEFENDERS', 'SOLDIER_ON_CASTLE', 'DEFENDER_IN_CAMP']
-    """
+    """Return every reason why a position is impossible under a rule set."""
     variant = as_variant(variant)
     position = as_position(position, variant)
     regions, cells = variant.regions, position.cells

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tablut.position import Move
     from tablut.variants import VariantLike
 
-__all__ = ["draw_sheet", "draw_strip"]
-
 _GAP = 14
 
 
@@ -35,44 +33,7 @@ def draw_strip(
     columns: int = 4,
     pixels: int = 220,
 ) -> str:
-    """Return a drawing of a line of play.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    position : Position, Board or str
-        The first board.
-    line : sequence of Move or str
-        The moves; each is shown by an arrow on the board before it and by tinted squares
-        on the one after it.
-    title : str
-        Caption of the first board, below who is to move; those of the others name the move and the captured squares.
-    columns : int
-        Boards a row, at most.
-    pixels : int
-        Width of a board.
-
-    Returns
-    -------
-    str
-        An SVG document, the same to the byte every time.
-
-    Raises
-    ------
-    IllegalMoveError
-        If the line is no play from the position.
-
-    Examples
-    --------
-    >>> drawing = draw_strip("ashton-5-4v0", "5/5/b1K1b/5/2b2 w", ["c3-c5"])
-    Traceback (most recent call last):
-    ...
-    tablut.errors.IllegalMoveError: move c3-c5: is not legal in '5/5/b1K1b/5/2b2 w' (ashton-5-4v0): ...
-    >>> drawing = draw_strip("ashton-5-4v0", "5/5/b1K1b/5/2b2 w", ["c3-c4"])
-    >>> drawing.count('class="king"'), drawing.count('class="arrow"')
-    (2, 1)
-    """
+    """Return a drawing of a line of play."""
     variant = as_variant(variant)
     board = Board(variant, position)
     moves = [as_move(move, variant.size).said.move for move in line]
@@ -105,29 +66,6 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
     """Return drawings of one width side by side, in rows.
 
     What most boards have in common of their cells stands there once.
-
-    Parameters
-    ----------
-    drawings : sequence of str
-        SVG documents, such as `tablut.svg.board` gives them.
-    columns : int
-        Drawings a row, at most.
-    pixels : int
-        Width of each.
-    title : str
-        What they are together, for those who cannot see them.
-
-    Returns
-    -------
-    str
-        SVG.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> boards = [svg.board(load_variant(name), pixels=100) for name in ("ashton", "brandubh")]
-    >>> draw_sheet(boards, 2, 100).count("<svg ")
-    3
     """
     shared, drawings = _shared(drawings)
     heights = [float(_attribute(drawing, "height")) for drawing in drawings]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tablut.position import Move
     from tablut.variants import VariantLike
 
-__all__ = ["TERRAIN", "board", "legend"]
-
 _FILLS = {
     "ordinary": "#f2e3c6",
     "castle": "#e6a35c",
@@ -67,45 +65,7 @@ def board(
     turn: bool = False,
     pixels: int = 400,
 ) -> str:
-    """Return a drawing of a position.
-
-    Parameters
-    ----------
-    variant : Variant, str, path-like or Board
-        Whose terrain is drawn: a rule set, the name or path of one; or a board, which is
-        drawn with its position and its last move.
-    position : Position, Board or str, optional
-        The pieces; the start by default.
-    last_move : Move or str, optional
-        Its two squares are tinted.
-    arrows : iterable of (int, int), Move or str
-        From square to square.
-    highlights : iterable of int or str
-        Squares to be framed.
-    coordinates : bool
-        Whether files and ranks are written along the edges.
-    caption : str
-        A line below the board.
-    turn : bool
-        Whether a line below the board says who is to move, beside a piece of that side.
-    pixels : int
-        Width of the picture.
-
-    Returns
-    -------
-    str
-        An SVG document, its title the position as text.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> drawing = board(load_variant("ashton"))
-    >>> from tablut import Board
-    >>> board(Board("ashton")) == board("ashton") == drawing
-    True
-    >>> drawing.startswith("<svg "), drawing.count('class="attacker"'), drawing.count('class="king"')
-    (True, 16, 1)
-    """
+    """Return a drawing of a position."""
     if isinstance(variant, BoardLike):
         game = variant.variant
         if position is None:
@@ -235,26 +195,7 @@ def _turn(side: str, x: float, y: float) -> list[str]:
 
 
 def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
-    """Return a drawing that says what the signs on the boards of some rule sets are.
-
-    Parameters
-    ----------
-    variants : iterable of Variant, str or path-like
-        Rule sets; signs that none of their boards shows are left out.
-    pixels : int
-        Width of the picture.
-
-    Returns
-    -------
-    str
-        An SVG document.
-
-    Examples
-    --------
-    >>> drawing = legend(["ashton"])
-    >>> [word in drawing for word in ("attacker", "king", "castle", "camp", "escape", "corner")]
-    [True, True, True, True, True, False]
-    """
+    """Return a drawing that says what the signs on the boards of some rule sets are."""
     games = [as_variant(variant) for variant in variants]
     pieces = [piece for piece in "bwK" if any(piece in row for game in games for row in game.start)]
     kinds = {_kind(letter) for game in games for row in game.terrain for letter in row}

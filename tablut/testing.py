@@ -23,53 +23,19 @@ from symmetry import Symmetry, dihedral
 from tablut.notation import diagram_cells, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Rules, Variant, shipped_variants
-from tablut.variants.rules import CampRules, CastleRules, CornerRules, KingRules
+from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "placement",
-    "random_play",
-    "random_terrains",
-    "random_variants",
-    "rule_sets",
-    "small_variants",
-    "squares",
-    "symmetries",
-    "variants",
-]
-
 
 def squares(size: int) -> st.SearchStrategy[int]:
-    """Generate the indices of the squares of a board.
-
-    Parameters
-    ----------
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    SearchStrategy of int
-        0 to ``size**2 - 1``.
-    """
+    """Generate the indices of the squares of a board."""
     return st.integers(0, size * size - 1)
 
 
 def symmetries(size: int) -> st.SearchStrategy[Symmetry]:
-    """Generate the eight symmetries of a board.
-
-    Parameters
-    ----------
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    SearchStrategy of Symmetry
-        The elements of `symmetry.dihedral`.
-    """
+    """Generate the eight symmetries of a board."""
     return st.sampled_from(dihedral(size))
 
 
@@ -80,20 +46,7 @@ def variants() -> st.SearchStrategy[Variant]:
 
 @st.composite
 def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = ()) -> Rules:
-    """Generate combinations of rule fields; some of ``camp_cells`` are inert.
-
-    Parameters
-    ----------
-    draw : DrawFn
-        Passed by hypothesis.
-    camp_cells : sequence of str
-        Names of the camp cells of the board.
-
-    Returns
-    -------
-    SearchStrategy of Rules
-        Rules without a move limit.
-    """
+    """Generate combinations of rule fields; some of ``camp_cells`` are inert."""
     castle = CastleRules.model_validate(
         {
             "pass": draw(st.sampled_from(["nobody", "king", "everyone"])),
@@ -125,38 +78,14 @@ def _camp_names(variant: Variant) -> list[str]:
 
 @st.composite
 def random_variants(draw: st.DrawFn) -> Variant:
-    """Generate shipped boards under any combination of rule fields.
-
-    Parameters
-    ----------
-    draw : DrawFn
-        Passed by hypothesis.
-
-    Returns
-    -------
-    SearchStrategy of Variant
-        Named ``random``.
-    """
+    """Generate shipped boards under any combination of rule fields."""
     variant = draw(variants())
     return replace(variant, name="random", rules=draw(rule_sets(_camp_names(variant))))
 
 
 @st.composite
 def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11)) -> Variant:
-    """Generate variants on boards with the castle, camps, escapes and corners anywhere.
-
-    Parameters
-    ----------
-    draw : DrawFn
-        Passed by hypothesis.
-    sizes : sequence of int
-        Sides of the boards.
-
-    Returns
-    -------
-    SearchStrategy of Variant
-        Named ``random``; at the start there are the king and one attacker.
-    """
+    """Generate variants on boards with the castle, camps, escapes and corners anywhere."""
     size = draw(st.sampled_from(list(sizes)))
     random = Random(draw(st.integers(0, 2**32)))
     cells = random.choices(".*ABCD", weights=[30, 4, 1, 1, 1, 1], k=size * size)
@@ -182,20 +111,6 @@ def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most
 
     Unlike `random_terrains` the start keeps the rules of a variant file, and the board is
     small enough for every placement to be enumerated.
-
-    Parameters
-    ----------
-    draw : DrawFn
-        Passed by hypothesis.
-    size : int
-        Side of the board.
-    most_attackers, most_defenders : int
-        Most soldiers at the start.
-
-    Returns
-    -------
-    SearchStrategy of Variant
-        Named ``drawn``.
     """
     cells = size * size
     corners = {0, size - 1, cells - size, cells - 1}
@@ -226,20 +141,6 @@ def placement(variant: Variant, random: Random, *, soldiers: int | None = None) 
     """Return a random placement; half of the soldiers stand near the king.
 
     The position need not be reachable, and the game may be over.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    random : Random
-        The source of chance.
-    soldiers : int, optional
-        Soldiers that are placed, at most; by default up to a third of the cells.
-
-    Returns
-    -------
-    NaivePosition
-        With one king.
     """
     size, terrain = variant.size, diagram_cells(variant.terrain)
     king_cells = [cell for cell in range(size * size) if terrain[cell] in ".+T"]
@@ -262,28 +163,7 @@ def placement(variant: Variant, random: Random, *, soldiers: int | None = None) 
 
 
 def random_play(variant: Variant, random: Random, plies: int) -> list[NaivePosition]:
-    """Return the undecided positions of a random game, the start first.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    random : Random
-        The source of chance.
-    plies : int
-        Most plies.
-
-    Returns
-    -------
-    list of NaivePosition
-        At most ``plies + 1``.
-
-    Examples
-    --------
-    >>> positions = random_play(shipped_variants()[0], Random(1), plies=4)
-    >>> [position.side for position in positions]
-    ['w', 'b', 'w', 'b', 'w']
-    """
+    """Return the undecided positions of a random game, the start first."""
     game = NaiveGame(variant)
     position = game.start()
     found = [position]

@@ -3,18 +3,36 @@
 import signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-from tablut import compilation
+from tablut.running import clocks
+from tests.support.effort import MORE
 
 # Read by the checker alone: it is full of mistakes.
 collect_ignore = ["typing/user_code.py"]
 
-# A test asks whether something is right, not whether the machine is quick today.
-settings.register_profile("unhurried", deadline=None)
-# Twenty times the examples (`tests.support.effort`): pytest --hypothesis-profile=thorough
-settings.register_profile("thorough", deadline=None, max_examples=2000)
-settings.load_profile("unhurried")
+# A test asks whether something is right, not whether the machine is quick today; and it asks the same in each run.
+_STEADY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fixed", derandomize=True, database=None, **_STEADY)
+settings.register_profile("fuzz", max_examples=100 * MORE, print_blob=True, **_STEADY)
+
+
+def pytest_configure(config):
+    """Draw the fixed examples of each property, or, asked for `fuzz`, new ones and many (`tests.support.effort`)."""
+    settings.load_profile("fuzz" if _fuzzing(config) else "fixed")
+
+
+def pytest_itemcollected(item):
+    """Let `-m fuzz` find every property that is not slow, whether a test is one or holds one."""
+    held = getattr(getattr(item.obj, "__code__", None), "co_names", ())
+    is_property = getattr(item.obj, "is_hypothesis_test", False) or "given" in held
+    if is_property and _fuzzing(item.config) and not item.get_closest_marker("slow"):
+        item.add_marker("fuzz")
+
+
+def _fuzzing(config):
+    chosen = config.getoption("markexpr")
+    return "fuzz" in chosen and "not fuzz" not in chosen
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -39,5 +57,5 @@ def _hearing_interrupts():
 @pytest.fixture(autouse=True)
 def _compiling_in_silence():
     """Keep standard error free of what depends on the state of the kernel cache; its own tests run in processes."""
-    with compilation.quiet():
+    with clocks.quiet():
         yield

@@ -22,7 +22,7 @@ PARTS = {
     "markupsafe": "jinja2",
 }
 # Modules that an extra is for.
-OPTIONAL = {"hypothesis": {"tablut/testing.py"}, "distributed": {"tablut/scheduling.py"}}
+OPTIONAL = {"hypothesis": {"tablut/testing.py"}, "distributed": {"tablut/running/scheduling.py"}}
 
 
 def imported_by_packages() -> dict[str, set[str]]:

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from tablut.cli.shell import run
-from tablut.formats import read_record
-from tablut.formats.replay import replay
+from tablut.records import read_record
+from tablut.records.native import replay
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant
 from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_of, read
@@ -54,7 +54,6 @@ SHOWN = {
     ("bounds.md", "C(m, d) · C(n + m − d, a)"),
     ("engine-protocol.md", "info depth 9 score cp 233 nodes 153668 nps 1260862 time 121 tbhits 0 pv a4-e4 d5-d4 d1-d3"),
     ("formats.md", '[Variant "mine"]'),
-    ("players.md", '[project.entry-points."tablut.players"]'),
 }
 SECONDS = 900
 """A command that takes longer than that is a defect of the page: it waits for something."""

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from math import ceil, floor
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -19,20 +18,22 @@ from pydantic_core import PydanticUndefined
 from counting import bounds
 from counting.spaces import fixed_material, spaces
 from reports.census import results as censuses
-from reports.reachable import explanations, lower_bounds
+from reports.reachable import explanations, lower_bounds, share
 from reports.reachable import results as estimates
 from reports.solutions import results as solutions
 from reports.stored import DATA
 from retrograde.proofs.certificate import MOST_POSITIONS
 from retrograde.tablebase.probing import open_tablebase, shipped_store
-from tablut.cli import interrupts, runtime, shell
+from tablut.cli import runtime, shell
+from tablut.cli import streams as interrupts
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import MachineError
 from tablut.indexing.tiers import tier_index
-from tablut.play.search.scores import EVALUATION_LIMIT, REPETITION, TABLEBASE
+from tablut.play.search.limits import EVALUATION_LIMIT, REPETITION, TABLEBASE
+from tablut.results import scientific
 from tablut.variants import load_variant, variant_names
-from tablut.variants.rules import MOST_PLIES, Rules
+from tablut.variants.model import MOST_PLIES, Rules
 from tests.support.pages import PAGES, ROOT, read, sections, without_blocks
 
 STORED = [
@@ -129,8 +130,7 @@ def known() -> set[int]:
         found.add(children)
     for men in (5, 6):
         found |= set(classes_of_men("ashton", men))
-    report = bounds("ashton")
-    found |= {report.corrected.distinct, report.classes_tightened.distinct}
+    found |= {rung.number for rung in bounds("ashton").ladder()}
     return found | LIMITS | {perft_of_the_tour()} | set().union(*MEASURED.values())
 
 
@@ -231,19 +231,18 @@ def test_the_text_on_solving_and_tablebases() -> None:
     tables = read(ROOT / "docs" / "tablebases.md")
     assert f"{five:,} values" in tables
     for page in (solving, tables):
-        for size, share in re.findall(r"([\d,]+) bytes, (0\.\d{4}) a position", page):
-            entries = {
-                1_737_174: 177_617_150,
-                3_251_331: 365_170_994,
-                58_285_314: 4_903_551_084,
-                74_735_940: 4_281_827_656,
+        for size, each in re.findall(r"([\d,]+) bytes(?: with those)?, (0\.\d{4}) a position", page):
+            game, men = {
+                1_737_174: ("ashton", 5),
+                3_251_331: ("mcgill", 5),
+                58_285_314: ("ashton", 6),
+                74_735_940: ("brandubh", 7),
             }[number(size)]
-            # A position is an entry that is not an alias, or all entries: both round to the same or the next digit.
-            assert abs(number(size) / entries - float(share)) < 0.0003, size
+            assert f"{number(size) / classes_of_men(game, men)[0]:.4f}" == each, size
     rows = list(rows_of("docs/tablebases.md", "how | bytes | a position"))
     assert len(rows) == 7
-    for how, size, share, _ in rows:
-        assert f"{number(size) / 177_617_150:.4f}" == share, how
+    for how, size, each, _ in rows:
+        assert f"{number(size) / classes_of_men('ashton', 5)[0]:.4f}" == each, how
     boards = solutions()
     assert len(boards) == 7
     longest = max(boards.values(), key=lambda board: board["positions"])
@@ -325,12 +324,17 @@ def test_the_table_of_patterns() -> None:
 def test_the_readmes_numbers() -> None:
     readme = " ".join(read(ROOT / "README.md").split())
     report = bounds("ashton")
-    for found in (report.corrected.distinct, report.classes_tightened.distinct):
-        assert f"{found:,}".replace(",", " ") in readme
-    # Rounded outwards.
+    ladder = [(rung.what, f"{rung.number:,}".replace(",", " "), rung.unit, rung.status) for rung in report.ladder()]
+    assert [tuple(row) for row in rows_of("README.md", "step | number | of what")] == ladder
+    reached = share("ashton")
+    assert reached is not None
+    assert reached.counted == 2 * report.corrected.no_end
     low, high = estimates()["ashton"]["interval99"]
-    low, high = (f"{end / 1000:.3f} %" for end in (floor(1e5 * low), ceil(1e5 * high)))
-    assert f"between {low} and {high} can be reached" in readme
+    assert float(reached.low) <= 100 * low < 100 * high <= float(reached.high)
+    positions = " to ".join(scientific(end, 6) for end in reached.positions)
+    counted = f"{reached.counted:,}".replace(",", " ")
+    assert f"the bound counts {counted} of them. Between {reached.low} % and {reached.high} % of these " in readme
+    assert f" positions can be reached, {positions}." in readme
     (proved,) = lower_bounds().values()
     assert f"{int(proved['positions']):,}".replace(",", " ") in readme
     assert 1 / 6 < proved["share"] < 0.2  # "more than one in six"

@@ -13,13 +13,7 @@ from typing import Any
 
 
 class Older:
-    """The player ``alphabeta`` of a checkout, under the names of its time.
-
-    Parameters
-    ----------
-    folder : Path
-        With the package ``tablut``; nothing of it may have been imported from elsewhere.
-    """
+    """The player ``alphabeta`` of a checkout, under the names of its time."""
 
     def __init__(self, folder: Path) -> None:
         sys.path.insert(0, str(folder))
@@ -40,15 +34,7 @@ class Older:
         self._begun, self._moves = (self._variant, "startpos"), list[str]()
 
     def set_option(self, name: str, value: str) -> None:
-        """Take the rules, or the memory for transpositions in MiB.
-
-        Parameters
-        ----------
-        name : str
-            ``variant`` or ``hash``.
-        value : str
-            Of it.
-        """
+        """Take the rules, or the memory for transpositions in MiB."""
         if name == "variant":
             self._variant = value
         else:
@@ -71,13 +57,7 @@ class Older:
         self._player = None
 
     def set_up(self, words: list[str]) -> None:
-        """Take a game.
-
-        Parameters
-        ----------
-        words : list of str
-            Those after ``position``.
-        """
+        """Take a game."""
         end = words.index("moves") if "moves" in words else len(words)
         start, moves = " ".join(words[:end]), words[end + 1 :]
         known = len(self._moves)
@@ -90,18 +70,7 @@ class Older:
         self._moves = moves
 
     def go(self, words: list[str]) -> Any:
-        """Return the player's choice.
-
-        Parameters
-        ----------
-        words : list of str
-            Those after ``go``.
-
-        Returns
-        -------
-        Choice
-            Of the checkout.
-        """
+        """Return the player's choice."""
         said = {name: int(value) for name, value in zip(words[::2], words[1::2], strict=True)}
         movetime = said["movetime"] / 1000 if "movetime" in said else None
         limits = self._limits(movetime=movetime, nodes=said.get("nodes"), depth=said.get("depth"))

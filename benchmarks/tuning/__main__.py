@@ -16,14 +16,12 @@ import typer
 
 from benchmarks.tuning.games import gather, play_match
 from benchmarks.tuning.regression import fit, term_values
-from tablut.files import write_text
 from tablut.play.search.weights import HAND_WEIGHTS, Family, load_weights
+from tablut.store.files import write_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-__all__ = ["TRAINING", "tune", "tuning_command"]
 
 TRAINING: Final[dict[Family, tuple[str, ...]]] = {
     "camps": ("ashton", "bologna"),
@@ -37,30 +35,7 @@ TRAINING: Final[dict[Family, tuple[str, ...]]] = {
 def tune(
     family: Family, *, games: int, nodes: int, rounds: int, seed: int, shipped: bool = False
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return tuned weights of a family, and how they came about.
-
-    Parameters
-    ----------
-    family : Family
-        Whose variants play.
-    games : int
-        Games a round, of all variants together.
-    nodes : int
-        Nodes a move.
-    rounds : int
-        Rounds of play and regression.
-    seed : int
-        Of openings and samples.
-    shipped : bool
-        Whether the first round is played with the weights that ship, not with those set by hand.
-
-    Returns
-    -------
-    weights : dict of str to float
-        In centi-logits, by term.
-    history : dict
-        The parameters, and the number of positions of the last round.
-    """
+    """Return tuned weights of a family, and how they came about."""
     variants = [load_variant(name) for name in TRAINING[family]]
     weights: Mapping[str, float] = load_weights(variants[0]) if shipped else HAND_WEIGHTS
     positions = 0

@@ -17,8 +17,7 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
-from tablut.play.search.limits import SearchLimits
-from tablut.play.search.scores import PROVEN
+from tablut.play.search.limits import PROVEN, SearchLimits
 from tablut.play.search.searcher import Root, Searcher
 from tablut.rules.outcome import OUTCOMES
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
-
-__all__ = ["MatchScore", "Quiet", "Sample", "gather", "play_game", "play_match", "play_pairs"]
 
 _LONGEST: Final = 150
 """Plies after which a game counts as drawn."""
@@ -92,30 +89,7 @@ class MatchScore(NamedTuple):
 def play_game(
     searchers: Sequence[Searcher], variant: Variant, random: Random, *, nodes: int, opening: int, stray: float = 0.0
 ) -> tuple[float, list[Quiet]]:
-    """Play a game from an opening of random moves.
-
-    Parameters
-    ----------
-    searchers : sequence of two Searcher
-        White's and black's; they may be the same.
-    variant : Variant
-        The rule set.
-    random : Random
-        Of the opening.
-    nodes : int
-        Nodes a move.
-    opening : int
-        Random plies at the start.
-    stray : float
-        How often a later move is random, too, from 0 to 1.
-
-    Returns
-    -------
-    result : float
-        1 if white won, 0 if black did, ½ for a draw; a game of 150 plies is one.
-    quiet : list of Quiet
-        Those after the opening.
-    """
+    """Play a game from an opening of random moves."""
     engine, rules = engine_for(variant), variant.rules
     board, limits = engine.start(), SearchLimits(nodes=nodes)
     past: list[int] = []
@@ -156,26 +130,7 @@ def play_game(
 def play_pairs(
     searchers: Sequence[Searcher], variant: Variant, *, pairs: int, nodes: int, seed: int
 ) -> Iterator[tuple[float, float]]:
-    """Play pairs of games from openings of 4, 6 and 8 random moves, each opening twice with colours changed.
-
-    Parameters
-    ----------
-    searchers : sequence of two Searcher
-        Who play.
-    variant : Variant
-        The rule set.
-    pairs : int
-        Openings, at most.
-    nodes : int
-        Nodes a move.
-    seed : int
-        Of the openings.
-
-    Yields
-    ------
-    tuple of (float, float)
-        What the first one made as white and as black: 1, ½ or 0.
-    """
+    """Play pairs of games from openings of 4, 6 and 8 random moves, each opening twice with colours changed."""
     random = Random(seed)
     for number in range(pairs):
         opening_seed, points = random.getrandbits(64), []
@@ -191,26 +146,7 @@ def play_pairs(
 def play_match(
     first: Mapping[str, float], second: Mapping[str, float], variant: Variant, *, pairs: int, nodes: int, seed: int
 ) -> MatchScore:
-    """Play two sets of weights against each other, each opening twice with colours changed.
-
-    Parameters
-    ----------
-    first, second : mapping of str to float
-        Weights by term.
-    variant : Variant
-        The rule set.
-    pairs : int
-        Openings.
-    nodes : int
-        Nodes a move.
-    seed : int
-        Of the openings.
-
-    Returns
-    -------
-    MatchScore
-        From the view of the first.
-    """
+    """Play two sets of weights against each other, each opening twice with colours changed."""
     searchers = [Searcher(variant, hash_mib=4, weights=weights) for weights in (first, second)]
     made = Counter(chain.from_iterable(play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed)))
     return MatchScore(made[1.0], made[0.5], made[0.0])
@@ -219,28 +155,7 @@ def play_match(
 def gather(
     variant: Variant, weights: Mapping[str, float], *, games: int, nodes: int, seed: int, share: float = 0.25
 ) -> Sample:
-    """Return quiet positions of self-play, a share of each game's, with the results.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    weights : mapping of str to float
-        Both sides', by term.
-    games : int
-        Games.
-    nodes : int
-        Nodes a move.
-    seed : int
-        Of openings and of the choice of positions.
-    share : float
-        Of a game's quiet positions, from 0 to 1.
-
-    Returns
-    -------
-    Sample
-        The positions in the order of the games.
-    """
+    """Return quiet positions of self-play, a share of each game's, with the results."""
     searcher, random = Searcher(variant, hash_mib=4, weights=weights), Random(seed)
     boards, results = [], []
     for number in range(games):

@@ -15,9 +15,8 @@ import typer
 
 from benchmarks.tuning.games import play_pairs
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share
-from tablut.play.search.patterns import Patterns, read_patterns
 from tablut.play.search.searcher import Searcher
-from tablut.play.search.weights import load_weights
+from tablut.play.search.weights import Patterns, load_weights, read_patterns
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -25,24 +24,12 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["Judgement", "judge", "judging_command"]
-
 _EVERY = 20
 """Pairs between two lines about how the match stands."""
 
 
 class Judgement(NamedTuple):
-    """How a match of patterns stands.
-
-    Attributes
-    ----------
-    tally : Tally
-        From the view of the first patterns.
-    ratio : float
-        Logarithm of the likelihood ratio of the test.
-    state : str
-        ``running``, ``accepted`` or ``rejected``.
-    """
+    """How a match of patterns stands."""
 
     tally: Tally
     ratio: float
@@ -67,30 +54,7 @@ def judge(
     test: Sprt,
     watch: Callable[[Judgement], None] | None = None,
 ) -> Judgement:
-    """Play a match of patterns until the test has ended, or all pairs are played.
-
-    Parameters
-    ----------
-    players : sequence of two Patterns or None
-        The first ones and the second ones; None for the terms alone.
-    variant : Variant
-        The rule set.
-    pairs : int
-        Openings, at most; each is played twice.
-    nodes : int
-        Nodes a move.
-    seed : int
-        Of the openings.
-    test : Sprt
-        What ends the match.
-    watch : callable, optional
-        Told now and then how it stands.
-
-    Returns
-    -------
-    Judgement
-        At the end.
-    """
+    """Play a match of patterns until the test has ended, or all pairs are played."""
     weights = load_weights(variant)
     searchers = [Searcher(variant, hash_mib=8, weights=weights, patterns=patterns) for patterns in players]
     made: list[tuple[float, float]] = []

@@ -21,12 +21,18 @@ from scipy.optimize import minimize
 from benchmarks.tuning.positions import Positions, gather_positions
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, head
-from tablut.files import write_bytes
 from tablut.notation import diagram_cells
-from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.patterns import CORNER, Patterns, corner_cells, written_patterns
-from tablut.play.search.terms import evaluation_tables
-from tablut.play.search.weights import SCALE, load_weights, weights_family
+from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
+from tablut.play.search.weights import (
+    CORNER,
+    SCALE,
+    Patterns,
+    corner_cells,
+    load_weights,
+    weights_family,
+    written_patterns,
+)
+from tablut.store.files import write_bytes
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -35,8 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
-
-__all__ = ["Layout", "fit_patterns", "layout_of", "make_patterns", "patterns_command", "patterns_of"]
 
 _LEAST: Final = SCALE // 4
 """What is smaller in a pattern is left out: it says nothing, and takes room."""
@@ -49,7 +53,7 @@ class Layout(NamedTuple):
     Attributes
     ----------
     line_table : ndarray of uint8, shape (C, 2N)
-        As in `tablut.play.search.patterns.Patterns`.
+        As in `tablut.play.search.weights.Patterns`.
     line_pattern : ndarray of int32, shape (tables, 3**N)
         The number of the pattern, by table and content.
     corner_pattern : ndarray of int32, shape (4, 3**9)
@@ -84,22 +88,6 @@ def layout_of(variant: Variant) -> Layout:
     """Return which contents are one pattern on the board of a variant.
 
     What counts of the king is its place on its own lines, and how far along the board it stands beside others.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Layout
-        The same pattern for all images of a content under the symmetries.
-
-    Examples
-    --------
-    >>> layout = layout_of(load_variant("brandubh"))
-    >>> layout.line_table.shape, layout.line_pattern.shape, layout.corner_pattern.shape
-    ((49, 14), (49, 2187), (4, 19683))
     """
     size, lines, corners = variant.size, _lines(variant.size), corner_cells(variant.size)
     contents = np.arange(3**size)
@@ -149,20 +137,7 @@ def layout_of(variant: Variant) -> Layout:
 
 
 def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the patterns of boards: those of the lines, then those of the corners.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of the board.
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        Undecided.
-
-    Returns
-    -------
-    ndarray of int32, shape (n, 2N + 4)
-        Their numbers.
-    """
+    """Return the patterns of boards: those of the lines, then those of the corners."""
     size = layout.line_table.shape[1] // 2
     ternary = (np.arange(1 << size)[:, None] >> np.arange(size) & 1) @ 3 ** np.arange(size)
     lines, king = boards[:, : 2 * size], head(boards)[:, KING_AT]
@@ -179,26 +154,7 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
 def fit_patterns(
     variant: Variant, layout: Layout, positions: Positions, *, ridge: float = 40.0, steps: int = 45
 ) -> Patterns:
-    """Return the patterns that make what positions are worth most likely, beside the terms as they are.
-
-    Parameters
-    ----------
-    variant : Variant
-        Whose weights the terms have.
-    layout : Layout
-        Of its board.
-    positions : Positions
-        Of its games, or those of another with the same board.
-    ridge : float
-        Weight of a squared pattern, in logits, against one position.
-    steps : int
-        Of the descent, at most. It is stopped early: what later steps find is mostly noise.
-
-    Returns
-    -------
-    Patterns
-        Rounded.
-    """
+    """Return the patterns that make what positions are worth most likely, beside the terms as they are."""
     raw = np.zeros(len(positions.boards), dtype=np.int64)
     evaluate_boards(
         engine_for(variant).tables, evaluation_tables(variant, load_weights(variant)), positions.boards, raw
@@ -229,26 +185,7 @@ def fit_patterns(
 
 
 def make_patterns(variants: Sequence[Variant], *, games: int, nodes: int, rounds: int, seed: int) -> Patterns:
-    """Return patterns from rounds of self-play and regression.
-
-    Parameters
-    ----------
-    variants : sequence of Variant
-        Whose games; of one board and family of weights.
-    games : int
-        Of each variant and round.
-    nodes : int
-        Nodes a move.
-    rounds : int
-        At least 1.
-    seed : int
-        Of all that is random.
-
-    Returns
-    -------
-    Patterns
-        The same ones for the same arguments. They say of how many positions they were made.
-    """
+    """Return patterns from rounds of self-play and regression."""
     layout, found = layout_of(variants[0]), None
     gathered: list[Positions] = []
     for round_ in range(rounds):

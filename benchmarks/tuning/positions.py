@@ -21,10 +21,8 @@ from tablut.play.search.weights import load_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.play.search.patterns import Patterns
+    from tablut.play.search.weights import Patterns
     from tablut.variants import Variant
-
-__all__ = ["Positions", "gather_positions", "slope_of"]
 
 _RESULT: Final = 0.5
 """The share of the result in what a position is worth."""
@@ -51,26 +49,7 @@ class Positions(NamedTuple):
 
 
 def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> float:
-    """Return how many logits of a result a logit of a search's score stands for, as results show.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n,)
-        What searches said, white's, in logits.
-    results : ndarray of float64, shape (n,)
-        1, ½ or 0, white's.
-
-    Returns
-    -------
-    float
-        The likeliest number, from 0 to 3.
-
-    Examples
-    --------
-    >>> scores = np.array([1.0, 1.0, 1.0, -1.0])
-    >>> round(slope_of(scores, np.array([1.0, 1.0, 0.0, 0.0])), 3)  # three of four as they said: ln 3
-    1.099
-    """
+    """Return how many logits of a result a logit of a search's score stands for, as results show."""
     shown = np.clip(scores, -_CERTAIN, _CERTAIN)
 
     def _cost(slope: float) -> float:
@@ -82,26 +61,7 @@ def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> float
 def gather_positions(
     variant: Variant, *, games: int, nodes: int, seed: int, patterns: Patterns | None = None
 ) -> Positions:
-    """Play games with the weights that ship; return their quiet positions.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    games : int
-        How many.
-    nodes : int
-        Nodes a move.
-    seed : int
-        Of all that is random.
-    patterns : Patterns, optional
-        That both sides add to the weights.
-
-    Returns
-    -------
-    Positions
-        In the order of the games.
-    """
+    """Play games with the weights that ship; return their quiet positions."""
     searcher = Searcher(variant, hash_mib=2, weights=load_weights(variant), patterns=patterns)
     random = Random(seed)
     boards, scores, results, judged = [], [], [], []

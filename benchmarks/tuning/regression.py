@@ -20,8 +20,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from tablut.engine import engine_for
-from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.terms import evaluation_tables
+from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.weights import TERMS
 
 if TYPE_CHECKING:
@@ -31,27 +30,12 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["fit", "term_values"]
-
 _RIDGE: Final = 3e-4
 """Weight of the squared distance from the prior, in logits, against one position."""
 
 
 def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return the terms of boards: the evaluation with one weight at a time.
-
-    Parameters
-    ----------
-    variant : Variant
-        Whose boards they are.
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        Undecided.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, terms)
-        In the order of `TERMS`.
-    """
+    """Return the terms of boards: the evaluation with one weight at a time."""
     tables = engine_for(variant).tables
     scores = np.zeros(len(boards), dtype=np.int64)
     columns = []
@@ -63,22 +47,7 @@ def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.floa
 
 
 def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mapping[str, float]) -> dict[str, float]:
-    """Return the most likely weights, in centi-logits, drawn towards a prior.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n, terms)
-        As `term_values` gives them.
-    results : ndarray of float64, shape (n,)
-        1, ½ or 0.
-    prior : mapping of str to float
-        Weights, in centi-logits; a term that never varies keeps its own.
-
-    Returns
-    -------
-    dict of str to float
-        The weights by term, rounded to hundredths.
-    """
+    """Return the most likely weights, in centi-logits, drawn towards a prior."""
     spread = values.std(axis=0)
     used = spread > 0
     scaled = values[:, used] / spread[used]

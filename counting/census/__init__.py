@@ -1,6 +1,6 @@
 """Census: which positions are reachable, ply by ply, exactly.
 
-`census` is the front door. `counting.census.naive` is the twin in plain Python.
+`census` is the front door.
 """
 
 from typing import TYPE_CHECKING

@@ -22,21 +22,6 @@ from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "FIXING",
-    "LeafTables",
-    "check_rows",
-    "compact",
-    "copy_leaves",
-    "leaf_sums",
-    "mark_known",
-    "mark_unique",
-    "row_hash",
-    "row_sum",
-    "scatter",
-    "table_bits",
-]
-
 FIXING: Final = 60
 """The first of two bits of a child's last word: the logarithm of how many symmetries keep the position."""
 
@@ -48,20 +33,7 @@ CACHED_ROWS: Final = 8192
 
 @inlined
 def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design.
-
-    Parameters
-    ----------
-    row : pointer to uint64
-        The packed position; its bits `FIXING` do not count.
-    width : int
-        Its number of words.
-
-    Returns
-    -------
-    uint64
-        The hash; its top bits name the leaf.
-    """
+    """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design."""
     mixed = U64(0x7461626C75743032)
     for word in range(width - 1):
         mixed = (mixed ^ row[word]) * U64(0xBF58476D1CE4E5B9)
@@ -74,22 +46,7 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 @inlined
 def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return what a row of this hash adds to a checksum, by all of its bits.
-
-    Parameters
-    ----------
-    value : uint64
-        The hash of the row.
-    row : pointer to uint64
-        The packed position.
-    width : int
-        Its number of words.
-
-    Returns
-    -------
-    uint64
-        What is to be added.
-    """
+    """Return what a row of this hash adds to a checksum, by all of its bits."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
@@ -125,21 +82,7 @@ def leaf_sums(
     counts: NDArray[np.int64],
     sums: NDArray[np.uint64],
 ) -> None:
-    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        Packed positions.
-    leaf_bits : int
-        Bits of the hash that name a leaf.
-    leaves : ndarray of uint16, shape (n,)
-        Receives the leaf of each row.
-    counts : ndarray of int64, shape (L,)
-        Is added to.
-    sums : ndarray of uint64, shape (L,)
-        Is added to.
-    """
+    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows."""
     width = rows.shape[1]
     base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
@@ -155,19 +98,7 @@ def leaf_sums(
 def scatter(
     rows: NDArray[np.uint64], leaves: NDArray[np.uint16], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows to where the cursors of their leaves point, and move these on.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        Packed positions.
-    leaves : ndarray of uint16, shape (n,)
-        The leaf of each row.
-    cursors : ndarray of int64, shape (L,)
-        Where each leaf's next row goes; moved on.
-    out : ndarray of uint64, shape (n, W)
-        Receives them in the order of leaves.
-    """
+    """Copy rows to where the cursors of their leaves point, and move these on."""
     width = rows.shape[1]
     base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
@@ -180,24 +111,7 @@ def scatter(
 def check_rows(
     rows: NDArray[np.uint64], leaf_bits: int, first: int, counts: NDArray[np.int64], sums: NDArray[np.uint64]
 ) -> int:
-    """Return the first leaf whose rows are not what the index says, or -1.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        The rows of consecutive leaves.
-    leaf_bits : int
-        Bits of the hash that name a leaf.
-    first : int
-        The first of the leaves.
-    counts, sums : ndarray
-        What the index says of these leaves.
-
-    Returns
-    -------
-    int
-        The number of the leaf among all.
-    """
+    """Return the first leaf whose rows are not what the index says, or -1."""
     width = rows.shape[1]
     index = 0
     for leaf in range(len(counts)):
@@ -218,19 +132,7 @@ def check_rows(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        In the order of leaves.
-    counts : ndarray of int64, shape (L,)
-        How many rows each leaf has.
-    cursors : ndarray of int64, shape (L,)
-        Where each leaf's next row goes; moved on.
-    out : ndarray of uint64, shape (m, W)
-        Receives them.
-    """
+    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on."""
     width = rows.shape[1]
     source, target = pointer(rows), pointer(out)
     index = 0
@@ -243,23 +145,7 @@ def copy_leaves(
 
 
 def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the logarithm of the table size of each leaf: at most three quarters of a table are ever used.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (L,)
-        How many rows each leaf has.
-
-    Returns
-    -------
-    ndarray of int64, shape (L,)
-        At least 1.
-
-    Examples
-    --------
-    >>> table_bits(np.array([0, 1, 3, 4, 96, 97])).tolist()
-    [1, 1, 2, 3, 7, 8]
-    """
+    """Return the logarithm of the table size of each leaf: at most three quarters of a table are ever used."""
     wanted = np.maximum(-(-4 * counts // 3), 2)
     return np.array(np.ceil(np.log2(wanted)), dtype=np.int64)
 
@@ -295,18 +181,7 @@ class LeafTables(NamedTuple):
     slots: NDArray[np.uint32]
 
     def part(self, leaves: slice) -> LeafTables:
-        """Return some of the leaves, with views of the same arrays.
-
-        Parameters
-        ----------
-        leaves : slice
-            Their numbers among these, with a beginning and an end.
-
-        Returns
-        -------
-        LeafTables
-            All rows and slots, and the places of these leaves in them.
-        """
+        """Return some of the leaves, with views of the same arrays."""
         starts = self.starts[leaves.start : leaves.stop + 1]
         return self._replace(starts=starts, bits=self.bits[leaves], tables=self.tables[leaves])
 
@@ -316,20 +191,6 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
     """Move the distinct rows of each leaf to its front and leave the table that finds them.
 
     O(n) where the hashes are spread; a leaf that the cache does not hold is split first.
-
-    Parameters
-    ----------
-    leaves : LeafTables
-        All slots zero; rows and slots are changed.
-    unique : ndarray of int64, shape (L,)
-        Receives the numbers of distinct rows.
-    sums : ndarray of uint64, shape (L,)
-        Receives the hash sums of all rows, as they were.
-
-    Returns
-    -------
-    int
-        The number of distinct rows.
     """
     rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
     tables, slots = leaves.tables, leaves.slots
@@ -398,26 +259,7 @@ def mark_known(
     dead: NDArray[np.uint8],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Mark the rows that an earlier ply has. O(k) where the hashes are spread.
-
-    Parameters
-    ----------
-    known : ndarray of uint64, shape (k, W)
-        Rows of an earlier ply, in the order of the same leaves.
-    counts : ndarray of int64, shape (L,)
-        How many of them each leaf has.
-    leaves : LeafTables
-        As `mark_unique` left them.
-    dead : ndarray of uint8, shape (n,)
-        Set to 1 at the rows found.
-    sums : ndarray of uint64, shape (L,)
-        Receives the hash sums of the known rows.
-
-    Returns
-    -------
-    int
-        How many were found.
-    """
+    """Mark the rows that an earlier ply has. O(k) where the hashes are spread."""
     rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
     tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
@@ -457,26 +299,6 @@ def compact(
 
     ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf, as they are
     without the bits `FIXING`, which `counting.census.survey` clears; returned is how many there are.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        As `mark_unique` left them; changed.
-    starts : ndarray of int64, shape (L + 1,)
-        Where each leaf begins, and n.
-    unique : ndarray of int64, shape (L,)
-        The numbers of distinct rows.
-    dead : ndarray of uint8, shape (n,)
-        1 for rows to be left out.
-    counts : ndarray of int64, shape (L,)
-        Receives how many rows of each leaf are left.
-    sums : ndarray of uint64, shape (L,)
-        Receives their hash sums.
-
-    Returns
-    -------
-    int
-        How many are left.
     """
     width = rows.shape[1]
     kept = 0

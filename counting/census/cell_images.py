@@ -17,27 +17,12 @@ if TYPE_CHECKING:
 
     from tablut.engine.canonical import ImageTables
 
-__all__ = ["BLACK", "EMPTY", "ENEMY", "MOVER", "WHITE", "cell_images", "lane", "remove_cell", "store_position"]
-
 WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
 """Entries behind those of the cells: pieces of a parent, of what moves and what is captured, of none; how many."""
 
 
 def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
-    """Return the images of single cells, with room for those of a parent behind them.
-
-    Parameters
-    ----------
-    images : ImageTables
-        The group.
-    size : int
-        N.
-
-    Returns
-    -------
-    ndarray of uint64, flat
-        At ``16 * cell`` the low words of its image under eight elements, then the high ones.
-    """
+    """Return the images of single cells, with room for those of a parent behind them."""
     cells = size * size
     table = np.zeros((cells + SLOTS, 16), dtype=np.uint64)
     for cell in range(cells):
@@ -56,21 +41,7 @@ def store_position(
     tail: np.uint64,
     flags: np.uint64,
 ) -> None:
-    """Write a position of two boards.
-
-    Parameters
-    ----------
-    out : pointer to uint64
-        Receives the words.
-    width, cells : int
-        How many words, and C.
-    black, white : tuple of uint64
-        The low and the high word of each board.
-    tail : uint64
-        King and side to move.
-    flags : uint64
-        Marks of the last word.
-    """
+    """Write a position of two boards."""
     second, third, fourth = U64(0), U64(0), U64(0)
     if cells < 64:
         first = black[0] | (white[0] << U64(cells))
@@ -102,38 +73,13 @@ def store_position(
 
 @inlined
 def remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
-    """Write to an entry the images of another entry without a cell.
-
-    Parameters
-    ----------
-    table : pointer to uint64
-        See `cell_images`.
-    target, source : int
-        The entries.
-    cell : int
-        The cell.
-    """
+    """Write to an entry the images of another entry without a cell."""
     for lane in range(16):
         table[16 * target + lane] = table[16 * source + lane] & ~table[16 * cell + lane]
 
 
 @inlined
 def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tuple[np.uint64, np.uint64]:
-    """Return one image of two entries united.
-
-    Parameters
-    ----------
-    table : pointer to uint64
-        See `cell_images`.
-    first, second : int
-        The entries.
-    number : int
-        Of the element.
-
-    Returns
-    -------
-    tuple of uint64
-        The low word and the high one.
-    """
+    """Return one image of two entries united."""
     low = table[16 * first + number] | table[16 * second + number]
     return U64(low), U64(table[16 * first + 8 + number] | table[16 * second + 8 + number])

@@ -14,9 +14,9 @@ from counting.census.display import observer_on
 from counting.census.store_cli import copy_command, verify_command
 from counting.exports import bfile
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option
+from tablut.cli.people import Table, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
 from tablut.cli.streams import complain
-from tablut.cli.tables import Table, number
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.variants import load_variant
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from counting.census.counted_report import CountedPly
     from counting.census.report import CensusReport
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 app.command("verify")(verify_command)

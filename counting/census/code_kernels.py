@@ -20,23 +20,9 @@ if TYPE_CHECKING:
     from counting.census.codes import CodeTables
 
 
-__all__ = ["decode_rows", "encode_rows"]
-
-
 @inlined
 def product(one: np.uint64, other: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the 128 bits of a product, the low half first.
-
-    Parameters
-    ----------
-    one, other : uint64
-        The factors.
-
-    Returns
-    -------
-    tuple of uint64
-        The halves.
-    """
+    """Return the 128 bits of a product, the low half first."""
     mask = U64(0xFFFFFFFF)
     half = U64(32)
     low, high = one & mask, one >> half
@@ -50,20 +36,7 @@ def product(one: np.uint64, other: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def less(low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.uint64) -> bool:
-    """Return whether one number of 128 bits is less than another.
-
-    Parameters
-    ----------
-    low, high : uint64
-        The one number, in halves.
-    other_low, other_high : uint64
-        The other.
-
-    Returns
-    -------
-    bool
-        Whether it is less.
-    """
+    """Return whether one number of 128 bits is less than another."""
     return bool(high < other_high or (high == other_high and low < other_low))
 
 
@@ -74,24 +47,7 @@ def rank_board(
     board: tuple[np.uint64, np.uint64],
     taken: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, int]:
-    """Return the rank of a board's cells among those that are not taken, and how many they are.
-
-    Parameters
-    ----------
-    binomial : pointer to uint64
-        At ``n * stride + k`` the number of k-combinations of n.
-    stride : int
-        See ``binomial``.
-    board : tuple of uint64
-        The cells, as bits, the lower 64 first.
-    taken : tuple of uint64
-        The cells that are taken, as bits, the lower 64 first.
-
-    Returns
-    -------
-    tuple of (uint64, int)
-        The rank, and the number of cells; O(cells).
-    """
+    """Return the rank of a board's cells among those that are not taken, and how many they are."""
     rank, count = U64(0), I64(0)
     bits = board[0]
     while bits != U64(0):
@@ -112,35 +68,14 @@ def rank_board(
 
 @inlined
 def cell_bit(cell: int) -> tuple[np.uint64, np.uint64]:
-    """Return a board with one cell.
-
-    Parameters
-    ----------
-    cell : int
-        The cell.
-
-    Returns
-    -------
-    tuple of uint64
-        As bits, the lower 64 first.
-    """
+    """Return a board with one cell."""
     bit = U64(1) << U64(cell & 63)
     return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
 
 
 @kernel
 def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.uint8]) -> None:
-    """Write the codes of packed positions, least byte first.
-
-    Parameters
-    ----------
-    tables : CodeTables
-        For a board and material that hold them all.
-    rows : ndarray of uint64, shape (n, W)
-        The positions.
-    codes : ndarray of uint8, shape (n, B)
-        Receives the codes.
-    """
+    """Write the codes of packed positions, least byte first."""
     x = flat(tables)
     width, cells = rows.shape[1], x.cells
     stride = cells + 1
@@ -183,20 +118,6 @@ def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: 
     """Return the last entry of an ascending table of 128 bits that is not above a number, searched from a guess.
 
     The first entry is 0, the last above every number that is asked for.
-
-    Parameters
-    ----------
-    table : pointer to uint64
-        At ``2 * entry`` the low half, then the high one.
-    guess : int
-        Where the search begins.
-    low, high : uint64
-        The number, in halves.
-
-    Returns
-    -------
-    int
-        The entry; O(distance from the guess).
     """
     while less(low, high, table[2 * guess], table[2 * guess + 1]):
         guess -= 1
@@ -211,18 +132,6 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
     An estimate in floating point, made a little too small, is taken off until what is left
     is less than the divisor: its relative error of 2**-50 leaves nothing after two rounds or three.
-
-    Parameters
-    ----------
-    low, high : uint64
-        The dividend, in halves.
-    divisor : uint64
-        The divisor.
-
-    Returns
-    -------
-    tuple of uint64
-        Quotient and remainder.
     """
     result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
     while high != U64(0) or low >= divisor:
@@ -248,28 +157,6 @@ def unrank_board(
     """Return the board of a rank among the cells that are not taken; the inverse of `rank_board`.
 
     ``gaps`` is room for the places before which a cell is taken.
-
-    Parameters
-    ----------
-    binomial : pointer to uint64
-        At ``n * stride + k`` the number of k-combinations of n.
-    stride : int
-        See ``binomial``.
-    cells : int
-        How many cells the board has.
-    taken : tuple of uint64
-        The cells that are taken, as bits, the lower 64 first.
-    count : int
-        How many cells to choose.
-    rank : uint64
-        The rank.
-    gaps : pointer to int64
-        Room for ``count`` numbers.
-
-    Returns
-    -------
-    tuple of uint64
-        The board as bits, the lower 64 first; O(cells).
     """
     low, high = taken
     gap = I64(0)
@@ -298,19 +185,7 @@ def unrank_board(
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Set the bits of a board in a packed position, clear so far, from bit ``start`` on.
-
-    Parameters
-    ----------
-    row : pointer to uint64
-        The packed position.
-    width : int
-        Its number of words.
-    start : int
-        The first bit.
-    low, high : uint64
-        The board, in halves.
-    """
+    """Set the bits of a board in a packed position, clear so far, from bit ``start`` on."""
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:
@@ -326,17 +201,6 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
     """Write the packed positions of codes; the inverse of `encode_rows`.
 
     What is no code at all gives an empty row, which no checksum takes for a position.
-
-    Parameters
-    ----------
-    tables : CodeTables
-        As for `encode_rows`.
-    codes : ndarray of uint8, shape (n, B)
-        The codes.
-    side : int
-        The side to move of all positions: 0 white, 1 black.
-    rows : ndarray of uint64, shape (n, W)
-        Receives the positions.
     """
     x = flat(tables)
     width, cells = rows.shape[1], x.cells

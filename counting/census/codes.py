@@ -29,8 +29,6 @@ from tablut.indexing.placements import rank_combination, unrank_combination
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CodeTables", "PositionCodes", "position_codes"]
-
 LABELS: Final = 3
 _WIDEST: Final = 128
 _WORD: Final = (1 << 64) - 1
@@ -64,33 +62,7 @@ class CodeTables(NamedTuple):
 
 
 class PositionCodes:
-    """The codes of positions with at most so many soldiers.
-
-    Parameters
-    ----------
-    cells : int
-        Cells of the board.
-    attackers, defenders : int
-        Most soldiers of either side.
-
-    Attributes
-    ----------
-    size : int
-        Number of codes.
-    bytes : int
-        Bytes that hold any of them.
-    fits : bool
-        Whether kernels can compute them.
-
-    Examples
-    --------
-    >>> codes = PositionCodes(81, attackers=16, defenders=8)
-    >>> codes.size.bit_length(), codes.bytes, codes.fits
-    (96, 12, True)
-    >>> code = codes.encode(40, black=[3, 4, 5], white=[39], label=0)
-    >>> code, codes.decode(code)
-    (7600789303306352435932064152, (40, [3, 4, 5], [39], 0))
-    """
+    """The codes of positions with at most so many soldiers."""
 
     def __init__(self, cells: int, attackers: int, defenders: int) -> None:
         self.cells, self.attackers, self.defenders = cells, attackers, defenders
@@ -103,22 +75,7 @@ class PositionCodes:
         self.fits = self.size <= 1 << _WIDEST and widest <= 1 << 63
 
     def encode(self, king: int, black: list[int], white: list[int], label: int) -> int:
-        """Return the number of a position.
-
-        Parameters
-        ----------
-        king : int
-            The king's cell.
-        black, white : list of int
-            The cells of attackers and defenders, in any order.
-        label : int
-            0 undecided, 1 white has won, 2 black has won.
-
-        Returns
-        -------
-        int
-            From 0 up to `size`, excluded.
-        """
+        """Return the number of a position."""
         left = [cell for cell in range(self.cells) if cell != king]
         whites = sorted(left.index(cell) for cell in white)
         left = [cell for cell in left if cell not in white]
@@ -129,22 +86,7 @@ class PositionCodes:
         return (label * self.cells + king) * self._offsets[-1] + self._offsets[material] + within
 
     def decode(self, code: int) -> tuple[int, list[int], list[int], int]:
-        """Return the position of a number; the inverse of `encode`.
-
-        Parameters
-        ----------
-        code : int
-            From 0 up to `size`, excluded.
-
-        Returns
-        -------
-        king : int
-            The king's cell.
-        black, white : list of int
-            The cells of attackers and defenders, ascending.
-        label : int
-            As for `encode`.
-        """
+        """Return the position of a number; the inverse of `encode`."""
         prefix, within = divmod(code, self._offsets[-1])
         label, king = divmod(prefix, self.cells)
         material = max(number for number, offset in enumerate(self._offsets[:-1]) if offset <= within)
@@ -178,21 +120,6 @@ def _halves(values: list[int]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=64)
 def position_codes(cells: int, attackers: int, defenders: int) -> tuple[PositionCodes, Any]:
-    """Return codes, and their tables for kernels.
-
-    Parameters
-    ----------
-    cells : int
-        Cells of the board.
-    attackers, defenders : int
-        Most soldiers of either side.
-
-    Returns
-    -------
-    codes : PositionCodes
-        The codes in Python integers.
-    tables : CodeTables or None
-        None where they do not fit kernels.
-    """
+    """Return codes, and their tables for kernels."""
     codes = PositionCodes(cells, attackers, defenders)
     return codes, codes.tables() if codes.fits else None

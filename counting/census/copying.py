@@ -26,10 +26,10 @@ from counting.census.row_head import damaged, parse_beginning, reported
 from counting.census.rows_elsewhere import fetch, leaves_elsewhere
 from counting.census.stored import ABOUT, StoredCensus, read_about, stored_folders
 from tablut.errors import InputError, output_failure
-from tablut.files import sync_names, write_bytes
 from tablut.locations import as_location, names_in, resolved
 from tablut.remote import Remote
 from tablut.results import Result
+from tablut.store.files import sync_names, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,23 +40,11 @@ if TYPE_CHECKING:
     from counting.census.row_head import RowFile
     from tablut.locations import Location, LocationLike
 
-__all__ = ["CensusCopy", "copy_census", "staged"]
-
 _TRIES: Final = 3
 
 
 class CensusCopy(Result):
-    """What ``tablut census copy`` has done.
-
-    Attributes
-    ----------
-    variant, store, target : str
-        Which census, from where, and where to.
-    plies : int
-        Plies of the copy by classes, ply 0 included.
-    files, bytes : int
-        What was written now; what was there already is not counted.
-    """
+    """What ``tablut census copy`` has done."""
 
     variant: str
     store: str
@@ -69,29 +57,7 @@ class CensusCopy(Result):
 def copy_census(
     source: LocationLike, target: LocationLike, advanced: Callable[[str], None] = lambda _: None
 ) -> CensusCopy:
-    """Copy a stored census to another place, every byte compared with its digest.
-
-    Parameters
-    ----------
-    source : Path, Remote or str
-        What ``tablut census --store`` was given.
-    target : Path, Remote or str
-        A new place, or a census of the same game: plies that it has are left as they are.
-    advanced : callable
-        Told what is copied.
-
-    Returns
-    -------
-    CensusCopy
-        What was copied.
-
-    Raises
-    ------
-    InputError
-        If the source holds no census or is damaged, or the target holds something else.
-    OutputError, MachineError
-        If the target cannot be written, or a store does not answer.
-    """
+    """Copy a stored census to another place, every byte compared with its digest."""
     here, there = as_location(source), as_location(target)
     if resolved(here) == resolved(there):
         raise InputError(f"census copy {str(there)!r}: is what is to be copied; choose another place")
@@ -115,27 +81,6 @@ def staged(place: Remote, folder: Path, observer: Observer) -> Iterator[Observer
 
     Each ply that is finished is sent before the next step begins, and at the end, also of one that an interrupt or a
     limit has ended.
-
-    Parameters
-    ----------
-    place : Remote
-        Where the census is to be.
-    folder : Path
-        A folder of this machine, empty.
-    observer : Observer
-        Hears of the progress.
-
-    Yields
-    ------
-    Observer
-        To be told of the progress instead.
-
-    Raises
-    ------
-    InputError
-        If what is there is damaged, or of another census.
-    OutputError, MachineError
-        If the store does not answer, or takes nothing.
     """
     if read_about(place) is not None:
         raise InputError(f"--store {str(place)!r}: is a folder of a census; name the place above it")

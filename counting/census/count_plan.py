@@ -21,10 +21,10 @@ from counting.census.limits import TooLargeError, size_text
 from counting.census.records import BINS, LEAF_BITS
 from counting.census.sorting import captures_of
 from counting.census.toolbox import toolbox
-from tablut.compilation import thread_clock
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
-from tablut.files import excerpt
+from tablut.running.clocks import thread_clock
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from counting.census.records import PlyRecord
     from counting.census.search import Search
 
-__all__ = ["CountPlan", "CountWish", "plan_count", "too_many"]
-
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15
 """By how much a pass may turn out larger than the sample says."""
@@ -43,17 +41,7 @@ _SLACK: Final = 1.15
 
 @dataclass(frozen=True)
 class CountWish:
-    """What is to be counted of the last ply, and how.
-
-    Attributes
-    ----------
-    hundredths : tuple of int
-        The first hundredth of the bins and the end.
-    passes : int
-        At least so many.
-    again : bool
-        Count anew what was counted before, and compare.
-    """
+    """What is to be counted of the last ply, and how."""
 
     hundredths: tuple[int, int] = (0, HUNDREDTHS)
     passes: int = 1
@@ -61,32 +49,7 @@ class CountWish:
 
     @classmethod
     def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
-        """Return what the option ``--part`` asks for.
-
-        Parameters
-        ----------
-        text : str
-            Such as ``1/10``: the first tenth of the bins. The second number divides 100.
-        passes : int
-            At least so many.
-        again : bool
-            Count anew what was counted before, and compare.
-
-        Returns
-        -------
-        CountWish
-            Of whole hundredths.
-
-        Raises
-        ------
-        InputError
-            If the text is no such part.
-
-        Examples
-        --------
-        >>> CountWish.part("2/10", 1, again=False).hundredths
-        (10, 20)
-        """
+        """Return what the option ``--part`` asks for."""
         number, _, parts = text.partition("/")
         if not (number.isascii() and number.isdigit() and parts.isascii() and parts.isdigit()) or len(text) > 7:
             raise InputError(f"--part {excerpt(text)}: expected a part such as 1/10")
@@ -99,17 +62,7 @@ class CountWish:
 
 @dataclass(frozen=True)
 class CountPlan:
-    """How a ply will be counted: an estimate from a sample.
-
-    Attributes
-    ----------
-    passes : tuple of tuple of int
-        The bins of each pass: the first and the end.
-    work_bytes : int
-        Most bytes of sorted rows of a pass, about.
-    seconds : float
-        Processor time of the sorting of all passes, about.
-    """
+    """How a ply will be counted: an estimate from a sample."""
 
     passes: tuple[tuple[int, int], ...]
     work_bytes: int
@@ -121,27 +74,6 @@ def plan_count(search: Search, before: PlyRecord, wish: CountWish, pending: Sequ
 
     They are cut from all bins that are wished for, counted or not, so that an interrupted pass is the same
     again and its sorted rows are found.
-
-    Parameters
-    ----------
-    search : Search
-        The census.
-    before : PlyRecord
-        The ply before.
-    wish : CountWish
-        What is to be counted.
-    pending : sequence of tuple of int
-        The bins of it that are not counted yet, as ranges.
-
-    Returns
-    -------
-    CountPlan
-        An estimate, from a sample of the parents.
-
-    Raises
-    ------
-    TooLargeError
-        If no number of passes is enough.
     """
     sample = _Sample(search, before)
     slack = 1.0 if sample.exact else _SLACK
@@ -166,24 +98,7 @@ def plan_count(search: Search, before: PlyRecord, wish: CountWish, pending: Sequ
 
 
 def too_many(search: Search, ply: int, children: int, about: str = "") -> TooLargeError:
-    """Return the error for a bin whose children do not fit into memory.
-
-    Parameters
-    ----------
-    search : Search
-        The census.
-    ply : int
-        The ply that is counted.
-    children : int
-        How many the bin has.
-    about : str
-        What is said before the number.
-
-    Returns
-    -------
-    TooLargeError
-        To be raised; it says how much memory is enough.
-    """
+    """Return the error for a bin whose children do not fit into memory."""
     need = search.limits.memory_for(children, search.words, search.scheduler.sharing)
     return TooLargeError(
         f"--memory: a bin of ply {ply} has {about}{children:,} children; counting it takes --memory {need >> 20}"
@@ -230,13 +145,7 @@ class _Sample:
 
 
 def _cut_passes(loads: NDArray[np.float64], most: float) -> list[tuple[int, int]]:
-    """Cut bins into ranges of a load of at most ``most``, but for a single bin that has more.
-
-    Examples
-    --------
-    >>> _cut_passes(np.array([1.0, 1, 1, 5, 1]), 2.0)
-    [(0, 2), (2, 3), (3, 4), (4, 5)]
-    """
+    """Cut bins into ranges of a load of at most ``most``, but for a single bin that has more."""
     passes = []
     first, load = 0, 0.0
     for number, more in enumerate(loads.tolist()):

@@ -40,21 +40,9 @@ if TYPE_CHECKING:
     from counting.census.row_head import RowFile
     from counting.census.search import Search
 
-__all__ = ["Counted", "count_ply"]
-
 
 class Counted(NamedTuple):
-    """What `count_ply` has done.
-
-    Attributes
-    ----------
-    record : CountRecord
-        Everything that was counted of the ply, in this run and before.
-    passes : int
-        Passes of this run; 0 if everything had been counted before.
-    again : tuple of Hundredth
-        What was counted anew, of hundredths that the record has too.
-    """
+    """What `count_ply` has done."""
 
     record: CountRecord
     passes: int
@@ -67,33 +55,7 @@ class Counted(NamedTuple):
 
 
 def count_ply(search: Search, ply: int, wish: CountWish) -> Counted:
-    """Count a ply, or a part of it, without storing its positions.
-
-    Parameters
-    ----------
-    search : Search
-        The census; all plies before are stored.
-    ply : int
-        Which.
-    wish : CountWish
-        What is to be counted, and in how many passes at least.
-
-    Returns
-    -------
-    Counted
-        The record of the ply, and what was done now.
-
-    Raises
-    ------
-    TooLargeError
-        If memory or disk do not suffice; what is done is kept.
-    ArithmeticError
-        If two ways of counting disagree.
-    InputError
-        If a file of the store is damaged.
-    OutputError, MachineError
-        If a file cannot be written.
-    """
+    """Count a ply, or a part of it, without storing its positions."""
     return _Counting(search, ply, wish).run()
 
 

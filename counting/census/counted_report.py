@@ -14,22 +14,9 @@ if TYPE_CHECKING:
     from counting.census.counted import Counted
     from counting.census.records import PlyRecord
 
-__all__ = ["CountedPly", "Estimate", "counted_report"]
-
 
 class Estimate(Result):
-    """An estimate for a whole ply from the hundredths that were counted.
-
-    Attributes
-    ----------
-    name : str
-        What is estimated: ``new``, ``new_classes``, ``decided`` or ``decided_classes``.
-    value : int
-        Children of the ply times what was found per child.
-    low, high : int
-        95 % interval: Student's t, by the spread of the hundredths about that ratio (Cochran, Sampling
-        Techniques, 1977, section 6.3), without replacement.
-    """
+    """An estimate for a whole ply from the hundredths that were counted."""
 
     name: str
     value: int
@@ -38,31 +25,7 @@ class Estimate(Result):
 
 
 class CountedPly(Result):
-    """A ply that was counted and not stored, or the part of it that was.
-
-    Attributes
-    ----------
-    ply : int
-        Which.
-    whole : bool
-        Whether all of it was counted; then it is one of the ``plies``.
-    passes : int
-        Passes of the last run that counted something.
-    children, new, new_classes, decided, decided_classes : int
-        Of what was counted.
-    cpu_seconds : float
-        Processor time.
-    digest : str
-        Of the counts, whatever passes made them.
-    hundredths : list of Hundredth
-        What was counted, by range of the hash.
-    estimates : list of Estimate
-        For the whole ply, if it was not counted and there are two hundredths at least.
-    counted_again : list of int
-        Hundredths that were counted anew.
-    agrees : bool
-        Whether these were as before.
-    """
+    """A ply that was counted and not stored, or the part of it that was."""
 
     ply: int
     whole: bool
@@ -81,20 +44,7 @@ class CountedPly(Result):
 
 
 def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
-    """Return what was counted of the ply after another.
-
-    Parameters
-    ----------
-    counted : Counted
-        What `counting.census.counted.count_ply` has done.
-    before : PlyRecord
-        The ply before.
-
-    Returns
-    -------
-    CountedPly
-        With estimates for the whole ply, if not all was counted.
-    """
+    """Return what was counted of the ply after another."""
     record = counted.record
     names = ("new", "new_classes", "decided", "decided_classes")
     return CountedPly(

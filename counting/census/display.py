@@ -6,32 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from counting.census.observer import Silent
 from tablut.cli.streams import complain
-from tablut.compilation import wall_clock
+from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from counting.census.observer import Observer
 
-__all__ = ["observer_on"]
-
 _LONG: Final = 60
 """Seconds from which on an estimate is printed where there is no terminal."""
 
 
 def observer_on(display: Progress) -> Observer:
-    """Return who shows the progress of a census.
-
-    Parameters
-    ----------
-    display : Progress
-        On a terminal or not.
-
-    Returns
-    -------
-    Observer
-        A bar on a terminal; elsewhere one that says only what will take long.
-    """
+    """Return who shows the progress of a census."""
     return _Display(display) if display.console.is_terminal else _Quiet()
 
 

@@ -4,7 +4,7 @@ The images of a parent's attackers and defenders under the whole group are made 
 ply changes few cells, so each image of a child is an image of the parent less the cell
 that was left, with the cell that was reached. Which image is least is often known
 from the king's cell alone, or from the pieces that did not move; only what is left
-after that is compared, eight images at once (`tablut.engine.vector`). How many images are least
+after that is compared, eight images at once (`tablut.engine.packing`). How many images are least
 together is how many symmetries keep the child: its orbit need not be found again.
 
 Quiet moves are not made on a board either: where no piece can be captured and the
@@ -38,10 +38,9 @@ from tablut.engine.layout import (
     put_king,
     side_of,
 )
-from tablut.engine.packing import board_bits, king_width, unpack
+from tablut.engine.packing import board_bits, king_width, least_images, unpack
 from tablut.engine.perft import mark_threats
 from tablut.engine.records import flat
-from tablut.engine.vector import least_images
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_MOVES_WHITE, UNDECIDED
 
 if TYPE_CHECKING:
@@ -49,16 +48,6 @@ if TYPE_CHECKING:
 
     from counting.census.expansion_records import Expander
     from tablut.engine.tables import Tables
-
-__all__ = [
-    "BLACK_WON",
-    "DECIDED",
-    "EXPANSION_COUNTERS",
-    "expand_canonical",
-    "expand_captures",
-    "expand_leaves",
-    "expand_quiet",
-]
 
 DECIDED: Final = 63
 """The bit of the last word that marks a decided position."""
@@ -275,27 +264,7 @@ def _expand_rows(
 def expand_canonical(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of every child of the undecided positions.
-
-    Parameters
-    ----------
-    game : Expander
-        The variant and its group.
-    words : ndarray of uint64, shape (n, W)
-        Canonical positions; those marked as decided are passed over.
-    children : ndarray of uint64, shape (m, W)
-        Receives the children, marked where they are decided, with the bits `FIXING`. Room for
-        4C more than there are is needed.
-    counters : ndarray of int64, shape (EXPANSION_COUNTERS,)
-        Is added to, each parent counting as often as its orbit has members.
-
-    Returns
-    -------
-    rows : int
-        How many of the positions were dealt with: n, unless the room ran out.
-    total : int
-        The number of children that were written.
-    """
+    """Write the canonical form of every child of the undecided positions."""
     return _expand_rows(game, words, children, counters, Choice(True, True, I64(0), I64(0), I64(0)))
 
 
@@ -307,20 +276,7 @@ def expand_leaves(
     counters: NDArray[np.int64],
     leaves: tuple[int, int, int],
 ) -> tuple[int, int]:
-    """Write the canonical form of the children that some leaves have; count all.
-
-    Parameters
-    ----------
-    game, words, children, counters : see `expand_canonical`
-        The same.
-    leaves : tuple of int
-        Bits of the hash that name a leaf, the first leaf, and the end.
-
-    Returns
-    -------
-    tuple of int
-        As from `expand_canonical`.
-    """
+    """Write the canonical form of the children that some leaves have; count all."""
     choice = Choice(True, True, I64(leaves[0]), I64(leaves[1]), I64(leaves[2]))
     return _expand_rows(game, words, children, counters, choice)
 
@@ -329,18 +285,7 @@ def expand_leaves(
 def expand_quiet(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children to which no capture leads; count all.
-
-    Parameters
-    ----------
-    game, words, children, counters : see `expand_canonical`
-        The same.
-
-    Returns
-    -------
-    tuple of int
-        As from `expand_canonical`.
-    """
+    """Write the canonical form of the children to which no capture leads; count all."""
     return _expand_rows(game, words, children, counters, Choice(True, False, I64(0), I64(0), I64(0)))
 
 
@@ -348,16 +293,5 @@ def expand_quiet(
 def expand_captures(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children to which a capture leads; count all.
-
-    Parameters
-    ----------
-    game, words, children, counters : see `expand_canonical`
-        The same.
-
-    Returns
-    -------
-    tuple of int
-        As from `expand_canonical`.
-    """
+    """Write the canonical form of the children to which a capture leads; count all."""
     return _expand_rows(game, words, children, counters, Choice(False, True, I64(0), I64(0), I64(0)))

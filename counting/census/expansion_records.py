@@ -11,30 +11,9 @@ if TYPE_CHECKING:
     from tablut.engine.canonical import ImageTables
     from tablut.engine.tables import Tables
 
-__all__ = [
-    "ChildTally",
-    "Choice",
-    "Expander",
-    "Parent",
-    "Pieces",
-    "Work",
-]
-
 
 class Expander(NamedTuple):
-    """What an expansion needs of a game and of its group.
-
-    Attributes
-    ----------
-    tables : Tables
-        The compiled rules.
-    images : ImageTables
-        The group.
-    template : ndarray of uint64
-        Its `counting.census.cell_images.cell_images`.
-    order : int
-        The number of its elements.
-    """
+    """What an expansion needs of a game and of its group."""
 
     tables: Tables
     images: ImageTables
@@ -72,25 +51,7 @@ class Work(NamedTuple):
 
 
 class Parent(NamedTuple):
-    """What all children of a position share. Kernels make it.
-
-    Attributes
-    ----------
-    side : int
-        To move: 0 white, 1 black.
-    home : int
-        The king's cell.
-    attackers : int
-        How many there are.
-    settled : int
-        The elements whose image can be least, as far as the king and the defenders say.
-    least : int
-        The elements whose image is least.
-    own, foe : int
-        Where in the table the images of the soldiers of the side to move begin, and the other side's.
-    tail : uint64
-        The side to move after the ply, where it stands behind the king's cell.
-    """
+    """What all children of a position share. Kernels make it."""
 
     side: int
     home: int
@@ -103,15 +64,7 @@ class Parent(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The entries of a table that, united in pairs, are the images of a child's soldiers. Kernels make it.
-
-    Attributes
-    ----------
-    white, white_too : int
-        The white ones: those that stayed, and the one that moved or none.
-    black, black_too : int
-        The black ones.
-    """
+    """The entries of a table that, united in pairs, are the images of a child's soldiers. Kernels make it."""
 
     white: int
     white_too: int
@@ -120,17 +73,7 @@ class Pieces(NamedTuple):
 
 
 class ChildTally(NamedTuple):
-    """How many children there are. Kernels make it.
-
-    Attributes
-    ----------
-    children : int
-        Written so far, of all parents.
-    made : int
-        Moves of this parent, whether or not their children were written.
-    capturing, captured : int
-        Those of them that capture, and soldiers captured.
-    """
+    """How many children there are. Kernels make it."""
 
     children: int
     made: int
@@ -139,17 +82,7 @@ class ChildTally(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which children are written. Kernels make it, so that what it excludes is not compiled.
-
-    Attributes
-    ----------
-    quiet, capturing : bool
-        Whether children of moves without and with a capture are.
-    leaf_bits : int
-        0, or the bits of the hash that name a leaf: then only children of some leaves are written.
-    first, last : int
-        These leaves, ``last`` excluded.
-    """
+    """Which children are written. Kernels make it, so that what it excludes is not compiled."""
 
     quiet: bool
     capturing: bool

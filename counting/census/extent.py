@@ -15,24 +15,9 @@ if TYPE_CHECKING:
     from counting.census.records import PlyRecord
     from tablut.variants import Variant
 
-__all__ = ["ended", "excess"]
-
 
 def ended(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> bool:
-    """Return whether no more positions can be reached than those of the records, which begin with ply 0.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    records : sequence of PlyRecord
-        Plies from 0 on, at least one.
-
-    Returns
-    -------
-    bool
-        True if the last ply has nothing undecided that is new, or the rules end the game with it.
-    """
+    """Return whether no more positions can be reached than those of the records, which begin with ply 0."""
     limit = variant.rules.move_limit
     return records[-1].counters["new_classes"] == 0 or (limit is not None and records[-1].ply >= limit)
 
@@ -42,24 +27,6 @@ def excess(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> str 
 
     A ply has one side to move, so the positions of every other ply are different
     placements: each material has so many of them, undecided.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    records : sequence of PlyRecord
-        Plies from 0 on.
-
-    Returns
-    -------
-    str or None
-        One line about the first material that is exceeded; None if there is none.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> excess(load_variant("ashton-5-4v0"), []) is None
-    True
     """
     bound = spaces(variant)["no_end"].material().rows
     for parity in (0, 1):

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = ["bin_sums", "family_bins", "family_marks"]
-
 _BIN_BITS: Final = BINS.bit_length() - 1
 _WORD: Final = (1 << 64) - 1
 
@@ -57,21 +55,7 @@ def _mixed(value: int) -> int:
 
 @lru_cache(maxsize=16)
 def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return the random words of the images of single cells.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        Whether positions are counted without symmetry: the group is then the identity alone.
-
-    Returns
-    -------
-    ndarray of uint64, shape (2C, 8)
-        By cell, of a soldier and then of the king, the word of its image under each element of the
-        group; zero beyond these.
-    """
+    """Return the random words of the images of single cells."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     cells = variant.size**2
@@ -103,23 +87,7 @@ def family_bins(
     rows: NDArray[np.uint64],
     bins: NDArray[np.uint16],
 ) -> None:
-    """Write the bin of each position, or of the children that it has without a capture. O(soldiers) each.
-
-    Parameters
-    ----------
-    tables : Tables
-        The compiled rules.
-    marks : ndarray of uint64, shape (2C, 8)
-        See `family_marks`.
-    order : int
-        Order of the group.
-    turned : int
-        0 for the family of the positions, 1 for that of their quiet children.
-    rows : ndarray of uint64, shape (n, W)
-        Packed positions; marks above the side to move do not matter.
-    bins : ndarray of uint16, shape (n,)
-        Receives the bins.
-    """
+    """Write the bin of each position, or of the children that it has without a capture. O(soldiers) each."""
     t = flat(tables)
     width, cells = rows.shape[1], t.cells
     king_bits = king_width(t)
@@ -149,17 +117,7 @@ def family_bins(
 
 @kernel
 def bin_sums(rows: NDArray[np.uint64], counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> None:
-    """Write the hash sums of rows that lie in the order of bins.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        Packed positions.
-    counts : ndarray of int64, shape (bins,)
-        How many of them each bin has.
-    sums : ndarray of uint64, shape (bins,)
-        Receives the sums.
-    """
+    """Write the hash sums of rows that lie in the order of bins."""
     width = rows.shape[1]
     index = 0
     for number in range(len(counts)):
@@ -172,31 +130,7 @@ def bin_sums(rows: NDArray[np.uint64], counts: NDArray[np.int64], sums: NDArray[
 
 
 def plain_bin(variant: Variant, full: bool, king: int | None, soldiers: list[int]) -> int:
-    """Return the bin of a family in Python integers: the twin of `family_bins`.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        As for `family_marks`.
-    king : int or None
-        The king's cell if white is to move.
-    soldiers : list of int
-        The cells of the soldiers of the side to move.
-
-    Returns
-    -------
-    int
-        From 0 up to `counting.census.records.BINS`, excluded.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton")
-    >>> plain_bin(variant, False, None, [3, 12]) == plain_bin(variant, False, None, [77, 68])
-    True
-    """
+    """Return the bin of a family in Python integers: the twin of `family_bins`."""
     engine, cells = engine_for(variant), variant.size**2
     total = 0
     for element in engine.group[:1] if full else engine.group:

@@ -27,35 +27,12 @@ if TYPE_CHECKING:
     from counting.census.row_head import RowFile
     from tablut.locations import Location
 
-__all__ = ["check_sums", "open_rows", "read_rows", "spans"]
-
 READ_BYTES: Final = 8 << 20
 """What a merge reads of a file at once."""
 
 
 def open_rows(path: Location, digest: str | None = None) -> RowFile:
-    """Return a row file with its index.
-
-    Parameters
-    ----------
-    path : Path or Remote
-        The file.
-    digest : str, optional
-        The digest that it must have; without it, it must agree with itself, and lie on this machine.
-
-    Returns
-    -------
-    RowFile
-        Head, header and index; from a cache as long as the file is unchanged.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if it is missing, of another version, damaged, another than was asked for, or
-        not a row file.
-    MachineError
-        If the system cannot read it, or a store elsewhere does not answer.
-    """
+    """Return a row file with its index."""
     if isinstance(path, Remote):
         return open_elsewhere(path, digest)
     with reported(path, "read it"):
@@ -81,31 +58,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
 def read_rows(
     file: RowFile, first: int, last: int, *, check: bool = True, name: str | None = None
 ) -> NDArray[np.uint64]:
-    """Return the rows of the leaves from ``first`` up to ``last``, excluded.
-
-    Parameters
-    ----------
-    file : RowFile
-        An open file.
-    first, last : int
-        Leaves.
-    check : bool
-        Compare with the checksums; False leaves that to the caller.
-    name : str, optional
-        The `counting.census.memory.room` they go to, valid until it is used again; new memory without it.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n, W)
-        Positions as words.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if a checksum does not fit; elsewhere, if the digest of a leaf does not.
-    MachineError
-        If the system cannot read it, or a store elsewhere does not answer.
-    """
+    """Return the rows of the leaves from ``first`` up to ``last``, excluded."""
     width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), row_size(width, codes)
     place = file.begin + each * before
@@ -142,22 +95,7 @@ def _spans_of(file: RowFile, first: int, last: int) -> Iterator[Callable[[int, i
 
 
 def check_sums(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
-    """Compare rows with the checksums of their leaves.
-
-    Parameters
-    ----------
-    file : RowFile
-        An open file.
-    rows : ndarray of uint64, shape (n, W)
-        Its rows of these leaves, as words.
-    first, last : int
-        The leaves, ``last`` excluded.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if a checksum does not fit.
-    """
+    """Compare rows with the checksums of their leaves."""
     leaf_bits = file.header.leaf_bits
     wrong = check_rows(rows, leaf_bits, first, file.counts[first:last], file.sums[first:last])
     if wrong >= 0:
@@ -165,20 +103,7 @@ def check_sums(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut leaves into ranges that are read at once; ranges without rows are left out.
-
-    Parameters
-    ----------
-    file : RowFile
-        The file that is read.
-    first, last : int
-        The leaves, ``last`` excluded.
-
-    Yields
-    ------
-    begin, end : int
-        A range: a single leaf, or at most `READ_BYTES`.
-    """
+    """Cut leaves into ranges that are read at once; ranges without rows are left out."""
     most = READ_BYTES // (8 * file.header.words)
     begin, rows = first, 0
     for leaf in range(first, last):

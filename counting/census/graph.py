@@ -18,9 +18,9 @@ from counting.census.toolbox import toolbox
 from tablut.engine import engine_for
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
-from tablut.files import write_bytes
 from tablut.position import Position
 from tablut.results import Result
+from tablut.store.files import write_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from counting.census.search import Search
     from tablut.variants import Variant
-
-__all__ = ["GraphNumbers", "StateGraph", "graph_numbers", "state_graph", "write_graph"]
 
 MOST_NODES: Final = 2_000_000
 """Nodes for which networkx still fits into the memory of a small machine."""
@@ -64,18 +62,7 @@ class StateGraph(NamedTuple):
     words: NDArray[np.uint64]
 
     def positions(self, variant: Variant) -> list[str]:
-        """Return the representative of each node as text.
-
-        Parameters
-        ----------
-        variant : Variant
-            The game.
-
-        Returns
-        -------
-        list of str
-            By node.
-        """
+        """Return the representative of each node as text."""
         engine = engine_for(variant)
         found: list[str] = []
         for start in range(0, len(self.words), _STEP):
@@ -97,23 +84,7 @@ class StateGraph(NamedTuple):
 
 
 class GraphNumbers(Result):
-    """What the graph is like.
-
-    Attributes
-    ----------
-    nodes, undecided, edges : int
-        Classes, those that are undecided, and pairs of classes that a move joins.
-    components, largest_component : int
-        Strongly connected components, and the nodes of the largest.
-    condensation_depth : int
-        Edges of the longest path of components: how often play can go where it never comes back from.
-    returning : int
-        Nodes from which the start can be reached again, the start included.
-    most_successors, mean_successors, most_predecessors
-        Degrees; the mean is that of undecided nodes.
-    eccentricity : int
-        Longest of the shortest paths from the start.
-    """
+    """What the graph is like."""
 
     file: str
     nodes: int
@@ -130,27 +101,7 @@ class GraphNumbers(Result):
 
 
 def state_graph(variant: Variant, search: Search) -> StateGraph:
-    """Return the graph of a complete census.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    search : Search
-        A census by classes, with its store.
-
-    Returns
-    -------
-    StateGraph
-        Nodes in the order of plies and files, the start first.
-
-    Raises
-    ------
-    InputError
-        If the census is not complete, or has more than `MOST_NODES` classes.
-    ArithmeticError
-        If a move leads to a class that the census does not have.
-    """
+    """Return the graph of a complete census."""
     if not search.complete:
         raise InputError("--graph: the census is not complete; add --all")
     total = sum(record.counters[name] for record in search.records for name in ("new_classes", "decided_classes"))
@@ -190,22 +141,7 @@ def state_graph(variant: Variant, search: Search) -> StateGraph:
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write the edges as Parquet: ``source``, ``target``, ``moves``; ply, winner and position of both ends.
-
-    Parameters
-    ----------
-    graph : StateGraph
-        The edges, and ply, winner and position of the nodes.
-    variant : Variant
-        The game, named in the file's metadata.
-    path : Path
-        The file.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write the edges as Parquet: ``source``, ``target``, ``moves``; ply, winner and position of both ends."""
     # Imported here: pyarrow takes longer to load than most censuses take to count.
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
@@ -225,35 +161,7 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
 
 
 def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:
-    """Return the numbers of a graph, by networkx: O(nodes + edges).
-
-    Parameters
-    ----------
-    graph : StateGraph
-        The graph of a complete census, or any that is reached from node 0.
-    path : Path
-        The file that holds its edges; only named.
-
-    Returns
-    -------
-    GraphNumbers
-        Sizes, components, degrees and distances.
-
-    Raises
-    ------
-    ArithmeticError
-        If a shortest path is not as long as the ply of its end.
-
-    Examples
-    --------
-    >>> one = np.array([0, 1, 1]), np.array([1, 0, 2]), np.array([1, 1, 1], dtype=np.int32)
-    >>> words = np.zeros((3, 1), dtype=np.uint64)
-    >>> graph = StateGraph(np.array([0, 1, 2], dtype=np.int32), np.array([0, 0, 1], dtype=np.uint8), *one, words)
-    >>> from pathlib import Path
-    >>> numbers = graph_numbers(graph, Path("none"))
-    >>> numbers.components, numbers.largest_component, numbers.returning, numbers.condensation_depth
-    (2, 2, 2, 1)
-    """
+    """Return the numbers of a graph, by networkx: O(nodes + edges)."""
     import networkx
 
     digraph = graph.to_networkx()

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PAGE", "aligned", "read_span", "room", "write_span"]
-
 PAGE: Final = 4096
 """Bytes of a page; disks want addresses, places and lengths that are multiples of their blocks, which are no larger."""
 
@@ -34,23 +32,7 @@ _held = threading.local()
 
 
 def aligned(count: int) -> NDArray[np.uint8]:
-    """Return uninitialised bytes that begin at a page.
-
-    Parameters
-    ----------
-    count : int
-        Bytes.
-
-    Returns
-    -------
-    ndarray of uint8, shape (count,)
-        New memory.
-
-    Examples
-    --------
-    >>> aligned(5).ctypes.data % PAGE, len(aligned(5))
-    (0, 5)
-    """
+    """Return uninitialised bytes that begin at a page."""
     memory = np.empty(count + PAGE, dtype=np.uint8)
     first = -memory.ctypes.data % PAGE
     return memory[first : first + count]
@@ -60,18 +42,6 @@ def room(name: str, count: int) -> NDArray[np.uint8]:
     """Return uninitialised bytes of this thread; the same memory for the same name.
 
     New memory costs as much as the work in it.
-
-    Parameters
-    ----------
-    name : str
-        Which memory of this thread.
-    count : int
-        Bytes.
-
-    Returns
-    -------
-    ndarray of uint8, shape (count,)
-        Begins at a page; valid until the same name is asked for again.
     """
     held: NDArray[np.uint8] | None = getattr(_held, name, None)
     if held is None or len(held) < count:
@@ -100,20 +70,7 @@ def _set_direct(stream: IO[bytes], direct: bool) -> bool:
 
 
 def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
-    """Write bytes at the place where an unbuffered file is; whole pages past the cache if they are many.
-
-    Parameters
-    ----------
-    stream : IO
-        Open for writing, unbuffered.
-    content : ndarray of uint8
-        Contiguous. It bypasses the cache if it begins at a page, in memory and in the file.
-
-    Raises
-    ------
-    OSError
-        If the system cannot write it.
-    """
+    """Write bytes at the place where an unbuffered file is; whole pages past the cache if they are many."""
     pending = content.data
     whole = len(pending) - len(pending) % PAGE
     at_pages = content.ctypes.data % PAGE == 0 and stream.tell() % PAGE == 0
@@ -147,29 +104,7 @@ def _written(stream: IO[bytes], pending: memoryview) -> None:
 
 
 def read_span(stream: Any, offset: int, length: int, name: str | None = None) -> NDArray[np.uint8]:
-    """Return bytes of an unbuffered file; past the cache if they are many.
-
-    Parameters
-    ----------
-    stream : IO
-        Open for reading, unbuffered.
-    offset, length : int
-        Which bytes.
-    name : str, optional
-        The `room` they go to, valid until it is used again; new memory without it.
-
-    Returns
-    -------
-    ndarray of uint8
-        Its place in memory is ``offset`` modulo `PAGE`.
-
-    Raises
-    ------
-    EOFError
-        If the file ends before.
-    OSError
-        If the system cannot read it.
-    """
+    """Return bytes of an unbuffered file; past the cache if they are many."""
     lead = offset % PAGE
     space = lead + length + -(lead + length) % PAGE
     memory = aligned(space) if name is None else room(name, space)

@@ -30,33 +30,13 @@ if TYPE_CHECKING:
 
     from counting.census.search import Search
 
-__all__ = ["leaf_ranges", "make_in_passes", "passes_needed"]
-
 _LEAVES = 1 << LEAF_BITS
 _SLACK = 1.1
 """By how much a range of leaves may have more children than its share."""
 
 
 def passes_needed(search: Search, passes: int) -> int:
-    """Return in how many passes the next ply is made, 1 where nothing limits the disk.
-
-    Parameters
-    ----------
-    search : Search
-        The census.
-    passes : int
-        At least so many.
-
-    Returns
-    -------
-    int
-        At most the number of leaves.
-
-    Raises
-    ------
-    TooLargeError
-        If the positions alone do not fit.
-    """
+    """Return in how many passes the next ply is made, 1 where nothing limits the disk."""
     if not search.limits.in_passes:
         return passes
     children, positions = search.space_needed()
@@ -75,23 +55,7 @@ def passes_needed(search: Search, passes: int) -> int:
 
 
 def leaf_ranges(passes: int, merges: int) -> list[list[tuple[int, int]]]:
-    """Return the ranges of leaves that are merged at once, pass by pass.
-
-    Parameters
-    ----------
-    passes, merges : int
-        How many passes, and how many ranges each at least.
-
-    Returns
-    -------
-    list of list of tuple of int
-        First leaf and end of each range; together all leaves in order.
-
-    Examples
-    --------
-    >>> leaf_ranges(2, 2)
-    [[(0, 1024), (1024, 2048)], [(2048, 3072), (3072, 4096)]]
-    """
+    """Return the ranges of leaves that are merged at once, pass by pass."""
     found = []
     for number in range(passes):
         first, last = (_LEAVES * place // passes for place in (number, number + 1))
@@ -102,33 +66,7 @@ def leaf_ranges(passes: int, merges: int) -> list[list[tuple[int, int]]]:
 
 
 def make_in_passes(search: Search, passes: int) -> tuple[list[dict[str, Any]], list[int], str, float]:
-    """Make the parts of the next ply in passes.
-
-    Parameters
-    ----------
-    search : Search
-        The census.
-    passes : int
-        How many.
-
-    Returns
-    -------
-    merged : list of dict
-        The answers of `run_merge`, in the order of leaves.
-    counters : list of int
-        Those of the expansion: parents, moves, capturing moves, captured soldiers.
-    plan : str
-        What the parts name as their plan.
-    cpu : float
-        Processor seconds of the expansion.
-
-    Raises
-    ------
-    TooLargeError
-        If a task does not fit into memory.
-    ArithmeticError
-        If passes disagree.
-    """
+    """Make the parts of the next ply in passes."""
     ply, before = len(search.records), search.records[-1]
     share = share_of(search, int(before.next_children / passes), search.limits.merge_children)
     merges = max(1, -(-int(_SLACK * before.next_children) // (passes * share)))

@@ -17,35 +17,13 @@ if TYPE_CHECKING:
     from counting.census.row_head import Source
     from counting.census.search import Search
 
-__all__ = ["cut", "plan_expansion", "plan_merge", "share_of"]
-
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS = 1 << 25
 _MERGES = 32
 
 
 def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-    """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more.
-
-    Parameters
-    ----------
-    loads : ndarray of int64, shape (leaves,)
-        Rows of each leaf.
-    most : int
-        Rows of a range.
-
-    Returns
-    -------
-    list of tuple of int
-        First leaf and end of each range; together all leaves.
-
-    Examples
-    --------
-    >>> cut(np.array([3, 3, 9, 1, 1]), 6)
-    [(0, 2), (2, 3), (3, 5)]
-    >>> cut(np.array([0, 0]), 6)
-    [(0, 2)]
-    """
+    """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more."""
     ranges = []
     first, load = 0, 0
     for leaf, count in enumerate(loads.tolist()):
@@ -58,42 +36,12 @@ def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
 
 
 def share_of(search: Search, total: int, most: int) -> int:
-    """Return how many children or rows a task gets: enough tasks for all workers, none too small or too large.
-
-    Parameters
-    ----------
-    search : Search
-        The census.
-    total : int
-        Of all tasks.
-    most : int
-        Of one.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
+    """Return how many children or rows a task gets: enough tasks for all workers, none too small or too large."""
     return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * search.scheduler.workers)))))
 
 
 def plan_expansion(search: Search, ply: int) -> tuple[list[ExpandTask], str]:
-    """Return the tasks that expand the last ply.
-
-    Parameters
-    ----------
-    search : Search
-        The census.
-    ply : int
-        The ply that is made.
-
-    Returns
-    -------
-    tasks : list of ExpandTask
-        At least one.
-    plan : str
-        What their files name as their plan.
-    """
+    """Return the tasks that expand the last ply."""
     before = search.records[-1]
     share = share_of(search, before.next_children, search.limits.expand_children)
     sources = search.store.parts(before)
@@ -126,29 +74,7 @@ def _owner(search: Search, ply: int, number: int, plan: str) -> Owner:
 
 
 def plan_merge(search: Search, ply: int, plan: str, children: list[Source]) -> list[MergeTask]:
-    """Return the tasks that make a ply from all its children.
-
-    Parameters
-    ----------
-    search : Search
-        The census.
-    ply : int
-        The ply that is made.
-    plan : str
-        That of the files of children.
-    children : list of Source
-        These files.
-
-    Returns
-    -------
-    list of MergeTask
-        In the order of leaves.
-
-    Raises
-    ------
-    TooLargeError
-        If a leaf does not fit into memory.
-    """
+    """Return the tasks that make a ply from all its children."""
     counts = np.zeros(1 << LEAF_BITS, dtype=np.int64)
     for source in children:
         counts += open_rows(*source).counts

@@ -25,24 +25,7 @@ __all__ = ["Plies"]
 
 
 class Plies:
-    """The plies of one census.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        Whether it was counted without symmetry.
-    store : StoredCensus
-        Where they are.
-
-    Attributes
-    ----------
-    records : list of PlyRecord
-        The plies that are stored.
-    passes : int
-        In how many passes a ply was made now, at most.
-    """
+    """The plies of one census."""
 
     def __init__(self, variant: Variant, *, full: bool, store: StoredCensus) -> None:
         self.variant, self.full, self.store = variant, full, store
@@ -58,15 +41,7 @@ class Plies:
         return ended(self.variant, self.records)
 
     def check_found(self) -> None:
-        """Find the plies that an earlier run has made whole, and possible.
-
-        Raises
-        ------
-        InputError
-            Naming a file that is damaged, or saying what is impossible.
-        MachineError
-            If a file cannot be read.
-        """
+        """Find the plies that an earlier run has made whole, and possible."""
         tools = toolbox(self.variant, self.full)
         for record in self.records:
             files = self.store.check_parts(record)
@@ -83,38 +58,12 @@ class Plies:
         self.check_bound(self.records)
 
     def check_bound(self, records: Sequence[PlyRecord | CountRecord]) -> None:
-        """Find that no more positions of any material and side to move were reached than the board has.
-
-        Parameters
-        ----------
-        records : sequence of PlyRecord
-            Plies from 0 on.
-
-        Raises
-        ------
-        TooLargeError, ArithmeticError
-            As `contradict`.
-        """
+        """Find that no more positions of any material and side to move were reached than the board has."""
         if (fault := excess(self.variant, records)) is not None:
             self.contradict(records[-1].ply, fault)
 
     def contradict(self, ply: int, what: str) -> NoReturn:
-        """Raise the error for impossible counts.
-
-        Parameters
-        ----------
-        ply : int
-            Where.
-        what : str
-            What is impossible.
-
-        Raises
-        ------
-        TooLargeError
-            If an earlier run has made plies: then a file has been changed.
-        ArithmeticError
-            If not: then it is a defect.
-        """
+        """Raise the error for impossible counts."""
         if self._found:
             raise TooLargeError(
                 f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
@@ -127,18 +76,6 @@ class Plies:
 
         The number of children is exact. What part of them is new is taken from the last
         ply, which overestimates it where the search slows down.
-
-        Parameters
-        ----------
-        last : PlyRecord or CountRecord, optional
-            The ply before; by default the last one that is stored.
-
-        Returns
-        -------
-        children : int
-            Bytes of the children of the next ply.
-        positions : int
-            Bytes of its positions, estimated.
         """
         last = self.records[-1] if last is None else last
         children = last.next_children

@@ -13,7 +13,7 @@ from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.survey import COUNTERS
 from tablut.engine import engine_for
 from tablut.engine.packing import count_children
-from tablut.variants.captures import king_patterns
+from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,41 +23,12 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.variants import Variant
 
-__all__ = ["Inspector"]
-
 _STEP = 1 << 15
 """Rows that are unpacked at once."""
 
 
 class Inspector:
-    """Adds up what canonical positions are, and counts the impossible ones.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    group : sequence of Symmetry
-        The symmetries under which positions are canonical.
-
-    Attributes
-    ----------
-    counters : dict
-        As `counting.census.survey.survey` counts them.
-    material : ndarray of int64, shape (2, most attackers + 1, most defenders + 1)
-        Undecided positions inside the space, then classes.
-    class_moves : int
-        Moves of the undecided positions, each class once.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> engine = engine_for(load_variant("ashton"))
-    >>> inspector = Inspector(engine.variant, engine.group)
-    >>> inspector.inspect(engine.words(engine.start()))
-    (0, 0)
-    >>> inspector.counters["new"], inspector.counters["moves"], inspector.class_moves
-    (1, 56, 56)
-    """
+    """Adds up what canonical positions are, and counts the impossible ones."""
 
     def __init__(self, variant: Variant, group: Sequence[Symmetry]) -> None:
         self.variant, self.group, self.engine = variant, tuple(group), engine_for(variant)
@@ -78,20 +49,7 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions.
-
-        Parameters
-        ----------
-        rows : ndarray of uint64, shape (n, W)
-            As they are stored, the decided ones marked.
-
-        Returns
-        -------
-        not_canonical : int
-            How many are not in canonical form.
-        impossible : int
-            How many cannot be what their marks say.
-        """
+        """Add positions."""
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):
             wrong, out = self._inspect(rows[start : start + _STEP])

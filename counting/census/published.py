@@ -13,8 +13,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["published_counts", "published_digests"]
-
 
 @cache
 def _all() -> dict[str, dict[str, Any]]:
@@ -23,45 +21,10 @@ def _all() -> dict[str, dict[str, Any]]:
 
 
 def published_digests(game: str) -> list[str]:
-    """Return the digests of the plies of a game from ply 0 on; none if nothing is published.
-
-    Parameters
-    ----------
-    game : str
-        `Variant.digest`.
-
-    Returns
-    -------
-    list of str
-        64 hexadecimal digits each.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> len(published_digests(load_variant("ashton-5-4v0").digest))
-    17
-    >>> published_digests("0" * 64)
-    []
-    """
+    """Return the digests of the plies of a game from ply 0 on; none if nothing is published."""
     return list(_all().get(game, {}).get("plies", []))
 
 
 def published_counts(game: str) -> dict[int, str]:
-    """Return the digests of the plies of a game that were counted and not stored.
-
-    Parameters
-    ----------
-    game : str
-        `Variant.digest`.
-
-    Returns
-    -------
-    dict
-        By ply, 64 hexadecimal digits each.
-
-    Examples
-    --------
-    >>> published_counts("0" * 64)
-    {}
-    """
+    """Return the digests of the plies of a game that were counted and not stored."""
     return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}

@@ -8,13 +8,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from counting.census.records import FORMAT_VERSION, Model, Sealed
 from tablut.errors import InputError
-from tablut.files import read_bytes
 from tablut.remote import Remote
+from tablut.store.files import read_bytes
 
 if TYPE_CHECKING:
     from tablut.locations import Location
-
-__all__ = ["dump", "read_record"]
 
 _TRIES: Final = 3
 """How often a record elsewhere is asked for that is not as it was written."""
@@ -33,29 +31,7 @@ Record = TypeVar("Record", bound=Sealed)
 
 
 def read_record(path: Location, model: type[Record], hint: str) -> Record | None:
-    """Return what a JSON file of a store says, checked by itself; None if there is no such file.
-
-    Parameters
-    ----------
-    path : Path or Remote
-        The file.
-    model : type
-        `StoreAbout`, `PlyRecord` or `counting.census.count_record.CountRecord`.
-    hint : str
-        The way out if it is damaged.
-
-    Returns
-    -------
-    model
-        What it makes of the file.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if it is of another format version, or damaged.
-    MachineError
-        If the system cannot read it, or a store elsewhere does not answer.
-    """
+    """Return what a JSON file of a store says, checked by itself; None if there is no such file."""
     if isinstance(path, Remote):
         return _read_elsewhere(path, model, hint)
     if not path.exists():
@@ -103,16 +79,5 @@ def _parsed(content: bytes, path: Location, model: type[Record], hint: str) -> R
 
 
 def dump(record: Model) -> bytes:
-    """Return a record as it is written.
-
-    Parameters
-    ----------
-    record : Model
-        What is written.
-
-    Returns
-    -------
-    bytes
-        JSON, indented, with a line end.
-    """
+    """Return a record as it is written."""
     return record.model_dump_json(indent=2).encode() + b"\n"

@@ -43,39 +43,12 @@ LEAF_BITS: Final = 12
 
 
 def digest_of(content: Any) -> str:
-    """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys.
-
-    Parameters
-    ----------
-    content : object
-        What JSON can hold.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> digest_of({"b": 1, "a": [2]}) == digest_of({"a": [2], "b": 1})
-    True
-    """
+    """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def plan_name(*content: Any) -> str:
-    """Return a name that is the same for equal plans, in any run, and differs otherwise.
-
-    Parameters
-    ----------
-    *content : object
-        What JSON can hold.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-    """
+    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -107,29 +80,11 @@ class Sealed(Model):
 
     @abstractmethod
     def fault(self) -> str | None:
-        """Return what is wrong with it by itself, or None.
-
-        Returns
-        -------
-        str or None
-            A few words.
-        """
+        """Return what is wrong with it by itself, or None."""
 
 
 class Owner(NamedTuple):
-    """What a row file belongs to.
-
-    Attributes
-    ----------
-    game : str
-        `Variant.digest`.
-    full : bool
-        Whether positions are counted without symmetry.
-    ply, number : int
-        The ply, and which of its files this is.
-    plan : str
-        Names how the ply was cut into tasks, and from what.
-    """
+    """What a row file belongs to."""
 
     game: str
     full: bool
@@ -166,21 +121,7 @@ class TallyStats(Model):
 
 
 class RowHeader(Model):
-    """The head of a row file; see `counting.census.files`.
-
-    Attributes
-    ----------
-    kind : str
-        ``part``, ``children``, ``sorted`` (rows by bin; see `counting.census.sorting`) or ``tally`` (no rows).
-    game, full, ply, number, plan
-        As in `Owner`.
-    words, leaf_bits, rows : int
-        Words of a row, bits that name a leaf, number of rows.
-    codes : tuple of int or None
-        If rows are coded: cells, most attackers and defenders, the side to move.
-    stats : PartStats, ExpansionStats or TallyStats
-        What the rows are.
-    """
+    """The head of a row file; see `counting.census.files`."""
 
     kind: Annotated[str, Field(pattern="^(part|children|sorted|tally)$")]
     game: Digest
@@ -220,22 +161,7 @@ class StoreAbout(Sealed):
 
     @classmethod
     def make(cls, variant: str, game: str, *, full: bool) -> StoreAbout:
-        """Return what a new folder says.
-
-        Parameters
-        ----------
-        variant : str
-            A name for people.
-        game : str
-            `Variant.digest`.
-        full : bool
-            Whether positions are counted without symmetry.
-
-        Returns
-        -------
-        StoreAbout
-            Of this format version, with its checksum.
-        """
+        """Return what a new folder says."""
         content = {
             "format": FORMAT_VERSION,
             "variant": variant,
@@ -262,27 +188,7 @@ class PartEntry(Model):
 
 
 class SealedPly(Sealed):
-    """What the records of plies have in common, whether their positions are stored or were only counted.
-
-    Attributes
-    ----------
-    game, full, ply
-        Which ply of which census.
-    before : str or None
-        The digest of the ply before, if there is one.
-    counters, material, next_children
-        Sums of those of its files, see `PartStats`.
-    children : int
-        Children from which the ply was sifted.
-    expanded : tuple of int
-        The counters of `expand_canonical`: parents, moves, capturing moves, captured soldiers.
-    digest : str
-        Of what was counted: of `counted`, and no other field.
-    cpu : float
-        Processor seconds.
-    checksum : str
-        Of everything else.
-    """
+    """What the records of plies have in common, whether their positions are stored or were only counted."""
 
     counted: ClassVar[frozenset[str]] = frozenset(
         {"game", "full", "ply", "before", "counters", "material", "children", "next_children", "expanded"}
@@ -310,23 +216,7 @@ class SealedPly(Sealed):
 
     @classmethod
     def make(cls, content: dict[str, Any]) -> Self:
-        """Return a record with its digests, from all its other fields but the format.
-
-        Parameters
-        ----------
-        content : dict
-            Every field but ``format``, ``digest`` and ``checksum``.
-
-        Returns
-        -------
-        SealedPly
-            Of this format version, with both digests.
-
-        Raises
-        ------
-        pydantic.ValidationError
-            If a field is missing, of another type or out of range.
-        """
+        """Return a record with its digests, from all its other fields but the format."""
         counted = {name: content[name] for name in cls.counted}
         whole = {**content, "format": FORMAT_VERSION, "digest": digest_of(counted)}
         return cls.model_validate_json(json.dumps({**whole, "checksum": digest_of(whole)}))
@@ -344,15 +234,7 @@ class SealedPly(Sealed):
 
 
 class PlyRecord(SealedPly):
-    """``ply-004.json``: what one complete ply holds; see `SealedPly`.
-
-    Attributes
-    ----------
-    rows : str
-        Digest of the rows in the order of leaves, however they are cut into parts.
-    plan, parts
-        How the ply is cut into files.
-    """
+    """``ply-004.json``: what one complete ply holds; see `SealedPly`."""
 
     counted: ClassVar[frozenset[str]] = SealedPly.counted | {"rows"}
 

@@ -20,48 +20,9 @@ if TYPE_CHECKING:
     from counting.census.records import PlyRecord
     from tablut.variants import Variant
 
-__all__ = [
-    "CensusReport",
-    "FullCheck",
-    "MaterialPair",
-    "NextPly",
-    "Ply",
-    "census_report",
-    "compare_full",
-]
-
 
 class Ply(Result):
-    """What is first reached at one ply.
-
-    Attributes
-    ----------
-    new, new_classes : int
-        Undecided positions, and their classes.
-    decided, decided_classes : int
-        Decided positions: (placement, side to move, winner).
-    white_wins, black_wins : int
-        The decided positions by winner.
-    moves : int
-        Legal moves of all new undecided positions.
-    branching : float or None
-        ``moves / new``, rounded; None where nothing is new.
-    immobile, immobile_classes : int
-        Undecided positions whose side to move has no legal move.
-    captures, captured : int
-        Of the moves that led here from the ply before: how many captured soldiers, and how many soldiers.
-    children : int
-        Children of the classes of the ply before, from which this ply was sifted.
-    total, total_classes, decided_total, decided_total_classes : int
-        The sums up to here.
-    cpu_seconds : float
-        Processor time of the tasks that made the ply.
-    digest : str or None
-        SHA-256 of the ply and of all before it: of game, counts and positions, whatever made them; of a ply that was
-        counted and not stored, of counts and hash sums. None in results that were stored before there were digests.
-    stored : bool
-        Whether the census has stored the positions.
-    """
+    """What is first reached at one ply."""
 
     ply: int
     new: int
@@ -87,19 +48,7 @@ class Ply(Result):
 
 
 class MaterialPair(Result):
-    """Reached undecided positions with so many soldiers, beside the counted space.
-
-    Attributes
-    ----------
-    reached, classes : int
-        Positions and classes reached so far.
-    bound : int
-        Undecided placements of this material in the counted space, once for each side to move.
-    tightened : int
-        The same without the placements that are proved out of reach.
-    ratio : float or None
-        ``reached / bound``; None where the bound is zero.
-    """
+    """Reached undecided positions with so many soldiers, beside the counted space."""
 
     attackers: int
     defenders: int
@@ -111,32 +60,14 @@ class MaterialPair(Result):
 
 
 class FullCheck(Result):
-    """The same census without symmetry.
-
-    Attributes
-    ----------
-    plies : list of dict
-        ``ply``, ``new``, ``decided``, ``moves``.
-    agrees : bool
-        Whether every one of these numbers is that of the census by classes.
-    """
+    """The same census without symmetry."""
 
     plies: list[dict[str, int]]
     agrees: bool
 
 
 class NextPly(Result):
-    """What one more ply would take.
-
-    Attributes
-    ----------
-    children : int
-        Children to canonicalise; exact.
-    children_bytes : int
-        What they take on the disk while the ply is made.
-    positions_bytes : int
-        An estimate of what the new positions take for good.
-    """
+    """What one more ply would take."""
 
     ply: int
     children: int
@@ -211,18 +142,7 @@ class CensusReport(Result):
 
 
 def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    """Compare a census by classes with the same one without symmetry.
-
-    Parameters
-    ----------
-    records, full : list of PlyRecord
-        The plies of either, from ply 0 on.
-
-    Returns
-    -------
-    FullCheck
-        The plies without symmetry, and whether all numbers agree.
-    """
+    """Compare a census by classes with the same one without symmetry."""
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 
@@ -306,33 +226,7 @@ def census_report(
     graph: GraphNumbers | None = None,
     counted: Counted | None = None,
 ) -> CensusReport:
-    """Sum a census up.
-
-    Parameters
-    ----------
-    census : Plies
-        The census by classes, of which the records are.
-    plies : sequence of PlyRecord
-        The plies that were asked for and are stored, from ply 0 on.
-    store : str or None
-        The folder that keeps the census, if one does.
-    check : FullCheck, optional
-        The comparison with the count without symmetry, if it was made.
-    graph : GraphNumbers, optional
-        The numbers of the state graph, if it was drawn.
-    counted : Counted, optional
-        The ply after these, if it was counted.
-
-    Returns
-    -------
-    CensusReport
-        What `tablut census` says.
-
-    Raises
-    ------
-    ArithmeticError
-        If the positions by material do not add up to all positions.
-    """
+    """Sum a census up."""
     variant = census.variant
     records: list[PlyRecord | CountRecord] = list(plies)
     if counted is not None and counted.record.whole:

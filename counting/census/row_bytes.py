@@ -18,67 +18,23 @@ if TYPE_CHECKING:
 
     from counting.census.codes import CodeTables
 
-__all__ = ["PIECE_ROWS", "RowHasher", "code_tables", "leaf_digests", "row_pieces", "row_size"]
-
 PIECE_ROWS: Final = 1 << 18
 """Rows that are coded at once."""
 
 
 def code_tables(codes: Sequence[int]) -> CodeTables:
-    """Return the tables of the codes that a header names.
-
-    Parameters
-    ----------
-    codes : sequence of int
-        Cells, most attackers, most defenders; what follows is not read.
-
-    Returns
-    -------
-    CodeTables
-        From the cache of `position_codes`.
-    """
+    """Return the tables of the codes that a header names."""
     tables: CodeTables = position_codes(*codes[:3])[1]
     return tables
 
 
 def row_size(words: int, codes: Sequence[int] | None) -> int:
-    """Return how many bytes a row takes in a file.
-
-    Parameters
-    ----------
-    words : int
-        Words of a row.
-    codes : sequence of int or None
-        As in `counting.census.records.RowHeader`; None if rows are stored as words.
-
-    Returns
-    -------
-    int
-        Bytes.
-
-    Examples
-    --------
-    >>> row_size(3, None), row_size(3, (81, 16, 8, 0))
-    (24, 12)
-    """
+    """Return how many bytes a row takes in a file."""
     return 8 * words if codes is None else code_tables(codes).code_bytes
 
 
 def row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[NDArray[np.uint8]]:
-    """Yield the bytes of rows as they are stored.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        Positions, contiguous.
-    codes : sequence of int or None
-        As in `counting.census.records.RowHeader`.
-
-    Yields
-    ------
-    ndarray of uint8, one-dimensional
-        Valid until the next: its memory is used again.
-    """
+    """Yield the bytes of rows as they are stored."""
     if codes is None:
         yield rows.astype("<u8", copy=False).reshape(-1).view(np.uint8)
         return
@@ -91,22 +47,7 @@ def row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterato
 
 
 def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
-    """Return the SHA-256 of each leaf that has rows.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        Positions in the order of their leaves.
-    counts : ndarray of int64, shape (leaves,)
-        Rows of each leaf.
-    codes : sequence of int or None
-        As in `counting.census.records.RowHeader`.
-
-    Returns
-    -------
-    bytes
-        32 bytes for each leaf that has rows, one after another.
-    """
+    """Return the SHA-256 of each leaf that has rows."""
     hasher = RowHasher(counts, row_size(rows.shape[1], codes))
     for piece in row_pieces(np.ascontiguousarray(rows), codes):
         hasher.feed(piece.data)
@@ -114,23 +55,7 @@ def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Seq
 
 
 class RowHasher:
-    """The SHA-256 of the rows of each leaf, fed in the order of leaves in pieces of any length.
-
-    Parameters
-    ----------
-    counts : ndarray of int64
-        Rows of each leaf.
-    each : int
-        Bytes of a row.
-
-    Examples
-    --------
-    >>> hasher = RowHasher(np.array([0, 2, 1]), 2)
-    >>> hasher.feed(memoryview(b"abc"))
-    >>> hasher.feed(memoryview(b"def"))
-    >>> hasher.digests == [hashlib.sha256(b"abcd").digest(), hashlib.sha256(b"ef").digest()]
-    True
-    """
+    """The SHA-256 of the rows of each leaf, fed in the order of leaves in pieces of any length."""
 
     def __init__(self, counts: NDArray[np.int64], each: int) -> None:
         self.digests: list[bytes] = []
@@ -139,13 +64,7 @@ class RowHasher:
         self._hash = hashlib.sha256()
 
     def feed(self, content: memoryview) -> None:
-        """Take the next bytes.
-
-        Parameters
-        ----------
-        content : memoryview of bytes
-            A piece of the rows; where it ends does not matter.
-        """
+        """Take the next bytes."""
         while len(content):
             here = content[: self._left]
             self._hash.update(here)

@@ -96,13 +96,7 @@ class RowFile(NamedTuple):
     cpu: float
 
     def segments(self) -> list[Segment]:
-        """Return the rows of each leaf as a segment of the file; of parts alone.
-
-        Returns
-        -------
-        list of Segment
-            In order, to the end of the file.
-        """
+        """Return the rows of each leaf as a segment of the file; of parts alone."""
         found, at = [], self.begin
         each = row_size(self.header.words, self.header.codes)
         for number, count in enumerate(self.counts[self.counts > 0].tolist()):
@@ -113,25 +107,7 @@ class RowFile(NamedTuple):
 
 @contextmanager
 def reported(path: Location, what: str) -> Iterator[None]:
-    """Turn an error of the system into one line that names the file.
-
-    Parameters
-    ----------
-    path : Path or Remote
-        The file.
-    what : str
-        What cannot be done: ``read it`` or ``write it``.
-
-    Yields
-    ------
-    None
-        While it is tried.
-
-    Raises
-    ------
-    InputError, OutputError, MachineError
-        By what was tried, and by whether another name would help.
-    """
+    """Turn an error of the system into one line that names the file."""
     try:
         yield
     except OSError as error:
@@ -142,20 +118,7 @@ def reported(path: Location, what: str) -> Iterator[None]:
 
 
 def damaged(path: Location, what: str) -> InputError:
-    """Return the error for a damaged row file; it says how to go on.
-
-    Parameters
-    ----------
-    path : Path or Remote
-        The file.
-    what : str
-        What is wrong with it.
-
-    Returns
-    -------
-    InputError
-        To be raised.
-    """
+    """Return the error for a damaged row file; it says how to go on."""
     # The text of a URL has steps as that of a path has.
     place = PurePath(str(path))
     also = f" and {place.parent.name}.json" if place.name.startswith("part") else ""
@@ -166,42 +129,11 @@ class Readable(Protocol):
     """What bytes can be read from, one after another."""
 
     def read(self, count: int, /) -> bytes:
-        """Return the next bytes.
-
-        Parameters
-        ----------
-        count : int
-            How many at most.
-
-        Returns
-        -------
-        bytes
-            Fewer at the end.
-        """
+        """Return the next bytes."""
 
 
 def parse_beginning(path: Location, file: Readable, size: int) -> RowFile:
-    """Return what a row file says before its rows, found to agree with itself.
-
-    Parameters
-    ----------
-    path : Path or Remote
-        Where it is.
-    file : Readable
-        Its bytes; no more is read than the beginning has.
-    size : int
-        How many the file has in all.
-
-    Returns
-    -------
-    RowFile
-        Head, header and index.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if it is of another version, damaged, or not a row file.
-    """
+    """Return what a row file says before its rows, found to agree with itself."""
     head = file.read(HEAD.size)
     if len(head) < HEAD.size or not head.startswith(MAGIC):
         raise damaged(path, "it does not begin as a row file")
@@ -231,7 +163,8 @@ def parse_beginning(path: Location, file: Readable, size: int) -> RowFile:
         raise damaged(path, "header or index have another digest")
     begin = HEAD.size + length + 24 * leaves + 32 * filled
     wanted = begin + (0 if header.kind == "tally" else row_size(header.words, header.codes) * header.rows)
-    if int(counts.sum()) != header.rows or (counts < 0).any():
+    # Each by itself: a sum of 64 bits can wrap around.
+    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows)).any():
         raise damaged(path, "its index does not add up")
     if size != wanted:
         raise damaged(path, f"it has {size} bytes instead of {wanted}")

@@ -12,22 +12,9 @@ if TYPE_CHECKING:
 
     from counting.census.row_head import RowFile
 
-__all__ = ["leaves_digest", "part_sums", "rows_digest"]
-
 
 def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the sums of what the parts of a ply say, as `PlyRecord` has them.
-
-    Parameters
-    ----------
-    stats : iterable of dict
-        The fields of `PartStats`, perhaps others besides; at least one.
-
-    Returns
-    -------
-    dict
-        ``counters``, ``material``, ``children`` and ``next_children``.
-    """
+    """Return the sums of what the parts of a ply say, as `PlyRecord` has them."""
     found = list(stats)
     material = np.sum([np.array(part["material"], dtype=np.int64) for part in found], axis=0)
     return {
@@ -39,18 +26,7 @@ def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts.
-
-    Parameters
-    ----------
-    files : iterable of RowFile
-        All parts of a ply in the order of their leaves.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal.
-    """
+    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts."""
     found = list(files)
     counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
     content = hashlib.sha256(counts.astype("<i8").tobytes())
@@ -60,18 +36,7 @@ def rows_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaves_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of how many rows each leaf has in all of the files, and of their hash sums.
-
-    Parameters
-    ----------
-    files : iterable of RowFile
-        Tallies, or parts of a stored ply: the same positions give the same digest.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal.
-    """
+    """Return the digest of how many rows each leaf has in all of the files, and of their hash sums."""
     found = list(files)
     counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
     sums = np.sum([file.sums for file in found], axis=0, dtype=np.uint64)

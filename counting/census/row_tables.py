@@ -1,15 +1,16 @@
 """Rows of some leaves found among others, and children made again: for `counting.census.verification`.
 
+Rows are told apart by sorting, in numpy alone: the census finds duplicates with tables of its own kernels.
 `Engine.expand` and `Engine.canonical` make the children; the census itself uses neither.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from counting.census.buckets import LeafTables, copy_leaves, leaf_sums, mark_known, mark_unique, table_bits
+from counting.census.buckets import leaf_sums
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.files import read_rows, spans
 from counting.census.records import LEAF_BITS
@@ -24,96 +25,67 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.engine import Engine
 
-__all__ = ["RowTable", "canonical_children"]
-
 _LEAVES: Final = 1 << LEAF_BITS
 _EXPANDED: Final = 1 << 20
 """Children that are made at once, about."""
 
 
+def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a number for each row; different rows may have the same, equal ones have."""
+    keys = rows[:, 0].copy()
+    for column in rows.T[1:]:
+        keys *= np.uint64(0xD6E8FEB86659FD93)
+        keys ^= keys >> np.uint64(32)
+        keys += column
+    return keys
+
+
 class RowTable:
-    """Rows of some leaves of several files, and how to find them.
+    """Rows of some leaves of several files, in the order of their keys."""
 
-    Parameters
-    ----------
-    files : sequence of RowFile
-        Files of one board.
-    first, last : int
-        The leaves, ``last`` excluded.
-    words : int
-        Words of a row.
-
-    Attributes
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        The rows in the order of leaves.
-    distinct : int
-        How many of them differ.
-    marked : ndarray of uint8, shape (n,)
-        1 where `mark` has found a row.
-    """
+    bytes_beside: Final = 33
+    """Bytes of a row at most while the table is made, beside the row twice."""
 
     def __init__(self, files: Sequence[RowFile], first: int, last: int, words: int) -> None:
-        counts = np.zeros(last - first, dtype=np.int64)
-        for file in files:
-            counts += file.counts[first:last]
-        starts = np.concatenate(([0], np.cumsum(counts)))
-        self.rows = np.empty((int(starts[-1]), words), dtype=np.uint64)
-        cursors = starts[:-1].copy()
-        for file in files:
-            for begin, end in spans(file, first, last):
-                some = read_rows(file, begin, end)
-                copy_leaves(some, file.counts[begin:end], cursors[begin - first : end - first], self.rows)
-        bits = table_bits(counts)
-        sizes = np.left_shift(1, bits)
-        slots = np.zeros(int(sizes.sum()), dtype=np.uint32)
-        self._leaves = LeafTables(self.rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots)
-        unique, sums = np.empty_like(counts), np.empty(len(counts), dtype=np.uint64)
-        self.distinct = int(mark_unique(self._leaves, unique, sums))
-        self.marked = np.zeros(len(self.rows), dtype=np.uint8)
+        pieces = [read_rows(file, begin, end) for file in files for begin, end in spans(file, first, last)]
+        rows = np.concatenate([np.empty((0, words), dtype=np.uint64), *pieces])
+        del pieces
+        keys = _keys(rows)
+        order = np.argsort(keys)
+        self.rows, self._sorted = rows[order], keys[order]
+        self.marked = np.zeros(len(rows), dtype=np.bool_)
 
-    def mark(self, known: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
-        """Mark the rows that are among others.
+    @property
+    def distinct(self) -> int:
+        """How many different rows there are: rows of one key are compared whole."""
+        same = self._sorted[1:] == self._sorted[:-1]
+        suspect = np.zeros(len(self.rows), dtype=np.bool_)
+        suspect[1:] |= same
+        suspect[:-1] |= same
+        return len(self.rows) - int(suspect.sum()) + len(np.unique(self.rows[suspect], axis=0))
 
-        Parameters
-        ----------
-        known : ndarray of uint64, shape (m, W)
-            The others, in the order of the same leaves.
-        counts : ndarray of int64, shape (leaves,)
-            How many of them each leaf has.
-
-        Returns
-        -------
-        int
-            How many of the others are in this table.
-        """
-        sums: NDArray[Any] = np.empty(len(counts), dtype=np.uint64)
-        return int(mark_known(np.ascontiguousarray(known), counts, self._leaves, self.marked, sums))
+    def mark(self, wanted: NDArray[np.uint64]) -> int:
+        """Mark the rows that are among others, and return how many of these were found."""
+        keys = _keys(wanted)
+        order = np.argsort(keys)
+        wanted, keys = wanted[order], keys[order]
+        at, count = np.searchsorted(self._sorted, keys), 0
+        while len(at):
+            here = np.flatnonzero(at < len(self.rows))
+            here = here[self._sorted[at[here]] == keys[here]]
+            same = (self.rows[at[here]] == wanted[here]).all(axis=1)
+            self.marked[at[here[same]]] = True
+            count += int(same.sum())
+            # Another row of this key may come next.
+            left = here[~same]
+            wanted, keys, at = wanted[left], keys[left], at[left] + 1
+        return count
 
 
 def canonical_children(
     engine: Engine, group: Sequence[Symmetry], files: Sequence[RowFile], first: int, last: int
-) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Yield the canonical children of a ply in some leaves.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of the game.
-    group : sequence of Symmetry
-        The symmetries under which classes are taken.
-    files : sequence of RowFile
-        The parts of the ply.
-    first, last : int
-        The leaves of the children, ``last`` excluded.
-
-    Yields
-    ------
-    children : ndarray of uint64, shape (n, W)
-        Some of them in the order of leaves, marked where they are decided.
-    counts : ndarray of int64, shape (last - first,)
-        How many of these each leaf has.
-    """
+) -> Iterator[NDArray[np.uint64]]:
+    """Yield the canonical children of a ply in some leaves."""
     for file in files:
         step = max(1, _EXPANDED // (4 * engine.tables.cells))
         for begin, end in spans(file, 0, _LEAVES):
@@ -125,9 +97,14 @@ def canonical_children(
                 words[:, -1] |= (found.outcomes != UNDECIDED).astype(np.uint64) << np.uint64(DECIDED)
                 black = np.isin(found.outcomes, (KING_CAPTURED, NO_MOVES_WHITE)).astype(np.uint64)
                 words[:, -1] |= black << np.uint64(BLACK_WON)
-                leaves = np.empty(len(words), dtype=np.uint16)
-                scratch = np.zeros(_LEAVES, dtype=np.int64), np.zeros(_LEAVES, dtype=np.uint64)
-                leaf_sums(words, LEAF_BITS, leaves, *scratch)
-                inside = np.flatnonzero((leaves >= first) & (leaves < last))
-                order = inside[np.argsort(leaves[inside], kind="stable")]
-                yield words[order], np.bincount(leaves[order] - first, minlength=last - first).astype(np.int64)
+                if last - first < _LEAVES:
+                    leaves = np.empty(len(words), dtype=np.uint16)
+                    leaf_sums(
+                        words,
+                        LEAF_BITS,
+                        leaves,
+                        np.zeros(_LEAVES, dtype=np.int64),
+                        np.zeros(_LEAVES, dtype=np.uint64),
+                    )
+                    words = words[(leaves >= first) & (leaves < last)]
+                yield words

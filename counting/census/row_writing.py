@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from counting.census.records import Owner
 
-__all__ = ["write_rows"]
-
 
 def write_rows(
     path: Path,
@@ -37,42 +35,7 @@ def write_rows(
     codes: tuple[int, int, int, int] | None = None,
     kind: str = "children",
 ) -> Source:
-    """Write a row file.
-
-    Parameters
-    ----------
-    path : Path
-        Where it goes; its folder exists.
-    rows : ndarray of uint64, shape (n, W)
-        In the order of leaves.
-    index : tuple of ndarray
-        Rows, hash sums and moves by leaf.
-    owner : Owner
-        What it belongs to.
-    stats : dict
-        What its header says of the rows: the fields of `PartStats` or `ExpansionStats`.
-    cpu : float
-        Processor seconds that making the rows took; no part of the digest.
-    codes : tuple of int, optional
-        Cells, most attackers, most defenders and the side to move (0 white, 1 black) of all
-        rows, which are then stored as codes.
-    kind : str
-        As in `counting.census.records.RowHeader`. A part and a tally are on the disk before they get
-        their names, so that they survive a loss of power. A part has the digests of its leaves; a
-        tally is given no rows.
-
-    Returns
-    -------
-    Source
-        The file and its digest.
-
-    Raises
-    ------
-    OutputError
-        Naming the file, if it cannot be written under that name.
-    MachineError
-        If the machine fails: for one, if the disk is full.
-    """
+    """Write a row file."""
     arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
     header = {
         "kind": kind,

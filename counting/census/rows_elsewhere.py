@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from counting.census.row_head import RowFile
     from tablut.remote import Found
 
-__all__ = ["fetch", "leaves_elsewhere", "open_elsewhere"]
-
 _WHAT: Final = "census file"
 _TRIES: Final = 3
 """How often bytes that do not match are asked for."""
@@ -38,27 +36,7 @@ _MOST_WHOLE: Final = 1 << 30
 
 
 def open_elsewhere(path: Remote, digest: str | None) -> RowFile:
-    """Return a row file elsewhere with its index.
-
-    Parameters
-    ----------
-    path : Remote
-        The file.
-    digest : str or None
-        The digest that it must have; without one nothing elsewhere is believed.
-
-    Returns
-    -------
-    RowFile
-        Head, header and index; from a cache as long as the store says that the file is the same.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if it is missing, damaged, or another than was asked for.
-    MachineError
-        If the store does not answer.
-    """
+    """Return a row file elsewhere with its index."""
     if digest is None:
         raise damaged(path, "no record says what it must be")
     found = path.find(_WHAT)
@@ -102,27 +80,7 @@ class _Beginning:
 
 
 def fetch(path: Remote, start: int, stop: int) -> bytes:
-    """Return bytes of a file elsewhere, not verified.
-
-    Parameters
-    ----------
-    path : Remote
-        The file.
-    start, stop : int
-        The range; not empty.
-
-    Returns
-    -------
-    bytes
-        Fewer if the file is shorter.
-
-    Raises
-    ------
-    InputError
-        If it is missing.
-    MachineError
-        If the store does not answer.
-    """
+    """Return bytes of a file elsewhere, not verified."""
     content = None
     try:
         if path.ranges:
@@ -138,29 +96,7 @@ def fetch(path: Remote, start: int, stop: int) -> bytes:
 
 
 def leaves_elsewhere(file: RowFile, first: int, last: int) -> tuple[int, NDArray[np.uint8]]:
-    """Return the rows of some leaves as they are stored, every leaf compared with its SHA-256.
-
-    Parameters
-    ----------
-    file : RowFile
-        A part elsewhere.
-    first, last : int
-        The leaves, ``last`` excluded.
-
-    Returns
-    -------
-    start : int
-        Where in the file they begin.
-    content : ndarray of uint8
-        The bytes.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if the store has other bytes there.
-    MachineError
-        If the store does not answer.
-    """
+    """Return the rows of some leaves as they are stored, every leaf compared with its SHA-256."""
     if not isinstance(file.path, Remote):
         raise TypeError(f"{file.path} lies on this machine")
     segments, (before, after) = file.segments(), (int(np.count_nonzero(file.counts[:leaf])) for leaf in (first, last))

@@ -31,7 +31,7 @@ from counting.spaces import spaces
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.locations import as_location
 from tablut.remote import Remote
-from tablut.scheduling import open_scheduler
+from tablut.running.scheduling import open_scheduler
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from counting.census.count_plan import CountWish
     from counting.census.records import PlyRecord
     from tablut.locations import Location, LocationLike
-    from tablut.scheduling import Scheduler
+    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 
 __all__ = ["census"]

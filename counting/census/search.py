@@ -32,7 +32,7 @@ from counting.census.row_head import Source
 from counting.census.row_sums import part_sums, rows_digest
 from counting.census.tasks import run_expand, run_merge, write_part
 from counting.census.toolbox import start_rows, toolbox
-from tablut.compilation import thread_clock
+from tablut.running.clocks import thread_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from counting.census.observer import Observer
     from counting.census.records import PlyRecord
     from counting.census.store import CensusStore
-    from tablut.scheduling import Scheduler
+    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
 
 __all__ = ["Search"]
@@ -52,28 +52,7 @@ _RATE_CHILDREN = 1_000_000
 
 
 class Search(Plies):
-    """One census in one store.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        Whether to count without symmetry.
-    store : CensusStore
-        Where the plies are.
-    scheduler : Scheduler
-        What runs the tasks.
-    limits : CensusLimits
-        How large these may be.
-    observer : Observer
-        Hears of the progress.
-
-    Attributes
-    ----------
-    passes : int
-        In how many passes a ply was made, at most.
-    """
+    """One census in one store."""
 
     store: CensusStore
 
@@ -102,29 +81,6 @@ class Search(Plies):
         """Make plies.
 
         A store that holds more plies gives only as many as were asked for.
-
-        Parameters
-        ----------
-        plies : int or None
-            How many to make beyond ply 0; None for all.
-        passes : int
-            Make the last of them in so many passes at least.
-
-        Returns
-        -------
-        list of PlyRecord
-            The records from ply 0 on.
-
-        Raises
-        ------
-        TooLargeError
-            If the next ply fits neither memory nor disk; what is done is kept.
-        ArithmeticError
-            If two ways of counting disagree.
-        InputError
-            If a file of the store is damaged.
-        OutputError, MachineError
-            If a file cannot be written.
         """
         while not self.complete and (plies is None or len(self.records) <= plies):
             self._next_ply(passes if len(self.records) == plies else 1)
@@ -197,33 +153,13 @@ class Search(Plies):
         return merged, counters, merges[0].owner.plan, sum(answer["cpu"] for answer in expanded)
 
     def run_tasks(self, function: Callable[[Any], dict[str, Any]], tasks: Sequence[Any]) -> list[dict[str, Any]]:
-        """Run tasks that answer how many ``children`` they dealt with, and report these.
-
-        Parameters
-        ----------
-        function : callable
-            Of a task.
-        tasks : sequence
-            What it is called with.
-
-        Returns
-        -------
-        list of dict
-            The answers in the order of the tasks.
-        """
+        """Run tasks that answer how many ``children`` they dealt with, and report these."""
         return self.scheduler.run(function, tasks, lambda stats: self.observer.advance(stats["children"]))
 
     def work_room(self) -> tuple[int, str]:
         """Return how many bytes the next ply may take, and which option or folder says so.
 
         What an interrupted run has left of that ply counts as free, so that the answer is the same when it goes on.
-
-        Returns
-        -------
-        room : int
-            Bytes; negative if the plies so far take more than they may.
-        name : str
-            ``--disk`` or ``--store`` with the folder.
         """
         kept = sum(entry.bytes for record in self.records for entry in record.parts)
         free = self.store.free_bytes() + self.stored_bytes() - kept
@@ -232,17 +168,7 @@ class Search(Plies):
         return limit - kept, "--disk"
 
     def announce(self, text: str, children: int, seconds: float = 0.0) -> None:
-        """Say what is begun, and how long it takes.
-
-        Parameters
-        ----------
-        text : str
-            What is begun.
-        children : int
-            How many children it deals with, at the speed of the plies before.
-        seconds : float
-            Processor seconds besides.
-        """
+        """Say what is begun, and how long it takes."""
         before, cpu = sum(record.children for record in self.records), sum(record.cpu for record in self.records)
         known = before >= _RATE_CHILDREN
         if known:
@@ -254,20 +180,7 @@ class Search(Plies):
         self.observer.announce(f"{text}; about {shown}" if known else text, seconds)
 
     def check_counted(self, record: CountRecord) -> None:
-        """Raise unless a ply that was counted has all children that are due, and no more positions than the board.
-
-        Parameters
-        ----------
-        record : CountRecord
-            The ply after the last one that is stored, whole.
-
-        Raises
-        ------
-        ArithmeticError
-            If another number of children, parents or moves was counted, or too many positions.
-        TooLargeError
-            As for `run`.
-        """
+        """Raise unless a ply that was counted has all children that are due, and no more positions than the board."""
         before = self.records[record.ply - 1]
         due = [before.counters["new"], before.counters["moves"], before.next_children]
         found = [*record.expanded[:2], record.children]

@@ -22,8 +22,8 @@ from counting.census.row_head import RowFile, Source, damaged
 from counting.census.row_writing import write_rows
 from counting.census.tasks import done_before, rows_room
 from counting.census.toolbox import Toolbox, toolbox
-from tablut.compilation import thread_clock
 from tablut.engine.packing import count_children
+from tablut.running.clocks import thread_clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,33 +32,13 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["SortTask", "bin_loads", "captures_of", "read_bins", "run_sort"]
-
 _CAPTURES: Final = 2
 """Children by capture that a parent has, at first guess."""
 
 
 @dataclass(frozen=True)
 class SortTask:
-    """Order the rows of some leaves of a part by bin.
-
-    Attributes
-    ----------
-    variant, full
-        Which census.
-    owner : Owner
-        What the file of sorted rows belongs to; that of children by capture has a plan made from it.
-    source : Source
-        The part.
-    first, last : int
-        Its leaves, ``last`` excluded.
-    bins : tuple of int
-        The first bin that is wanted, and the end.
-    target : Path
-        The file.
-    captures : Path or None
-        Where the children by capture go if the rows are parents; None if they are compared with.
-    """
+    """Order the rows of some leaves of a part by bin."""
 
     variant: Variant
     full: bool
@@ -72,26 +52,7 @@ class SortTask:
 
 
 def run_sort(task: SortTask) -> dict[str, Any]:
-    """Write rows by bin.
-
-    Parameters
-    ----------
-    task : SortTask
-        Which rows, and where they go.
-
-    Returns
-    -------
-    dict
-        ``read``: how many rows; ``children``: how many moves the parents have in all; ``cpu`` seconds, the
-        ``entry`` of the file, and as ``captures`` that of the children by capture, or None.
-
-    Raises
-    ------
-    InputError
-        If the part is damaged.
-    OutputError, MachineError
-        If a file cannot be written.
-    """
+    """Write rows by bin."""
     if (done := _done(task)) is not None:
         return done
     began = thread_clock()
@@ -137,20 +98,7 @@ def _done(task: SortTask) -> dict[str, Any] | None:
 
 
 def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the children by capture of positions.
-
-    Parameters
-    ----------
-    tools : Toolbox
-        Of the game.
-    rows : ndarray of uint64, shape (n, W)
-        Undecided positions.
-
-    Returns
-    -------
-    ndarray of uint64, shape (m, W)
-        As `expand_captures` writes them; there is room for as many as there turn out to be.
-    """
+    """Return the children by capture of positions."""
     width, slack = tools.tables.words, 4 * tools.tables.cells
     space, found, done = _CAPTURES * len(rows) + slack, 0, 0
     children = np.empty((space, width), dtype=np.uint64)
@@ -200,25 +148,7 @@ def _write(
 
 
 def read_bins(source: Source, first: int, last: int) -> NDArray[np.uint64]:
-    """Return the sorted rows of some bins, found to have the right hash sums.
-
-    Parameters
-    ----------
-    source : Source
-        A file of sorted rows.
-    first, last : int
-        The bins, ``last`` excluded.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n, W)
-        Valid until the next call of this thread.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if it is damaged.
-    """
+    """Return the sorted rows of some bins, found to have the right hash sums."""
     file = open_rows(*source)
     rows = read_rows(file, first, last, check=False, name="block")
     sums = np.empty(last - first, dtype=np.uint64)
@@ -230,18 +160,7 @@ def read_bins(source: Source, first: int, last: int) -> NDArray[np.uint64]:
 
 
 def bin_loads(parents: list[RowFile], captures: list[RowFile]) -> NDArray[np.int64]:
-    """Return how many children the bins have at most: all moves of their parents, and their children by capture.
-
-    Parameters
-    ----------
-    parents, captures : list of RowFile
-        Sorted rows of a pass.
-
-    Returns
-    -------
-    ndarray of int64, shape (bins,)
-        Few more than there are.
-    """
+    """Return how many children the bins have at most: all moves of their parents, and their children by capture."""
     loads = np.zeros(BINS, dtype=np.int64)
     for file in parents:
         loads += file.moves

@@ -13,7 +13,7 @@ from counting.census.records import PlyRecord, StoreAbout
 from counting.census.stored import ABOUT, StoredCensus, read_about
 from counting.census.tally_files import bins_of, tally_name, tally_owner
 from tablut.errors import InputError, OutputError, output_failure
-from tablut.files import child, lock_folder, remove_temporaries, sync_names, write_bytes
+from tablut.store.files import child, lock_folder, remove_temporaries, sync_names, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,33 +23,12 @@ if TYPE_CHECKING:
     from counting.census.row_head import RowFile
     from tablut.variants import Variant
 
-__all__ = ["CensusStore", "refuse_other"]
-
 _LEFT_OVER = re.compile(r"lock|\.census\.json\..+\.tmp")
 """What a census may leave that was killed before it had written anything."""
 
 
 class CensusStore(StoredCensus):
-    """The folder of one census, to be written by this process alone.
-
-    Parameters
-    ----------
-    root : Path
-        The folder; made if it is missing.
-    variant : Variant
-        The game.
-    full : bool
-        Whether positions are counted without symmetry.
-    resume : bool
-        Whether plies that are there already may be taken over.
-
-    Raises
-    ------
-    InputError
-        If the folder holds another census, or one that was not to be resumed, or is damaged, or in use.
-    OutputError
-        If it cannot be written.
-    """
+    """The folder of one census, to be written by this process alone."""
 
     root: Path
 
@@ -93,107 +72,23 @@ class CensusStore(StoredCensus):
         self._stack.close()
 
     def part(self, ply: int, number: int) -> Path:
-        """Return where a part of a ply's positions goes; its folder is made.
-
-        Parameters
-        ----------
-        ply, number : int
-            The ply, and which of its parts.
-
-        Returns
-        -------
-        Path
-            The file, which need not be there.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If the folder cannot be made.
-        """
+        """Return where a part of a ply's positions goes; its folder is made."""
         return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
 
     def work_file(self, ply: int, name: str, number: int) -> Path:
-        """Return where a file goes from which a ply is made; its folder is made.
-
-        Parameters
-        ----------
-        ply : int
-            The ply that is made.
-        name : str
-            ``children``; ``parents``, ``captures`` or ``known`` where a ply is counted.
-        number : int
-            Which of them.
-
-        Returns
-        -------
-        Path
-            The file, which need not be there.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If a folder cannot be made.
-        """
+        """Return where a file goes from which a ply is made; its folder is made."""
         return self._folder(self._folder(self.root, "work"), f"ply-{ply:03}") / f"{name}-{number:05}.rows"
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
-        """Return where the tally of some bins goes; its folder is made.
-
-        Parameters
-        ----------
-        folder : Path
-            That of the tallies of a ply.
-        bins : tuple of int
-            The first bin and the end.
-
-        Returns
-        -------
-        Path
-            The file, which need not be there.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If the folder cannot be made.
-        """
+        """Return where the tally of some bins goes; its folder is made."""
         return self._folder(folder.parent, folder.name) / tally_name(bins)
 
     def count_folder(self, ply: int, *, again: bool = False) -> Path:
-        """Return where the tallies of a ply are that was counted and not stored.
-
-        Parameters
-        ----------
-        ply : int
-            Which.
-        again : bool
-            Those of a count that is compared with an earlier one.
-
-        Returns
-        -------
-        Path
-            The folder, which need not be there.
-        """
+        """Return where the tallies of a ply are that was counted and not stored."""
         return child(self.root, f"{'again' if again else 'count'}-{ply:03}", "census folder")
 
     def tallies(self, ply: int, before: str, folder: Path) -> tuple[list[RowFile], list[str]]:
-        """Return the tallies of a ply in a folder that belong to it and do not overlap.
-
-        Parameters
-        ----------
-        ply : int
-            The ply.
-        before : str
-            The digest of the ply before.
-        folder : Path
-            Where they are.
-
-        Returns
-        -------
-        files : list of RowFile
-            In the order of bins.
-        faults : list of str
-            A line for each file that is damaged, or belongs elsewhere.
-        """
+        """Return the tallies of a ply in a folder that belong to it and do not overlap."""
         files: list[RowFile] = []
         faults = []
         for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
@@ -213,18 +108,7 @@ class CensusStore(StoredCensus):
         return files, faults
 
     def commit_count(self, record: CountRecord) -> None:
-        """Write the record of a ply that is counted and not stored, and remove what it was made from.
-
-        Parameters
-        ----------
-        record : CountRecord
-            Its tallies are on the disk already.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If it cannot be written.
-        """
+        """Write the record of a ply that is counted and not stored, and remove what it was made from."""
         sync_names(self.count_folder(record.ply))
         write_bytes(self.root / f"count-{record.ply:03}.json", dump(record), lasting=True)
         sync_names(self.root)
@@ -241,21 +125,6 @@ class CensusStore(StoredCensus):
 
         The parts are on the disk already; their names must be there before the record, and the
         record before what it was made from goes.
-
-        Parameters
-        ----------
-        content : dict
-            The fields of the record but game, ``full``, format and digests.
-
-        Returns
-        -------
-        PlyRecord
-            As it was written.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If it cannot be written.
         """
         record = PlyRecord.make({**content, "game": self.game, "full": self.full})
         folder = self.root / f"ply-{record.ply:03}"
@@ -272,13 +141,7 @@ class CensusStore(StoredCensus):
         return record
 
     def sweep(self, ply: int | None) -> None:
-        """Remove what killed tasks left: temporary names, and all of ``work/`` that the next ply does not need.
-
-        Parameters
-        ----------
-        ply : int or None
-            The ply that is made next; None if there is none.
-        """
+        """Remove what killed tasks left: temporary names, and all of ``work/`` that the next ply does not need."""
         work = child(self.root, "work", "census folder")
         with _writing(f"census folder {str(work)!r}"):
             for folder in (
@@ -298,18 +161,7 @@ class CensusStore(StoredCensus):
                 work.rmdir()
 
     def taken_bytes(self, _: Sequence[PlyRecord] = ()) -> int:
-        """Return how many bytes the folder takes, whatever its files are for.
-
-        Parameters
-        ----------
-        _ : sequence of PlyRecord
-            Of no matter here.
-
-        Returns
-        -------
-        int
-            Those of ``work/`` and of tallies as well.
-        """
+        """Return how many bytes the folder takes, whatever its files are for."""
         return sum(path.stat().st_size for path in self.root.rglob("*.rows"))
 
     def free_bytes(self) -> int:
@@ -318,24 +170,7 @@ class CensusStore(StoredCensus):
 
 
 def refuse_other(store: str, about: StoreAbout, game: str, *, full: bool) -> None:
-    """Refuse a store that holds another census than the one that is to be counted.
-
-    Parameters
-    ----------
-    store : str
-        What was given with ``--store``.
-    about : StoreAbout
-        What the store says of itself.
-    game : str
-        `Variant.digest` of the game that is counted.
-    full : bool
-        Whether it is counted without symmetry.
-
-    Raises
-    ------
-    InputError
-        If it is another.
-    """
+    """Refuse a store that holds another census than the one that is to be counted."""
     if (about.game, about.full) != (game, full):
         other = "in another way" if about.game == game else "by other rules"
         raise InputError(f"--store {store!r}: holds a census of {about.variant[:80]!r} {other}")

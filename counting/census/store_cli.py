@@ -8,16 +8,14 @@ import typer
 
 from counting.census.display import observer_on
 from tablut.cli.options import variant_option
+from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from counting.census.copying import CensusCopy
     from counting.census.verification import VerifyReport
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["copy_command", "verify_command"]
 
 StoredArgument = Annotated[
     str, typer.Argument(metavar="STORE", help="A census, as given with --store: a folder, or a URL.")

@@ -22,8 +22,8 @@ from counting.census.row_head import RowFile, Source, damaged
 from counting.census.row_sums import part_sums, rows_digest
 from counting.census.tally_files import count_sums, tally_name, tally_owner
 from tablut.errors import InputError
-from tablut.files import child
 from tablut.locations import names_in
+from tablut.store.files import child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,79 +37,24 @@ OfPly = TypeVar("OfPly", bound=SealedPly)
 
 
 class StoredCensus:
-    """The folder of one census, to be read.
-
-    Parameters
-    ----------
-    root : Path or Remote
-        The folder.
-    game : str
-        `Variant.digest` of its game.
-    full : bool
-        Whether positions are counted without symmetry.
-    """
+    """The folder of one census, to be read."""
 
     def __init__(self, root: Location, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> list[PlyRecord]:
-        """Return the records of the complete plies, from ply 0 on, each found to follow from the one before.
-
-        Returns
-        -------
-        list of PlyRecord
-            One a ply.
-
-        Raises
-        ------
-        InputError
-            Naming the first that is damaged, or belongs elsewhere.
-        """
+        """Return the records of the complete plies, from ply 0 on, each found to follow from the one before."""
         found: list[PlyRecord] = []
         while (record := self.record(len(found), found[-1] if found else None)) is not None:
             found.append(record)
         return found
 
     def record(self, ply: int, before: PlyRecord | None) -> PlyRecord | None:
-        """Return the record of a ply, or None if there is none.
-
-        Parameters
-        ----------
-        ply : int
-            Which.
-        before : PlyRecord or None
-            The record of the ply before; None for ply 0.
-
-        Returns
-        -------
-        PlyRecord or None
-            None if the folder has no such ply.
-
-        Raises
-        ------
-        InputError
-            If it is damaged, or is not what follows after ``before``.
-        """
+        """Return the record of a ply, or None if there is none."""
         return self._ply_record(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
-        """Return the record of the ply after another if it was counted and not stored, or None.
-
-        Parameters
-        ----------
-        before : PlyRecord
-            The ply before.
-
-        Returns
-        -------
-        CountRecord or None
-            None if the folder has none.
-
-        Raises
-        ------
-        InputError
-            If it is damaged, or does not follow after ``before``.
-        """
+        """Return the record of the ply after another if it was counted and not stored, or None."""
         ply = before.ply + 1
         return self._ply_record(f"count-{ply:03}.json", CountRecord, ply, before)
 
@@ -131,23 +76,7 @@ class StoredCensus:
         return record
 
     def check_tallies(self, record: CountRecord) -> list[RowFile]:
-        """Return the tallies of a counted ply, opened and found to be those that its record names.
-
-        Parameters
-        ----------
-        record : CountRecord
-            As `count_record` returns it.
-
-        Returns
-        -------
-        list of RowFile
-            In the order of bins.
-
-        Raises
-        ------
-        InputError
-            Naming the file that is missing, damaged, or another.
-        """
+        """Return the tallies of a counted ply, opened and found to be those that its record names."""
         folder, files = _inside(self.root, f"count-{record.ply:03}"), []
         for entry in record.tallies:
             file = open_rows(folder / tally_name(entry.bins), entry.digest)
@@ -167,21 +96,6 @@ class StoredCensus:
         """Return the parts of a ply, opened and found to be those that its record names.
 
         Their heads and indices are read, not their rows.
-
-        Parameters
-        ----------
-        record : PlyRecord
-            The ply, as `record` returns it.
-
-        Returns
-        -------
-        list of RowFile
-            In the order of their leaves.
-
-        Raises
-        ------
-        InputError
-            Naming the file that is missing, damaged, or another.
         """
         files = []
         for number, (source, entry) in enumerate(zip(self.parts(record), record.parts, strict=True)):
@@ -203,82 +117,24 @@ class StoredCensus:
         return files
 
     def parts(self, record: PlyRecord) -> tuple[Source, ...]:
-        """Return the parts of a complete ply and the digests that they must have.
-
-        Parameters
-        ----------
-        record : PlyRecord
-            The ply.
-
-        Returns
-        -------
-        tuple of Source
-            In the order of their leaves.
-        """
+        """Return the parts of a complete ply and the digests that they must have."""
         folder = _inside(self.root, f"ply-{record.ply:03}")
         return tuple(
             Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
         )
 
     def taken_bytes(self, records: Sequence[PlyRecord]) -> int:
-        """Return how many bytes the positions of plies take.
-
-        Parameters
-        ----------
-        records : sequence of PlyRecord
-            The plies.
-
-        Returns
-        -------
-        int
-            As their records say.
-        """
+        """Return how many bytes the positions of plies take."""
         return sum(entry.bytes for record in records for entry in record.parts)
 
 
 def read_about(root: Location) -> StoreAbout | None:
-    """Return what the ``census.json`` of a folder says, or None if it has none.
-
-    Parameters
-    ----------
-    root : Path or Remote
-        The folder.
-
-    Returns
-    -------
-    StoreAbout or None
-        None if the folder has no ``census.json``.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, or of another format version.
-    MachineError
-        If it cannot be read, or a store elsewhere does not answer.
-    """
+    """Return what the ``census.json`` of a folder says, or None if it has none."""
     return read_record(_inside(root, ABOUT), StoreAbout, "choose another folder")
 
 
 def stored_folders(root: Location) -> dict[str, tuple[Location, StoreAbout]]:
-    """Return the folders of a census: by classes, and without symmetry if it was counted so as well.
-
-    Parameters
-    ----------
-    root : Path or Remote
-        What ``tablut census --store`` was given, or one of these folders.
-
-    Returns
-    -------
-    dict of str to (location, StoreAbout)
-        By name: ``classes`` and ``full``; or ``.`` if ``root`` is such a folder. Empty if there is no census.
-
-    Raises
-    ------
-    InputError
-        If a ``census.json`` is missing or damaged.
-    MachineError
-        If it cannot be read, or a store elsewhere does not answer.
-    """
+    """Return the folders of a census: by classes, and without symmetry if it was counted so as well."""
     if (about := read_about(root)) is not None:
         return {".": (root, about)}
     found = {}

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = ["COUNTERS", "Membership", "membership", "survey"]
-
 COUNTERS: Final = (
     "new",
     "new_classes",
@@ -61,30 +59,7 @@ class Membership(NamedTuple):
 
 
 def membership(variant: Variant) -> Membership:
-    """Return the space of undecided placements that `counting.spaces` counts, as masks.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Membership
-        Its masks.
-
-    Raises
-    ------
-    ArithmeticError
-        If masks cannot express the space.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> space = membership(load_variant("ashton-5-4v0"))
-    >>> int(space.kings.sum()), bin(int(space.defenders[0])).count("1")
-    (9, 20)
-    """
+    """Return the space of undecided placements that `counting.spaces` counts, as masks."""
     space, regions = spaces(variant)["no_end"], variant.regions
     kings = np.zeros(variant.size**2, dtype=np.uint8)
     for placement in space.kings:
@@ -111,27 +86,7 @@ def survey(
     counters: NDArray[np.int64],
     material: NDArray[np.int64],
 ) -> None:
-    """Add up what canonical positions are: O(n) positions, each unpacked and its moves counted.
-
-    Parameters
-    ----------
-    tables : Tables
-        The compiled rules.
-    space : Membership
-        The counted space.
-    order : int
-        Order of the group.
-    rows : ndarray of uint64, shape (n, W)
-        Distinct canonical positions, the decided ones marked; the bits `FIXING` are cleared.
-    counts : ndarray of int64, shape (leaves,)
-        How many of them each leaf has.
-    moves : ndarray of int64, shape (leaves,)
-        Receives the number of moves of the undecided rows of each leaf.
-    counters : ndarray of int64, shape (len(COUNTERS),)
-        Is added to.
-    material : ndarray of int64, shape (2, most attackers + 1, most defenders + 1)
-        Is added to: undecided positions, then classes, inside the space.
-    """
+    """Add up what canonical positions are: O(n) positions, each unpacked and its moves counted."""
     t = flat(tables)
     size, cells, width = t.size, t.cells, t.words
     scratch_board = np.empty(board_items(size), dtype=np.uint32)

@@ -24,7 +24,7 @@ from counting.census.sorting import bin_loads, read_bins
 from counting.census.survey import COUNTERS, survey
 from counting.census.tasks import answer_of, cleared, done_before, leaf_tables, rows_room
 from counting.census.toolbox import Toolbox, toolbox
-from tablut.compilation import thread_clock
+from tablut.running.clocks import thread_clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,30 +34,12 @@ if TYPE_CHECKING:
     from counting.census.row_head import Source
     from tablut.variants import Variant
 
-__all__ = ["TallyTask", "run_tally"]
-
 _LEAVES = 1 << LEAF_BITS
 
 
 @dataclass(frozen=True)
 class TallyTask:
-    """Count the new positions of some bins.
-
-    Attributes
-    ----------
-    variant, full
-        Which census.
-    owner : Owner
-        What the tally belongs to.
-    parents, captures : tuple of Source
-        Sorted parents, and sorted children by capture.
-    known : tuple of Source
-        Sorted positions of the earlier plies with the same side to move.
-    bins : tuple of int
-        The first bin and the end.
-    target : Path
-        The tally.
-    """
+    """Count the new positions of some bins."""
 
     variant: Variant
     full: bool
@@ -70,26 +52,7 @@ class TallyTask:
 
 
 def run_tally(task: TallyTask) -> dict[str, Any]:
-    """Count the new positions of some bins and write the tally.
-
-    Parameters
-    ----------
-    task : TallyTask
-        Which bins of which files.
-
-    Returns
-    -------
-    dict
-        ``counters`` of `survey` by name, ``material``, ``children``, ``next_children``, the counters of the
-        expansion as ``expanded``, ``cpu`` seconds, and the ``entry`` of the file.
-
-    Raises
-    ------
-    InputError
-        If a file that is read is damaged.
-    OutputError, MachineError
-        If the tally cannot be written.
-    """
+    """Count the new positions of some bins and write the tally."""
     if (done := done_before(task.target, task.owner)) is not None:
         return done
     began = thread_clock()

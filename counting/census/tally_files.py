@@ -19,82 +19,27 @@ if TYPE_CHECKING:
 
     from counting.census.row_head import RowFile
 
-__all__ = ["bins_of", "count_sums", "tally_name", "tally_owner"]
-
 _NUMBERS = ("new", "new_classes", "decided", "decided_classes")
 
 
 def bins_of(file: RowFile) -> tuple[int, int]:
-    """Return the bins of a tally.
-
-    Parameters
-    ----------
-    file : RowFile
-        Any row file.
-
-    Returns
-    -------
-    tuple of int
-        The first bin and the end; twice 0 if the file is no tally.
-    """
+    """Return the bins of a tally."""
     stats = file.header.stats
     return stats.bins if isinstance(stats, TallyStats) else (0, 0)
 
 
 def tally_name(bins: tuple[int, int]) -> str:
-    """Return the name of the tally of some bins.
-
-    Parameters
-    ----------
-    bins : tuple of int
-        The first bin and the end.
-
-    Returns
-    -------
-    str
-        Of a file.
-    """
+    """Return the name of the tally of some bins."""
     return f"tally-{bins[0]:04}-{bins[1]:04}.rows"
 
 
 def tally_owner(game: str, full: bool, ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return what the tally of some bins belongs to: to the bins, whatever else is counted with them.
-
-    Parameters
-    ----------
-    game, full, ply : see `counting.census.records.PlyRecord`
-        Which ply of which census.
-    before : str
-        The digest of the ply before.
-    bins : tuple of int
-        The first bin and the end.
-
-    Returns
-    -------
-    Owner
-        For the header of the tally.
-    """
+    """Return what the tally of some bins belongs to: to the bins, whatever else is counted with them."""
     return Owner(game, full, ply, bins[0], digest_of(["tally", before, *bins])[:32])
 
 
 def count_sums(files: Sequence[RowFile]) -> dict[str, Any]:
-    """Return what tallies add up to, as `CountRecord` has it; of each hundredth that they cover.
-
-    Parameters
-    ----------
-    files : sequence of RowFile
-        Tallies in the order of bins, none of which straddles a hundredth; at least one.
-
-    Returns
-    -------
-    dict
-        ``counters``, ``material``, ``children``, ``next_children``, ``expanded``, ``leaves`` and ``hundredths``.
-
-    Raises
-    ------
-    InputError
-        Naming a tally that lies in several hundredths, or that does not begin where the one before ends.
-    """
+    """Return what tallies add up to, as `CountRecord` has it; of each hundredth that they cover."""
     shares: dict[int, list[RowFile]] = {}
     for file in files:
         bins = bins_of(file)

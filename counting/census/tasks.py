@@ -29,8 +29,8 @@ from counting.census.records import LEAF_BITS, Owner
 from counting.census.row_writing import write_rows
 from counting.census.survey import COUNTERS, survey
 from counting.census.toolbox import Toolbox, toolbox
-from tablut.compilation import thread_clock
 from tablut.engine.packing import count_children
+from tablut.running.clocks import thread_clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,41 +40,10 @@ if TYPE_CHECKING:
     from counting.census.row_head import RowFile, Source
     from tablut.variants import Variant
 
-__all__ = [
-    "ExpandTask",
-    "MergeTask",
-    "answer_of",
-    "cleared",
-    "done_before",
-    "leaf_tables",
-    "rows_room",
-    "run_expand",
-    "run_merge",
-    "write_part",
-]
-
 
 @dataclass(frozen=True)
 class ExpandTask:
-    """Expand the undecided rows of some leaves of a part.
-
-    Attributes
-    ----------
-    variant, full
-        Which census.
-    owner : Owner
-        What the file of children belongs to.
-    source : Source
-        The part.
-    first, last : int
-        Its leaves, ``last`` excluded.
-    share, shares : int
-        Of the rows of these leaves the ``share``-th of so many equal parts.
-    target : Path
-        The file of children.
-    leaves : tuple of int, optional
-        Only children of these leaves are written: the first, and the end.
-    """
+    """Expand the undecided rows of some leaves of a part."""
 
     variant: Variant
     full: bool
@@ -90,17 +59,7 @@ class ExpandTask:
 
 @dataclass(frozen=True)
 class MergeTask:
-    """Unite the children in some leaves, without duplicates and without what earlier plies have.
-
-    Attributes
-    ----------
-    variant, full, owner, first, last, target
-        As for `ExpandTask`.
-    children : tuple of Source
-        Files of children.
-    known : tuple of Source
-        Parts of the earlier plies with the same side to move.
-    """
+    """Unite the children in some leaves, without duplicates and without what earlier plies have."""
 
     variant: Variant
     full: bool
@@ -113,20 +72,7 @@ class MergeTask:
 
 
 def done_before(target: Path, owner: Owner) -> dict[str, Any] | None:
-    """Return the answer of a task that an earlier run has done.
-
-    Parameters
-    ----------
-    target : Path
-        The file that the task writes.
-    owner : Owner
-        What it must belong to.
-
-    Returns
-    -------
-    dict or None
-        As from `answer_of`; None if the file is missing, or of another plan.
-    """
+    """Return the answer of a task that an earlier run has done."""
     if not target.exists():
         return None
     file = open_rows(target)
@@ -134,44 +80,13 @@ def done_before(target: Path, owner: Owner) -> dict[str, Any] | None:
 
 
 def answer_of(file: RowFile) -> dict[str, Any]:
-    """Return what a task answers: the statistics of its file, and how the file is known again.
-
-    Parameters
-    ----------
-    file : RowFile
-        What the task wrote.
-
-    Returns
-    -------
-    dict
-        The statistics, ``cpu`` seconds, and rows, bytes and digest as ``entry``.
-    """
+    """Return what a task answers: the statistics of its file, and how the file is known again."""
     entry = {"rows": file.header.rows, "bytes": file.length, "digest": file.digest}
     return {**file.header.stats.model_dump(), "cpu": file.cpu, "entry": entry}
 
 
 def run_expand(task: ExpandTask) -> dict[str, Any]:
-    """Write the children of a share of positions in the order of their leaves.
-
-    Parameters
-    ----------
-    task : ExpandTask
-        What to expand, and where the children go.
-
-    Returns
-    -------
-    dict
-        ``children``, ``counters`` of `expand_canonical`, ``cpu`` seconds, and the ``entry`` of the file.
-
-    Raises
-    ------
-    ArithmeticError
-        If not every row was expanded, or with another number of children than its moves.
-    InputError
-        If the part is damaged.
-    OutputError, MachineError
-        If the file cannot be written.
-    """
+    """Write the children of a share of positions in the order of their leaves."""
     if (done := done_before(task.target, task.owner)) is not None:
         return done
     began = thread_clock()
@@ -210,26 +125,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
 
 
 def run_merge(task: MergeTask) -> dict[str, Any]:
-    """Write the new positions of some leaves.
-
-    Parameters
-    ----------
-    task : MergeTask
-        Which leaves of which files, and where the positions go.
-
-    Returns
-    -------
-    dict
-        ``counters`` of `survey` by name, ``material``, ``children`` read, ``next_children``, ``cpu`` seconds, and the
-        ``entry`` of the file.
-
-    Raises
-    ------
-    InputError
-        If a file that is read is damaged.
-    OutputError, MachineError
-        If the file cannot be written.
-    """
+    """Write the new positions of some leaves."""
     if (done := done_before(task.target, task.owner)) is not None:
         return done
     began = thread_clock()
@@ -280,30 +176,7 @@ def write_part(
     children: int,
     began: float,
 ) -> dict[str, Any]:
-    """Survey new positions and write them.
-
-    Parameters
-    ----------
-    target : Path
-        The file.
-    tools : Toolbox
-        Of the game.
-    rows : ndarray of uint64, shape (n, W)
-        Distinct canonical positions in the order of leaves; the bits `FIXING` are cleared.
-    index : tuple of ndarray
-        Rows (int64) and hash sums (uint64) of each leaf.
-    owner : Owner
-        What the file belongs to.
-    children : int
-        From how many children the rows were sifted.
-    began : float
-        `thread_clock` when the task began.
-
-    Returns
-    -------
-    dict
-        The answer of the task, as `run_merge` gives it.
-    """
+    """Survey new positions and write them."""
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
@@ -326,38 +199,12 @@ def write_part(
 
 
 def rows_room(name: str, rows: int, width: int) -> NDArray[np.uint64]:
-    """Return an uninitialised array of this thread; see `room`.
-
-    Parameters
-    ----------
-    name : str
-        Which memory.
-    rows, width : int
-        How many rows, of how many words.
-
-    Returns
-    -------
-    ndarray of uint64, shape (rows, width)
-        Valid until the same name is asked for again.
-    """
+    """Return an uninitialised array of this thread; see `room`."""
     return room(name, 8 * rows * width).view(np.uint64).reshape(rows, width)
 
 
 def leaf_tables(rows: NDArray[np.uint64], starts: NDArray[np.int64]) -> LeafTables:
-    """Return rows of consecutive leaves with empty tables, for `mark_unique`.
-
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        In the order of leaves.
-    starts : ndarray of int64, shape (L + 1,)
-        Where each leaf begins, and n.
-
-    Returns
-    -------
-    LeafTables
-        The tables are memory of this thread.
-    """
+    """Return rows of consecutive leaves with empty tables, for `mark_unique`."""
     bits = table_bits(np.diff(starts))
     sizes = np.left_shift(1, bits)
     slots = cleared("slots", int(sizes.sum()), np.dtype(np.uint32))
@@ -365,22 +212,7 @@ def leaf_tables(rows: NDArray[np.uint64], starts: NDArray[np.int64]) -> LeafTabl
 
 
 def cleared(name: str, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array of zeros of this thread; see `room`.
-
-    Parameters
-    ----------
-    name : str
-        Which memory.
-    count : int
-        How many.
-    kind : dtype
-        Of which type.
-
-    Returns
-    -------
-    ndarray
-        Valid until the same name is asked for again.
-    """
+    """Return an array of zeros of this thread; see `room`."""
     array = room(name, count * kind.itemsize).view(kind)
     array.fill(0)
     return array

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = ["Toolbox", "start_rows", "toolbox"]
-
 
 class Toolbox(NamedTuple):
     """What the kernels need for one variant and group; ``row_bytes`` is what a position takes for good."""
@@ -44,20 +42,7 @@ class Toolbox(NamedTuple):
 
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant and of its group.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        Whether positions are counted without symmetry: the group is then the identity alone.
-
-    Returns
-    -------
-    Toolbox
-        From a cache.
-    """
+    """Return the tables of a variant and of its group."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
@@ -76,19 +61,6 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
 
 
 def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return the start position in canonical form, shape (1, W).
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    full : bool
-        Whether positions are counted without symmetry: the start stays as it is.
-
-    Returns
-    -------
-    ndarray of uint64, shape (1, W)
-        The packed position.
-    """
+    """Return the start position in canonical form, shape (1, W)."""
     engine = engine_for(variant)
     return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]

@@ -34,9 +34,9 @@ from counting.census.survey import COUNTERS
 from counting.census.toolbox import start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
-from tablut.files import lock_folder
 from tablut.locations import as_location, names_in
 from tablut.results import Result
+from tablut.store.files import lock_folder
 from tablut.variants import as_variant, shipped_variants
 
 if TYPE_CHECKING:
@@ -79,31 +79,7 @@ class StoreCheck(Result):
 
 
 class VerifyReport(Result):
-    """Everything that ``tablut census verify`` says.
-
-    Attributes
-    ----------
-    variant, store : str
-        What was verified.
-    plies : int
-        Plies of the census, ply 0 included.
-    without_symmetry : int or None
-        Plies of the count without symmetry (`tablut census --full`); None if the store has none.
-    counted : int or None
-        The last ply that was counted and not stored, in whole or in part.
-    complete : bool
-        Whether the census is complete.
-    parents : bool
-        Whether every position was expanded again.
-    positions_checked, classes_checked : int
-        Stored positions, decided ones too, and their classes.
-    published : str
-        Whether the digests are those that ship with the program.
-    checks : list of StoreCheck
-        What was checked.
-    failures : int
-        Failures of all checks.
-    """
+    """Everything that ``tablut census verify`` says."""
 
     variant: str
     store: str
@@ -149,33 +125,7 @@ def verify_census(
     memory: int = 2 << 30,
     observer: Observer | None = None,
 ) -> VerifyReport:
-    """Verify a stored census.
-
-    Parameters
-    ----------
-    store : Path, Remote or str
-        The folder that ``tablut census --store`` was given, or its URL.
-    variant : Variant or str, optional
-        Its game, or the name or path of it; by default the shipped one whose digest the store names.
-    parents : bool
-        Expand every position again.
-    memory : int
-        Most bytes for positions at once.
-    observer : Observer, optional
-        Hears of the progress.
-
-    Returns
-    -------
-    VerifyReport
-        A damaged file is a failure in it.
-
-    Raises
-    ------
-    InputError
-        If the folder holds no census, one of other rules, or no complete ply.
-    MachineError
-        If a store elsewhere does not answer.
-    """
+    """Verify a stored census."""
     tally = _Tally()
     watcher = Silent() if observer is None else observer
     found: dict[str, _Verification] = {}
@@ -233,7 +183,7 @@ class _Verification:
         self.tools, self.engine = toolbox(variant, stored.full), engine_for(variant)
         self.group = self.engine.group[:1] if stored.full else self.engine.group
         self.words = self.tools.tables.words
-        self.most = max(1 << 16, memory // (2 * (8 * self.words + 14)))
+        self.most = max(1 << 16, memory // (2 * 8 * self.words + RowTable.bytes_beside))
         self.records: list[PlyRecord] = []
         self.files: list[list[RowFile]] = []
         self.positions = self.classes = 0
@@ -387,8 +337,8 @@ class _Verification:
         for first, last in self._ranges([*new, *known]):
             fresh, old = (RowTable(files, first, last, self.words) for files in (new, known))
             missing = 0
-            for children, counts in canonical_children(self.engine, self.group, self.files[ply - 1], first, last):
-                missing += len(children) - fresh.mark(children, counts) - old.mark(children, counts)
+            for children in canonical_children(self.engine, self.group, self.files[ply - 1], first, last):
+                missing += len(children) - fresh.mark(children) - old.mark(children)
                 self.observer.advance(len(children))
                 self.tally.add("parents", len(children))
             self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are missing")

@@ -12,19 +12,17 @@ from counting.exclusions.record import count_exclusions, counted_spaces, publish
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of
 from counting.spaces import spaces
 from tablut.cli.options import VariantOption
+from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
-from tablut.files import write_text
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result
+from tablut.store.files import write_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from counting.exclusions.record import ExclusionRecord
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
-
-__all__ = ["exclusions_command"]
 
 
 class _SetOrbit(Result):

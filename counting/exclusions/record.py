@@ -32,6 +32,7 @@ __all__ = [
     "ExclusionRecord",
     "SetCount",
     "Survivors",
+    "affordable_exclusions",
     "count_exclusions",
     "counted_spaces",
     "published_exclusions",
@@ -42,17 +43,13 @@ FORMAT: Final = 1
 COUNTED: Final = ("no_end", "king_captured", "king_captured_undecided", "escaped")
 """The spaces of which the survivors are counted; the others have no locked placement worth a count."""
 
+AFFORDABLE_PIECES: Final = 3
+AFFORDABLE_STATES: Final = 200_000
+"""What is counted on the spot: a second or two for most boards of 9 x 9, at most some fifteen for any of 11 x 11."""
+
 
 class SetCount(Result):
-    """How many minimal locked sets have so many pieces.
-
-    Attributes
-    ----------
-    pieces : int
-        Their size.
-    sets, orbits, with_king : int
-        How many there are, how many up to symmetry, and how many hold the king.
-    """
+    """How many minimal locked sets have so many pieces."""
 
     pieces: int
     sets: int
@@ -61,19 +58,7 @@ class SetCount(Result):
 
 
 class Survivors(Result):
-    """The placements of a space that contain no set of a family.
-
-    Attributes
-    ----------
-    id : str
-        One of `COUNTED`.
-    placements, classes : int
-        How many there are, and how many up to symmetry.
-    fixed : dict of str to int
-        How many each symmetry leaves in place: what Burnside's lemma adds up.
-    material : list of list of int
-        ``material[a][d]`` are the placements with a attackers and d defenders.
-    """
+    """The placements of a space that contain no set of a family."""
 
     id: str
     placements: ExactInt
@@ -83,21 +68,7 @@ class Survivors(Result):
 
 
 class ExclusionRecord(Result):
-    """What was counted for one rule set.
-
-    Attributes
-    ----------
-    format : int
-        The version of the file.
-    variant, game : str
-        Its name, and `Variant.digest`.
-    pieces : int
-        The most pieces of a locked set of the family.
-    sets : list of SetCount
-        The family by size.
-    survivors : list of Survivors
-        What is left of each space.
-    """
+    """What was counted for one rule set."""
 
     format: int
     variant: str
@@ -107,35 +78,12 @@ class ExclusionRecord(Result):
     survivors: list[Survivors]
 
     def of(self, id_: str) -> Survivors:
-        """Return what is left of a space.
-
-        Parameters
-        ----------
-        id_ : str
-            One of `COUNTED`.
-
-        Returns
-        -------
-        Survivors
-            Its counts.
-        """
+        """Return what is left of a space."""
         return next(survivors for survivors in self.survivors if survivors.id == id_)
 
 
 def counted_spaces(found: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
-    """Return the spaces in which locked sets are looked for, and whether the king may be part of a set.
-
-    Parameters
-    ----------
-    found : mapping of str to Space
-        As `counting.spaces.spaces` returns them.
-
-    Returns
-    -------
-    dict of str to (list of (Space, int), bool)
-        By the ids of `COUNTED`; each space less the part that is excluded for another reason.
-        ``king_captured_undecided`` are the captured kings as undecided placements.
-    """
+    """Return the spaces in which locked sets are looked for, and whether the king may be part of a set."""
     undecided, besieged = found["no_end"], found["excluded_no_end"]
     captured, escaped, doomed = found["king_captured"], found["escaped"], found["excluded_escaped"]
     return {
@@ -211,6 +159,27 @@ def count_exclusions(
     )
 
 
+class _TooManyStatesError(Exception):
+    """A count took more than was granted."""
+
+
+def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
+    """Return what ships for a game, else what is counted in `AFFORDABLE_STATES`; None if that is not enough."""
+    variant = as_variant(variant)
+    left = AFFORDABLE_STATES
+
+    def spend(_name: str, _place: int, states: int) -> None:
+        nonlocal left
+        left -= states
+        if left < 0:
+            raise _TooManyStatesError
+
+    try:
+        return published_exclusions(variant.digest) or count_exclusions(variant, AFFORDABLE_PIECES, spend)
+    except _TooManyStatesError:
+        return None
+
+
 def _orbits(symmetries: tuple[Symmetry, ...], fixed: Mapping[str, int]) -> int:
     return count_orbits(symmetries, lambda symmetry: fixed[symmetry.name])
 
@@ -229,24 +198,5 @@ def _all() -> dict[str, ExclusionRecord]:
 
 
 def published_exclusions(game: str) -> ExclusionRecord | None:
-    """Return what was counted for a game; None if nothing is shipped.
-
-    Parameters
-    ----------
-    game : str
-        `Variant.digest`.
-
-    Returns
-    -------
-    ExclusionRecord or None
-        The shipped record.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> published_exclusions(load_variant("ashton").digest).of("no_end").fixed["rotate_90"] > 0
-    True
-    >>> published_exclusions("0" * 64) is None
-    True
-    """
+    """Return what was counted for a game; None if nothing is shipped."""
     return _all().get(game)

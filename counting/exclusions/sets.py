@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
 
-__all__ = ["LockedSet", "is_locked", "locked_sets", "orbits_of_sets", "symmetries_of", "without_king"]
-
 LockedSet = frozenset[tuple[int, str]]
 """Pieces on their cells: pairs of a cell and ``b``, ``w`` or ``K``."""
 
@@ -32,20 +30,7 @@ _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 def is_locked(reach: NaiveReach, pieces: _Pieces) -> bool:
-    """Return whether every piece of a set is shut in or active, and the set is not part of the start.
-
-    Parameters
-    ----------
-    reach : NaiveReach
-        The lemmas of the rule set.
-    pieces : dict of (int, int) to str
-        The set.
-
-    Returns
-    -------
-    bool
-        Whether no game ever shows all these pieces at once.
-    """
+    """Return whether every piece of a set is shut in or active, and the set is not part of the start."""
     return any(reach.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
         reach.could_arrive(pieces, cell) for cell in pieces
     )
@@ -53,28 +38,7 @@ def is_locked(reach: NaiveReach, pieces: _Pieces) -> bool:
 
 @lru_cache(maxsize=32)
 def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
-    """Return all minimal locked sets of a rule set with at most so many pieces.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    pieces : int
-        The most pieces of a set.
-
-    Returns
-    -------
-    tuple of frozenset of (int, str)
-        Every symmetry that keeps the start maps them to one another. The smallest come first.
-
-    Examples
-    --------
-    Between the castle and each tip of a camp an attacker and a defender, or the king, never meet:
-
-    >>> from tablut.variants import load_variant
-    >>> len(locked_sets(load_variant("ashton"), 2)), len(locked_sets(load_variant("ashton"), 3))
-    (12, 124)
-    """
+    """Return all minimal locked sets of a rule set with at most so many pieces."""
     search = _Search(variant, pieces)
     every = range(variant.size**2)
     for cell in sorted({min(symmetry.table[cell] for symmetry in variant.start_symmetries) for cell in every}):
@@ -88,18 +52,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 
 
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
-    """Return the sets without a king; they stand in no final position either.
-
-    Parameters
-    ----------
-    sets : tuple of frozenset
-        Locked sets.
-
-    Returns
-    -------
-    tuple of frozenset
-        Those of soldiers alone, in the same order.
-    """
+    """Return the sets without a king; they stand in no final position either."""
     return tuple(found for found in sets if all(piece != "K" for _, piece in found))
 
 
@@ -108,25 +61,6 @@ def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmet
 
     Those that keep the start are among them. A family can have more: it depends on the start, but
     not on all of it.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    sets : collection of frozenset
-        As `locked_sets` returns them.
-
-    Returns
-    -------
-    tuple of Symmetry
-        A group.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v2")
-    >>> len(variant.start_symmetries), len(symmetries_of(variant, locked_sets(variant, 3)))
-    (4, 8)
     """
     family = frozenset(sets)
     return tuple(
@@ -135,20 +69,7 @@ def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmet
 
 
 def orbits_of_sets(sets: tuple[LockedSet, ...], symmetries: tuple[Symmetry, ...]) -> list[tuple[LockedSet, int]]:
-    """Return one set of each orbit, with the size of the orbit.
-
-    Parameters
-    ----------
-    sets : tuple of frozenset
-        A family that the symmetries map to itself.
-    symmetries : tuple of Symmetry
-        A group.
-
-    Returns
-    -------
-    list of (frozenset, int)
-        In the order of the first sets.
-    """
+    """Return one set of each orbit, with the size of the orbit."""
     orbits: dict[LockedSet, int] = {}
     for found in sets:
         least = min((_image(found, symmetry) for symmetry in symmetries), key=sorted)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from counting.material import Material
     from counting.spaces import KingPlacement, Space
     from symmetry import Symmetry
-    from tablut.variants.regions import Regions
-
-__all__ = ["surviving"]
+    from tablut.variants.model import Regions
 
 _LETTERS = {ATTACKER: "b", DEFENDER: "w"}
 
@@ -30,35 +28,7 @@ def surviving(
     sets: Collection[LockedSet],
     observe: Callable[[int, int], None] | None = None,
 ) -> Material:
-    """Return how many placements without a locked set a symmetry leaves in place, by material.
-
-    Parameters
-    ----------
-    signed : sequence of (Space, int)
-        Spaces of one variant, each counted so often; the first one's material is kept.
-    symmetry : Symmetry
-        One of the variant's; the identity counts the placements themselves.
-    sets : collection of frozenset
-        The family; the symmetries must map it to itself.
-    observe : callable, optional
-        As in `Transfer.count`.
-
-    Returns
-    -------
-    Material
-        Exact counts.
-
-    Examples
-    --------
-    >>> from counting.exclusions.sets import locked_sets
-    >>> from counting.spaces import spaces
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("brandubh-5-4v0")
-    >>> undecided = spaces(variant)["no_end"]
-    >>> identity = variant.symmetries[0]
-    >>> undecided.value(), surviving([(undecided, 1)], identity, locked_sets(variant, 3)).total()
-    (106895, 106279)
-    """
+    """Return how many placements without a locked set a symmetry leaves in place, by material."""
     space = signed[0][0]
     variant = space.variant
     regions = variant.regions

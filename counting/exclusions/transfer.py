@@ -25,8 +25,6 @@ from counting.material import Material, soldiers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Filling", "Term", "Transfer", "Variable", "elimination_order"]
-
 Filling = frozenset[tuple[int, str]]
 """What some variables contain: pairs of a variable and ``b``, ``w`` or ``K``."""
 
@@ -42,15 +40,7 @@ _States = dict[int, dict[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A cell, or a cycle of cells that share their contents.
-
-    Attributes
-    ----------
-    kind : str
-        ``free`` (either soldier), ``camp`` (attackers) or ``royal`` (the king alone).
-    length : int
-        How many cells it has.
-    """
+    """A cell, or a cycle of cells that share their contents."""
 
     kind: str
     length: int = 1
@@ -58,40 +48,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A king and what is around it; each counted filling has exactly one king.
-
-    Attributes
-    ----------
-    filling : frozenset of (int, str)
-        The king and the contents of the cells that decide.
-    coefficient : int
-        How often it counts.
-    """
+    """A king and what is around it; each counted filling has exactly one king."""
 
     filling: Filling
     coefficient: int = 1
 
 
 def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
-    """Return an order of the variables in which few sets are open at a time.
-
-    Parameters
-    ----------
-    count : int
-        How many variables there are.
-    fillings : iterable of frozenset
-        The sets; those with a variable before and one after a place are open there.
-
-    Returns
-    -------
-    list of int
-        All variables. Next comes the one that leaves the fewest later variables in open sets.
-
-    Examples
-    --------
-    >>> elimination_order(4, [frozenset({(0, "b"), (3, "w")}), frozenset({(1, "b"), (2, "w")})])
-    [0, 3, 1, 2]
-    """
+    """Return an order of the variables in which few sets are open at a time."""
     near: list[set[int]] = [set() for _ in range(count)]
     for filling in fillings:
         cells = {cell for cell, _ in filling}
@@ -130,30 +94,7 @@ class _Join(NamedTuple):
 
 
 class Transfer:
-    """The fillings with exactly one of some terms and none of some sets.
-
-    Parameters
-    ----------
-    variables : sequence of Variable
-        What is filled.
-    terms : sequence of Term
-        The kings.
-    sets : collection of frozenset
-        What no filling may contain.
-    attackers, defenders : int
-        Most soldiers of each side on the board.
-
-    Examples
-    --------
-    One king on the first of three cells; an attacker on the second with a defender on the third is forbidden:
-
-    >>> cells = [Variable("royal"), Variable("free"), Variable("free")]
-    >>> king = Term(frozenset({(0, "K")}))
-    >>> Transfer(cells, [king], [], 1, 1).count().rows
-    ((1, 2), (2, 2))
-    >>> Transfer(cells, [king], [frozenset({(1, "b"), (2, "w")})], 1, 1).count().rows
-    ((1, 2), (2, 1))
-    """
+    """The fillings with exactly one of some terms and none of some sets."""
 
     def __init__(
         self,
@@ -251,18 +192,7 @@ class Transfer:
     # -- the sum ---------------------------------------------------------------------------
 
     def count(self, observe: Callable[[int, int], None] | None = None) -> Material:
-        """Return the number of fillings by material.
-
-        Parameters
-        ----------
-        observe : callable, optional
-            Called after each variable with its place and the number of states.
-
-        Returns
-        -------
-        Material
-            Exact.
-        """
+        """Return the number of fillings by material."""
         states: _States = {0: {0: 1}}
         for position in range(len(self._variables)):
             self._step(states, position)

@@ -19,38 +19,12 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["MOST_TREE", "BackwardTrees", "backward_tree", "position_keys"]
-
 MOST_TREE: Final = 300_000
 """Positions of the largest tree that a certificate may claim."""
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
-    """Return all positions from which some can be reached, those among them.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    words : ndarray of uint64, shape (n, W)
-        Counted positions.
-    most : int
-        How many positions are listed.
-
-    Returns
-    -------
-    ndarray of uint64, shape (m, W), or None
-        Predecessors that a lemma excludes are left out. None if the start is among the
-        positions, or if there are more than ``most``.
-
-    Examples
-    --------
-    >>> from counting.reachable.drawing import drawer_for
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> len(backward_tree(variant, drawer_for(variant).positions([9330])))
-    30036
-    """
+    """Return all positions from which some can be reached, those among them."""
     engine, lemmas = engine_for(variant), lemmas_for(variant)
     start = position_keys(engine.words(engine.start()))
     known = np.unique(position_keys(words))
@@ -68,40 +42,14 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
 
 
 class BackwardTrees:
-    """Backward trees of several positions; what is found in one is not listed again.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Examples
-    --------
-    >>> from counting.reachable.drawing import drawer_for
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> trees = BackwardTrees(variant)
-    >>> trees.size(drawer_for(variant).positions([9330]))
-    30036
-    """
+    """Backward trees of several positions; what is found in one is not listed again."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self._found: list[NDArray[Any]] = []
 
     def size(self, words: NDArray[np.uint64]) -> int | None:
-        """Return how many positions there are at most from which a position can be reached.
-
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (1, W)
-            A counted position.
-
-        Returns
-        -------
-        int or None
-            The size of its tree, or of an earlier one that holds it; None as `backward_tree` returns it.
-        """
+        """Return how many positions there are at most from which a position can be reached."""
         key = position_keys(words)
         for known in self._found:
             if np.isin(key, known)[0]:
@@ -114,18 +62,7 @@ class BackwardTrees:
 
 
 def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return positions as one item each, to be sorted and compared.
-
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (n, W)
-        Packed positions.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Records of W words, or plain words where one suffices.
-    """
+    """Return positions as one item each, to be sorted and compared."""
     words = np.ascontiguousarray(words)
     if words.shape[1] == 1:
         return words.ravel()

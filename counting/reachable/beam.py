@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["EXHAUSTED", "GAVE_UP", "BeamTables", "Room", "find_games", "make_room"]
-
 GAVE_UP: Final = -1
 EXHAUSTED: Final = -2
 
@@ -53,21 +51,7 @@ _SCALE: Final = 4
 
 
 class BeamTables(NamedTuple):
-    """All that a search reads of a variant.
-
-    Attributes
-    ----------
-    rules : Tables
-        The compiled rules.
-    origins : OriginTables
-        Where pieces can have come from.
-    lemmas : LemmaTables
-        What excludes a position.
-    homes : HomeTables
-        How far pieces are from home.
-    peeling : PeelTables
-        The variant as sets of cells.
-    """
+    """All that a search reads of a variant."""
 
     rules: Tables
     origins: OriginTables
@@ -131,22 +115,7 @@ class Room(NamedTuple):
 
 
 def make_room(size: int, width: int, plies: int) -> Room:
-    """Return the arrays for searches of a width.
-
-    Parameters
-    ----------
-    size : int
-        N.
-    width : int
-        How many positions of each ply are kept.
-    plies : int
-        Longest game.
-
-    Returns
-    -------
-    Room
-        Nothing in it.
-    """
+    """Return the arrays for searches of a width."""
     nodes = width * plies + 1
     candidates = width * min(MOST_UNMOVES * size * size, 1200)
     known = 1 << (6 * nodes).bit_length()
@@ -214,21 +183,7 @@ def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
 
 
 class PricedPosition(NamedTuple):
-    """A position whose plies are taken back, and what its pieces cost. Kernels make it.
-
-    Attributes
-    ----------
-    place : int
-        Among the boards of the room.
-    side, king : int
-        The side that moved last, and the king's cell.
-    base : int
-        What all soldiers cost, the missing ones as well.
-    strays : int
-        How many soldiers of the side are away from home; they stand in `Room.strays`.
-    black_away, white_away : int
-        Homes of each side that are free.
-    """
+    """A position whose plies are taken back, and what its pieces cost. Kernels make it."""
 
     place: int
     side: int
@@ -487,25 +442,7 @@ def find_games(
     games: NDArray[np.int32],
     plies: NDArray[np.int32],
 ) -> None:
-    """Search for a game to each board. O(width * plies) positions each, at most.
-
-    Parameters
-    ----------
-    tables : BeamTables
-        The variant.
-    arrays : Room
-        Scratch.
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        The targets.
-    seed : uint64
-        Of the luck that breaks ties.
-    shake : int
-        So many of the first plies are taken back by luck alone.
-    games : ndarray of int32, shape (n, most plies)
-        Receives the plies as undo records.
-    plies : ndarray of int32, shape (n,)
-        Receives their number, or `GAVE_UP` or `EXHAUSTED`.
-    """
+    """Search for a game to each board. O(width * plies) positions each, at most."""
     x, room = flat(tables), flat(arrays)
     stride = board_items(x.rules.size)
     scratch = np.empty(stride, dtype=np.uint32)

@@ -19,24 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError
-from tablut.files import excerpt, read_bytes, write_bytes
+from tablut.store.files import excerpt, read_bytes, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-__all__ = [
-    "FORMAT",
-    "VERSION",
-    "Header",
-    "PositionCertificate",
-    "Space",
-    "decode_moves",
-    "digest_of",
-    "encode_moves",
-    "read_file",
-    "write_file",
-]
 
 Space = Literal["undecided", "decided"]
 """What is sampled: undecided positions with the side to move, or final placements by how they ended."""
@@ -59,23 +46,7 @@ class _Strict(BaseModel):
 
 
 class Header(_Strict):
-    """The first line of a file.
-
-    Attributes
-    ----------
-    variant, digest : str
-        The game, by name and by `Variant.digest`.
-    space : str
-        What was sampled: undecided positions, or final placements.
-    generator : str
-        How the samples were drawn; see `counting.reachable.drawing`.
-    seed, first, count : int
-        Which samples: of this seed, from the first on.
-    reachable, unreachable, unknown : int
-        What the lines add up to.
-    interval95, interval99 : tuple of float
-        Of the reachable share, from these samples alone.
-    """
+    """The first line of a file."""
 
     format: Literal["tablut-reachability"] = FORMAT
     version: int
@@ -94,27 +65,7 @@ class Header(_Strict):
 
 
 class PositionCertificate(_Strict):
-    """One sample: its index, its position number, and one reason.
-
-    Attributes
-    ----------
-    i : int
-        The index of the sample.
-    n : str
-        Its position number.
-    game : str, optional
-        The game that reaches it: two bytes a move, from and to, in base 64.
-    locked : str, optional
-        The squares of a set of pieces that was never put together.
-    pocket : str, optional
-        The squares of a set that was never put together, since each way to do so comes from a locked set.
-    lemma : str, optional
-        Another lemma.
-    tree : int, optional
-        How many positions its whole backward tree has, at most; the start is not among them.
-    unknown : bool, optional
-        Neither was found.
-    """
+    """One sample: its index, its position number, and one reason."""
 
     i: Annotated[int, Field(ge=0)]
     n: str = Field(max_length=60, pattern="^[0-9]+$")
@@ -135,71 +86,17 @@ class PositionCertificate(_Strict):
 
 
 def digest_of(certificates: Iterable[PositionCertificate]) -> str:
-    """Return the SHA-256 of certificates, as their lines in a file.
-
-    Parameters
-    ----------
-    certificates : iterable of PositionCertificate
-        In order.
-
-    Returns
-    -------
-    str
-        In hexadecimal.
-
-    Examples
-    --------
-    >>> one = PositionCertificate(i=0, n="5", tree=1)
-    >>> digest_of([one]) == digest_of([one, one])
-    False
-    """
+    """Return the SHA-256 of certificates, as their lines in a file."""
     return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 
 
 def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
-    """Return moves, as cells from and to, as text.
-
-    Parameters
-    ----------
-    moves : iterable of tuple of int
-        Cells from and to, each below 256.
-
-    Returns
-    -------
-    str
-        Two bytes a move, in base 64.
-
-    Examples
-    --------
-    >>> encode_moves([(31, 32), (4, 5)])
-    'HyAEBQ=='
-    """
+    """Return moves, as cells from and to, as text."""
     return b64encode(bytes(chain.from_iterable(moves))).decode()
 
 
 def decode_moves(text: str) -> list[tuple[int, int]]:
-    """Return the moves of a text; the inverse of `encode_moves`.
-
-    Parameters
-    ----------
-    text : str
-        Base 64.
-
-    Returns
-    -------
-    list of tuple of int
-        Cells from and to.
-
-    Raises
-    ------
-    ValueError
-        If it is not base 64, or ends with half a move.
-
-    Examples
-    --------
-    >>> decode_moves("HyAEBQ==")
-    [(31, 32), (4, 5)]
-    """
+    """Return the moves of a text; the inverse of `encode_moves`."""
     cells = b64decode(text, validate=True)
     if len(cells) % 2:
         raise ValueError("half a move at the end")
@@ -207,29 +104,7 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
 
 
 def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:
-    """Write a file of certificates.
-
-    Parameters
-    ----------
-    path : Path
-        The file; compressed if its name ends in ``.gz``.
-    header : Header
-        Its first line.
-    certificates : iterable of PositionCertificate
-        A line each.
-
-    Returns
-    -------
-    int
-        Bytes of the file.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    MachineError
-        If the machine fails: for one, if the disk is full.
-    """
+    """Write a file of certificates."""
     lines = [header.model_dump_json(), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
     if path.name.endswith(".gz"):
@@ -240,25 +115,7 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
-    """Read a file of certificates.
-
-    Parameters
-    ----------
-    path : Path
-        The file, compressed or not.
-
-    Returns
-    -------
-    header : Header
-        Its first line.
-    certificates : iterator of (int, PositionCertificate)
-        Each with the number of its line.
-
-    Raises
-    ------
-    InputError
-        If the file or its header has another format; while iterating, if a line has.
-    """
+    """Read a file of certificates."""
     shown = excerpt(str(path))
     content = read_bytes(path, "certificate file", _MOST_BYTES)
     stream: io.BufferedIOBase = io.BytesIO(content)

@@ -2,7 +2,8 @@
 
 The checker uses neither the search nor the compiled lemmas nor the compiled drawer: it draws ranks again with numpy's
 generator; games are replayed by `tablut.rules.NaiveGame`, lemmas and backward trees are derived
-again by `counting.reachable.naive`, the interval is computed by another function of scipy. Ranks
+again by `counting.reachable.naive`, the interval is computed by another function of scipy. Pockets are found
+there; so they are checked here by other means, single moves of the plain rules. Ranks
 of final placements alone have one implementation, `tablut.indexing.EndingIndex` in plain Python.
 """
 
@@ -15,21 +16,19 @@ from counting.reachable.certificates import Header, PositionCertificate, Space, 
 from counting.reachable.naive import NaiveReach, PositionKey, position_key
 from counting.reachable.plain_numbers import plain_number, plain_position, plain_size
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.indexing import EndingIndex
 from tablut.notation import parse_square
 from tablut.rules import NaivePosition
 from tablut.rules.outcome import Outcome
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from tablut.indexing import Ending
     from tablut.rules.naive import Cell
     from tablut.variants import Variant
-
-__all__ = ["MOST_TREE", "CheckedSamples", "Checker", "check_file"]
 
 MOST_TREE = 300_000
 """Positions of the largest backward tree that is derived again."""
@@ -46,15 +45,7 @@ _CLOSE = 1e-9
 
 
 class CheckedSamples(NamedTuple):
-    """What a check found.
-
-    Attributes
-    ----------
-    checked, unknown : int
-        Certificates that were checked, and those that claim nothing.
-    failures : list of str
-        One line for each that does not hold, with the number of its line.
-    """
+    """What a check found."""
 
     checked: int
     unknown: int
@@ -62,25 +53,7 @@ class CheckedSamples(NamedTuple):
 
 
 class Checker:
-    """The checks of one variant's certificates.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    space : {'undecided', 'decided'}
-        What the numbers are of: undecided positions, or final placements.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> checker = Checker(load_variant("ashton-5-4v0"))
-    >>> checker.game(checker.reach.start, [])
-    >>> checker.game(checker.reach.start, [(12, 7)])
-    'the game does not end in the position'
-    >>> checker.game(checker.reach.start, [(12, 8)])
-    'ply 1: c3-d2 is no legal move'
-    """
+    """The checks of one variant's certificates."""
 
     def __init__(self, variant: Variant, space: Space = "undecided") -> None:
         self.variant, self.space = variant, space
@@ -98,68 +71,18 @@ class Checker:
         return plain_size(self.reach) if self.space == "undecided" else self.endings.size
 
     def position(self, number: int) -> NaivePosition:
-        """Return the position of a number, by the plain index.
-
-        Parameters
-        ----------
-        number : int
-            As in a certificate.
-
-        Returns
-        -------
-        NaivePosition
-            What the certificate is about.
-
-        Raises
-        ------
-        InputError
-            If the number is out of range.
-        """
+        """Return the position of a number, by the plain index."""
         return plain_position(self.reach, number)
 
     def ending(self, number: int) -> tuple[NaivePosition, Outcome]:
-        """Return the final placement of a number, and how the last ply ended the game.
-
-        Parameters
-        ----------
-        number : int
-            As in a certificate.
-
-        Returns
-        -------
-        position : NaivePosition
-            What the certificate is about; the side to move did not make the last ply.
-        outcome : Outcome
-            How it ended.
-
-        Raises
-        ------
-        InputError
-            If the number is out of range.
-        """
+        """Return the final placement of a number, and how the last ply ended the game."""
         final, size = self.endings.unrank(number), self.variant.size
         cells = final.position.cells
         pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
         return NaivePosition(pieces, final.position.side), ENDED_AS[final.ending]
 
     def certificate(self, certificate: PositionCertificate) -> str | None:
-        """Return what is wrong with a certificate, as a proof about the position of its number.
-
-        Parameters
-        ----------
-        certificate : PositionCertificate
-            What claims something.
-
-        Returns
-        -------
-        str or None
-            None if it proves what it claims, or claims nothing.
-
-        Raises
-        ------
-        InputError
-            If its number is out of range.
-        """
+        """Return what is wrong with a certificate, as a proof about the position of its number."""
         claims = certificate.claims()
         if len(claims) != 1:
             return "claims not exactly one thing"
@@ -181,28 +104,13 @@ class Checker:
         if certificate.locked is not None:
             return self.lock(position, certificate.locked)
         if certificate.pocket is not None:
-            return self.lock(position, certificate.pocket, depth=2)
+            return self.pocket(position, certificate.pocket)
         if certificate.lemma is not None:
             return self.lemma(position, certificate.lemma)
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
 
     def game(self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None) -> str | None:
-        """Return what is wrong with a game from the start to a position.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Where it must end.
-        moves : list of tuple of int
-            Cells from and to, by index.
-        outcome : Outcome, optional
-            How the last ply must end the game, if it must.
-
-        Returns
-        -------
-        str or None
-            None if every ply is legal, none decides the game before that and no position recurs.
-        """
+        """Return what is wrong with a game from the start to a position."""
         game, size = self.reach.game, self.variant.size
         here = self.reach.start
         seen = {position_key(here)}
@@ -224,23 +132,17 @@ class Checker:
             return "the game has no last ply"
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
-    def lock(self, position: NaivePosition, squares: str, depth: int = 1) -> str | None:
-        """Return why a set of pieces does not prove a position out of reach.
+    def lock(self, position: NaivePosition, squares: str) -> str | None:
+        """Return why a set of pieces does not prove a position out of reach."""
+        return self._never_put_together(position, squares, self.reach.could_arrive)
 
-        Parameters
-        ----------
-        position : NaivePosition
-            Where they stand.
-        squares : str
-            Their squares, such as ``e3 e4``.
-        depth : int
-            1 for a locked set, 2 for a pocket.
+    def pocket(self, position: NaivePosition, squares: str) -> str | None:
+        """Return why a set of pieces, together with those that it can have come from, does not prove it."""
+        return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
-        Returns
-        -------
-        str or None
-            None if it does prove it.
-        """
+    def _never_put_together(
+        self, position: NaivePosition, squares: str, came_last: Callable[[dict[Cell, str], Cell], bool]
+    ) -> str | None:
         cells: set[Cell] = set()
         for name in squares.split():
             try:
@@ -253,25 +155,45 @@ class Checker:
         pieces = {cell: position.pieces[cell] for cell in cells}
         if all(self.reach.start.pieces.get(cell) == piece for cell, piece in pieces.items()):
             return "the pieces of the lock stand as at the start"
-        if any(self.reach.could_arrive(pieces, cell, depth) for cell in cells):
+        if any(came_last(pieces, cell) for cell in cells):
             return "a piece of the lock could have arrived last"
         return None
 
-    def lemma(self, position: NaivePosition, name: str) -> str | None:
-        """Return why a lemma does not exclude a position.
+    def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
+        """Return whether a move, with only these pieces and some king, takes one of them to its cell and captures none.
 
-        Parameters
-        ----------
-        position : NaivePosition
-            A counted one.
-        name : str
-            One of `LEMMAS` but ``locked``.
-
-        Returns
-        -------
-        str or None
-            None if it does exclude it.
+        For a depth of two the pieces before that move must not be out of reach by themselves.
         """
+        game, piece = self.reach.game, pieces[cell]
+        others = {other: kind for other, kind in pieces.items() if other != cell}
+        for origin in self.reach.cells[piece] - pieces.keys():
+            before = NaivePosition({**others, origin: piece}, "b" if piece == "b" else "w")
+            if (origin, cell) not in game.legal_moves(before):
+                continue
+            # A king who is not among them may have stood anywhere.
+            kings = (
+                [{}] if "K" in pieces.values() else [{place: "K"} for place in (self.reach.cells["K"] | {game.castle})]
+            )
+            ends = [
+                game.apply(before._replace(pieces={**before.pieces, **king}), (origin, cell))
+                for king in kings
+                if not king.keys() & {cell, *before.pieces}
+            ]
+            if ends and all(end.captured or end.outcome == Outcome("king_captured", "black") for end in ends):
+                continue
+            if depth == 1 or not self._out_of_reach(before.pieces, depth - 1):
+                return True
+        return False
+
+    def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
+        """Return whether what is left, when all that can have come last is taken away, stands not as at the start."""
+        left = dict(pieces)
+        while (free := next((cell for cell in left if self._came_last(left, cell, depth)), None)) is not None:
+            del left[free]
+        return any(self.reach.start.pieces.get(cell) != piece for cell, piece in left.items())
+
+    def lemma(self, position: NaivePosition, name: str) -> str | None:
+        """Return why a lemma does not exclude a position."""
         reach = self.reach
         if position_key(position) == position_key(reach.start):
             return "the start is reached"
@@ -284,20 +206,7 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Return why a backward tree does not exclude a position.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Its root.
-        size : int
-            Most positions that it has.
-
-        Returns
-        -------
-        str or None
-            None if it does exclude it.
-        """
+        """Return why a backward tree does not exclude a position."""
         if size > MOST_TREE:
             return f"a tree of {size:,} positions; at most {MOST_TREE:,} are derived again"
         found = self.reach.backward_tree(position, size, self.closed)
@@ -307,27 +216,12 @@ class Checker:
         return None
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
-        """Return why a backward tree does not exclude a final placement.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Its root.
-        outcome : Outcome
-            How the last ply ended the game.
-        size : int
-            Most positions that it has, the final one among them.
-
-        Returns
-        -------
-        str or None
-            None if it does exclude it.
-        """
+        """Return why a backward tree does not exclude a final placement."""
         reach = self.reach
         for earlier, _ in reach.predecessors(position, outcome):
             if position_key(earlier) == position_key(reach.start):
                 return "a ply from the start ends the game so"
-            if reach.lemma(earlier) is not None or (size == 1 and reach.locked(earlier, depth=2)):
+            if reach.lemma(earlier) is not None or (size == 1 and self._out_of_reach(earlier.pieces, 2)):
                 continue
             if (problem := self.tree(earlier, max(1, size - 1))) is not None:
                 return problem

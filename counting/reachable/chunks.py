@@ -26,15 +26,13 @@ from counting.reachable.drawing import GENERATOR
 from counting.reachable.families import counted_family
 from counting.reachable.intervals import Tally, share_interval
 from tablut.errors import InputError
-from tablut.files import child, excerpt, read_text, remove_temporaries, write_text
+from tablut.store.files import child, excerpt, read_text, remove_temporaries, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from tablut.variants import Variant
-
-__all__ = ["Chunk", "ChunkPlan"]
 
 _GAME_SAMPLES: Final = 500
 _LEMMA_SAMPLES: Final = 1 << 20
@@ -43,17 +41,7 @@ _STORE_FORMAT: Final = 2
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some samples that are decided together.
-
-    Attributes
-    ----------
-    stage : str
-        ``samples`` for both stages, ``lemmas`` where the lemmas alone are tried.
-    name : str
-        Of its files, without their endings.
-    first, count : int
-        The samples.
-    """
+    """Some samples that are decided together."""
 
     stage: str
     name: str
@@ -62,28 +50,7 @@ class Chunk:
 
 
 class ChunkPlan:
-    """The chunks of an estimate, and where their results are kept.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    samples : int
-        Samples that go through both stages.
-    lemma_samples : int
-        Samples that the lemmas see, at least ``samples``.
-    seed : int
-        Of the generator.
-    store : Path or None
-        The folder that keeps the results, if one does.
-    space : str
-        What is sampled.
-
-    Attributes
-    ----------
-    results : dict of str to dict
-        What is known so far, by the name of the chunk.
-    """
+    """The chunks of an estimate, and where their results are kept."""
 
     def __init__(
         self,
@@ -109,18 +76,7 @@ class ChunkPlan:
             yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
 
     def decided(self, chunks: Iterable[Chunk]) -> list[tuple[Chunk, dict[str, Any]]]:
-        """Return chunks and their results, up to the first that has none: what an interrupted run is sure of.
-
-        Parameters
-        ----------
-        chunks : iterable of Chunk
-            Of this plan, in order.
-
-        Returns
-        -------
-        list of (Chunk, dict)
-            All of them when the run is complete.
-        """
+        """Return chunks and their results, up to the first that has none: what an interrupted run is sure of."""
         found = []
         for chunk in chunks:
             if chunk.name not in self.results:
@@ -129,18 +85,7 @@ class ChunkPlan:
         return found
 
     def header(self, certificates: list[PositionCertificate]) -> Header:
-        """Return the header of a file of certificates.
-
-        Parameters
-        ----------
-        certificates : list of PositionCertificate
-            What the file holds.
-
-        Returns
-        -------
-        Header
-            With the intervals of these samples alone.
-        """
+        """Return the header of a file of certificates."""
         n, found = len(certificates), sum(certificate.game is not None for certificate in certificates)
         unknown = sum(certificate.unknown is not None for certificate in certificates)
         tally = Tally(n, found, n - found - unknown, unknown, n, n, n)
@@ -163,18 +108,7 @@ class ChunkPlan:
     # -- the store ---------------------------------------------------------------------
 
     def open(self, resume: bool) -> None:
-        """Claim the folder, which the caller has locked.
-
-        Parameters
-        ----------
-        resume : bool
-            Whether to go on with an estimate that is there.
-
-        Raises
-        ------
-        InputError
-            If the folder holds another estimate, or this one and ``resume`` is false.
-        """
+        """Claim the folder, which the caller has locked."""
         assert self.store is not None
         path = self.store / "estimate.json"
         if not path.exists():
@@ -191,23 +125,7 @@ class ChunkPlan:
         remove_temporaries(self.store)
 
     def saved(self, chunk: Chunk) -> dict[str, Any] | None:
-        """Return the stored result of a chunk; its certificates are read and digested again.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            One of this plan.
-
-        Returns
-        -------
-        dict or None
-            None if it is not there.
-
-        Raises
-        ------
-        InputError
-            If it is damaged; it names the file.
-        """
+        """Return the stored result of a chunk; its certificates are read and digested again."""
         if self.store is None or not (path := child(self.store, chunk.name + ".json", "chunk")).exists():
             return None
         try:
@@ -222,44 +140,13 @@ class ChunkPlan:
         return dict(result)
 
     def certificates(self, name: str) -> list[PositionCertificate]:
-        """Return the stored certificates of a chunk.
-
-        Parameters
-        ----------
-        name : str
-            Of the chunk.
-
-        Returns
-        -------
-        list of PositionCertificate
-            In the order of the samples.
-
-        Raises
-        ------
-        InputError
-            If their file is missing or damaged.
-        """
+        """Return the stored certificates of a chunk."""
         assert self.store is not None
         _, lines = read_file(child(self.store, name + ".jsonl.gz", "chunk"))
         return [certificate for _, certificate in lines]
 
     def keep(self, name: str, result: dict[str, Any], certificates: list[PositionCertificate] | None) -> None:
-        """Write the result of a chunk if there is a folder, its certificates first.
-
-        Parameters
-        ----------
-        name : str
-            Of the chunk.
-        result : dict
-            What `counting.reachable.report.estimate_report` adds up.
-        certificates : list of PositionCertificate or None
-            None for a chunk that only the lemmas see.
-
-        Raises
-        ------
-        OutputError, MachineError
-            If a file cannot be written.
-        """
+        """Write the result of a chunk if there is a folder, its certificates first."""
         if self.store is None:
             return
         if certificates is not None:

@@ -17,8 +17,8 @@ from tablut.cli.options import (
     threads_option,
     variant_option,
 )
+from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import Result, scientific
 from tablut.variants import load_variant
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from counting.reachable.explanation.explaining import Amount
     from counting.reachable.report import ReachableEstimate
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["app"]
 
 app = typer.Typer(
     rich_markup_mode=None, add_completion=False, help="Estimate what share of the counted positions can be reached."

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from counting.reachable.draw_tables import DrawTables
 
-__all__ = ["BATCH", "BATCH_ROWS", "Bits", "Placed", "drawn", "open_number", "place_soldiers", "placed"]
-
 BATCH: Final = 16
 """Positions that are made of their numbers together."""
 BATCH_ROWS: Final = 10
@@ -57,22 +55,7 @@ def _cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint
 
 @inlined
 def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the number of a sample; see `counting.reachable.drawing.draw_number`.
-
-    Parameters
-    ----------
-    x : DrawTables
-        The tables of the drawing.
-    seed : uint64
-        Of the generator.
-    index : uint64
-        Of the sample.
-
-    Returns
-    -------
-    tuple of (uint64, uint64)
-        Its low and its high word.
-    """
+    """Return the number of a sample; see `counting.reachable.drawing.draw_number`."""
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
@@ -107,21 +90,7 @@ def _next_place(x: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[
 
 @inlined
 def open_number(x: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
-    """Write what a position number says but for the soldiers' cells, and their ranks, to an entry of a batch.
-
-    Parameters
-    ----------
-    x : DrawTables
-        The tables of the drawing.
-    low : uint64
-        The low word of the number.
-    high : uint64
-        Its high word.
-    batch : ndarray of uint64, shape (BATCH_ROWS * BATCH,)
-        Receives it; see `placed`.
-    entry : int
-        0 to BATCH - 1.
-    """
+    """Write what a position number says but for the soldiers' cells, and their ranks, to an entry of a batch."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
     if x.tier_shift < 64:
         top = low >> U64(x.tier_shift)
@@ -155,15 +124,6 @@ def place_soldiers(x: DrawTables, batch: NDArray[np.uint64], count: int) -> None
 
     A combination's places are found one after the other, each from what the last one left. So the batch is gone
     through for each place, and the entries do not wait for one another.
-
-    Parameters
-    ----------
-    x : DrawTables
-        The tables of the drawing.
-    batch : ndarray of uint64, shape (BATCH_ROWS * BATCH,)
-        As `open_number` leaves it.
-    count : int
-        Its entries, at most BATCH.
     """
     stride = x.cells + 2
     for kind in range(2):
@@ -188,24 +148,7 @@ def place_soldiers(x: DrawTables, batch: NDArray[np.uint64], count: int) -> None
 
 @inlined
 def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
-    """Return the position of an entry of a batch.
-
-    Parameters
-    ----------
-    x : DrawTables
-        The tables of the drawing.
-    batch : ndarray of uint64, shape (BATCH_ROWS * BATCH,)
-        As `place_soldiers` leaves it.
-    entry : int
-        Of the batch.
-
-    Returns
-    -------
-    black, white : tuple of (uint64, uint64)
-        The cells of the attackers and of the defenders.
-    king, side, attackers, defenders : int
-        The king's cell, the side to move and the material.
-    """
+    """Return the position of an entry of a batch."""
     cells = advance(batch, _CELLS * BATCH + entry)
     white = cells[2 * BATCH], cells[3 * BATCH]
     king = x.king_cells[I64(batch[_KING * BATCH + entry])]

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["DrawTables", "build_drawing", "halves"]
-
 _WORD: Final = (1 << 64) - 1
 _TIER_BITS: Final = 11
 _BUCKETS: Final = 1024
@@ -76,44 +74,12 @@ class DrawTables(NamedTuple):
 
 
 def halves(values: list[int]) -> NDArray[np.uint64]:
-    """Return numbers of 128 bits as words, the low one of each first.
-
-    Parameters
-    ----------
-    values : list of int
-        Not negative.
-
-    Returns
-    -------
-    ndarray of uint64, shape (2 * n,)
-        In the same order.
-
-    Examples
-    --------
-    >>> halves([5, 1 << 64]).tolist()
-    [5, 0, 0, 1]
-    """
+    """Return numbers of 128 bits as words, the low one of each first."""
     return np.array([[value & _WORD, value >> 64] for value in values], dtype=np.uint64).ravel()
 
 
 def build_drawing(variant: Variant) -> DrawTables:
-    """Return the tables of a variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    DrawTables
-        Of its placements.
-
-    Raises
-    ------
-    InputError
-        If the space is too large for kernels: numbers of 128 bits, binomials of 63.
-    """
+    """Return the tables of a variant."""
     index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
     most = max(variant.attackers, variant.defenders)
     binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]

@@ -36,32 +36,12 @@ if TYPE_CHECKING:
     from tablut.position import Position
     from tablut.variants import Variant
 
-__all__ = ["GENERATOR", "MOST_SEED", "Drawer", "draw_number", "drawer_for", "numbered_position"]
-
 GENERATOR: Final = "Philox4x64-10"
 MOST_SEED: Final = (1 << 64) - 1
 
 
 def draw_number(size: int, seed: int, index: int) -> int:
-    """Return the number of a sample, by numpy's generator.
-
-    Parameters
-    ----------
-    size : int
-        The number of positions, of at most 128 bits.
-    seed, index : int
-        Which sample, both of at most 64 bits.
-
-    Returns
-    -------
-    int
-        Below the size.
-
-    Examples
-    --------
-    >>> [draw_number(1000, 1, index) for index in range(4)]
-    [735, 12, 101, 416]
-    """
+    """Return the number of a sample, by numpy's generator."""
     stream = np.random.Philox(key=seed, counter=index << 64)
     mask = (1 << (size - 1).bit_length()) - 1
     while True:
@@ -71,20 +51,7 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 
 def numbered_position(index: PlacementIndex, number: int) -> Position:
-    """Return the position of a number: of the placement with half that rank.
-
-    Parameters
-    ----------
-    index : PlacementIndex
-        Of the variant.
-    number : int
-        Twice a rank, or one more.
-
-    Returns
-    -------
-    Position
-        With white to move if the number is even.
-    """
+    """Return the position of a number: of the placement with half that rank."""
     return index.unrank(number >> 1, "b" if number & 1 else "w")
 
 
@@ -137,26 +104,7 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
 
 
 class Drawer:
-    """Samples of one variant's counted positions, compiled.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Attributes
-    ----------
-    size : int
-        How many positions there are: twice the bound, once for each side to move.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> drawer = Drawer(load_variant("ashton"))
-    >>> words, numbers = drawer.draw(seed=1, first=0, count=2)
-    >>> numbers[0] == draw_number(drawer.size, 1, 0)
-    True
-    """
+    """Samples of one variant's counted positions, compiled."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -165,44 +113,13 @@ class Drawer:
         self.words = engine_for(variant).tables.words
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
-        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers.
-
-        Parameters
-        ----------
-        seed : int
-            Of the generator.
-        first : int
-            The number of the first one.
-        count : int
-            How many there are.
-
-        Returns
-        -------
-        tuple of (ndarray, list of int)
-            Packed positions, uint64 of shape (count, W), and their numbers.
-        """
+        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers."""
         rows, numbers = np.empty((count, self.words), np.uint64), np.empty((count, 2), np.uint64)
         _draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
         return rows, [low | high << 64 for low, high in numbers.tolist()]
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
-        """Return the packed positions of numbers, uint64 of shape (n, W).
-
-        Parameters
-        ----------
-        numbers : list of int
-            Below the size.
-
-        Returns
-        -------
-        ndarray of uint64, shape (n, W)
-            In the same order.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range.
-        """
+        """Return the packed positions of numbers, uint64 of shape (n, W)."""
         for number in numbers:
             if not 0 <= number < self.size:
                 raise InputError(f"position number {number}: {self.variant.name} has 0 to {self.size - 1}")
@@ -213,16 +130,5 @@ class Drawer:
 
 @lru_cache(maxsize=16)
 def drawer_for(variant: Variant) -> Drawer:
-    """Return the drawer of a variant; the same object for equal variants.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Drawer
-        The same object for equal variants.
-    """
+    """Return the drawer of a variant; the same object for equal variants."""
     return Drawer(variant)

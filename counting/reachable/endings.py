@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from tablut.indexing import Ending
     from tablut.variants import Variant
 
-__all__ = ["EXCLUSIONS", "OUTCOME_OF", "EndingChunk", "LastPlies", "ending_index", "last_plies", "settle_endings"]
-
 OUTCOME_OF: Final[dict[Ending, int]] = {
     "all_captured": NO_ATTACKERS,
     "escaped": KING_ESCAPED,
@@ -84,25 +82,7 @@ class LastPlies(NamedTuple):
 
 
 class EndingChunk(NamedTuple):
-    """A range of samples of final placements.
-
-    Attributes
-    ----------
-    lemmas : list of int
-        How many have a last ply that no lemma excludes, then how many of each of `EXCLUSIONS`.
-    outside : int
-        0: no part is counted exactly.
-    found, exhausted, unknown : int
-        Of the former.
-    plies : list of int
-        Of each game, the last one among them.
-    digest : str
-        SHA-256 of all certificates.
-    endings : dict of str to list of int
-        By ending, how many samples there are and how many a game reaches.
-    certificates : list of PositionCertificate
-        In order.
-    """
+    """A range of samples of final placements."""
 
     lemmas: list[int]
     outside: int
@@ -117,18 +97,7 @@ class EndingChunk(NamedTuple):
 
 @lru_cache(maxsize=16)
 def ending_index(variant: Variant) -> EndingIndex:
-    """Return the index of a variant's final placements; the same object for equal variants.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    EndingIndex
-        Its ranks are the numbers of final placements.
-    """
+    """Return the index of a variant's final placements; the same object for equal variants."""
     return EndingIndex(variant)
 
 
@@ -255,31 +224,7 @@ def _last_plies(
 
 
 def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[np.int64]) -> LastPlies:
-    """Return every ply from a counted position that makes a final placement and ends the game so.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        Final placements, the side to move the one that did not make the last ply.
-    outcomes : ndarray of int64, shape (n,)
-        How each ended; codes of `tablut.rules.outcome`.
-
-    Returns
-    -------
-    LastPlies
-        Grouped by final placement.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> final = ending_index(variant).unrank(1000)
-    >>> board = engine_for(variant).board(final.position.cells, final.position.side)
-    >>> len(last_plies(variant, board[None], np.array([OUTCOME_OF[final.ending]])).sources) > 0
-    True
-    """
+    """Return every ply from a counted position that makes a final placement and ends the game so."""
     lemmas = lemmas_for(variant)
     boards = np.ascontiguousarray(boards)
     stride = boards.shape[1]
@@ -292,31 +237,7 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
 
 
 def settle_endings(variant: Variant, seed: int, first: int, count: int) -> EndingChunk:
-    """Return the certificates of samples of final placements, from ``first`` on.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    seed : int
-        Of the generator.
-    first : int
-        The number of the first one.
-    count : int
-        How many samples.
-
-    Returns
-    -------
-    EndingChunk
-        With a certificate for each sample.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> chunk = settle_endings(load_variant("brandubh-5-4v0"), 1, 0, 20)
-    >>> len(chunk.certificates), chunk.unknown
-    (20, 0)
-    """
+    """Return the certificates of samples of final placements, from ``first`` on."""
     engine, index = engine_for(variant), ending_index(variant)
     numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
     finals = [index.unrank(number) for number in numbers]

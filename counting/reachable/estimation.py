@@ -19,19 +19,17 @@ from counting.reachable.chunks import Chunk, ChunkPlan
 from counting.reachable.endings import settle_endings
 from counting.reachable.report import ReachableEstimate, estimate_report
 from counting.reachable.stages import count_lemmas, settle_samples
-from tablut.compilation import thread_clock
 from tablut.errors import InputError, TablutError, output_failure
-from tablut.files import lock_folder
-from tablut.scheduling import open_scheduler
+from tablut.running.clocks import thread_clock
+from tablut.running.scheduling import open_scheduler
+from tablut.store.files import lock_folder
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tablut.scheduling import Scheduler
+    from tablut.running.scheduling import Scheduler
     from tablut.variants import VariantLike
-
-__all__ = ["Progress", "estimate"]
 
 _QUICK_TREE: Final = 200
 """Positions of the largest backward tree that is derived again at once; `tablut reachable check` derives all."""
@@ -41,15 +39,7 @@ class Progress(Protocol):
     """Hears how far a run is."""
 
     def advance(self, stage: str, count: int) -> None:
-        """Hear that more samples went through a stage.
-
-        Parameters
-        ----------
-        stage : str
-            ``samples`` for both stages, ``lemmas`` for those that the lemmas alone see.
-        count : int
-            How many.
-        """
+        """Hear that more samples went through a stage."""
 
 
 class _Task(NamedTuple):

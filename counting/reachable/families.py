@@ -17,7 +17,7 @@ from counting.exclusions.sets import locked_sets
 from counting.spaces import spaces
 from tablut.engine.jit import inlined
 from tablut.indexing import PlacementIndex
-from tablut.variants.captures import king_patterns
+from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from counting.exclusions.sets import LockedSet
     from counting.reachable.draw_kernels import Placed
     from tablut.variants import Variant
-
-__all__ = ["CountedFamily", "FamilyTables", "counted_family", "family_tables", "holds_counted_set"]
 
 
 class FamilyTables(NamedTuple):
@@ -48,17 +46,7 @@ class FamilyTables(NamedTuple):
 
 
 class CountedFamily(NamedTuple):
-    """How many placements hold a set of the family.
-
-    Attributes
-    ----------
-    placements : int
-        The undecided placements that the bound counts.
-    surviving : int
-        Those without any set of the family.
-    pieces : int
-        The most pieces of a set; 0 where no family has been counted.
-    """
+    """How many placements hold a set of the family."""
 
     placements: int
     surviving: int
@@ -67,24 +55,7 @@ class CountedFamily(NamedTuple):
 
 @lru_cache(maxsize=16)
 def counted_family(variant: Variant) -> CountedFamily:
-    """Return what has been counted of a variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    CountedFamily
-        All placements survive where nothing has been counted.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> counted_family(load_variant("ashton")).surviving
-    585805346592334600859626639
-    """
+    """Return what has been counted of a variant."""
     size, record = PlacementIndex(variant).size, published_exclusions(variant.digest)
     if record is None:
         return CountedFamily(size, size, 0)
@@ -93,18 +64,7 @@ def counted_family(variant: Variant) -> CountedFamily:
 
 @lru_cache(maxsize=16)
 def family_tables(variant: Variant) -> FamilyTables:
-    """Return the family whose sets `counted_family` leaves out.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    FamilyTables
-        No sets where nothing has been counted; finding them takes seconds on a full board.
-    """
+    """Return the family whose sets `counted_family` leaves out."""
     pieces = counted_family(variant).pieces
     found: list[LockedSet] = list(locked_sets(variant, pieces)) if pieces else []
     if pieces and spaces(variant)["excluded_no_end"].kings:
@@ -127,20 +87,7 @@ def family_tables(variant: Variant) -> FamilyTables:
 
 @inlined
 def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
-    """Return whether a placement holds a set of the family; O(sets).
-
-    Parameters
-    ----------
-    f : FamilyTables
-        The family.
-    position : tuple
-        As `counting.reachable.draw_kernels.placed` returns it.
-
-    Returns
-    -------
-    bool
-        Then it is one of those that are counted exactly, and out of reach.
-    """
+    """Return whether a placement holds a set of the family; O(sets)."""
     black, white, king, _, _, _ = position
     for number in range(f.sets):
         at = 4 * number

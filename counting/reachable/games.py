@@ -18,24 +18,12 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["EFFORTS", "MOST_PLIES", "Effort", "GameFinder", "ProofGame", "finder_for"]
-
 MOST_PLIES: Final = 1000
 """Longest game that is looked for."""
 
 
 class Effort(NamedTuple):
-    """What one search may cost.
-
-    Attributes
-    ----------
-    width : int
-        How many positions of each ply are kept.
-    plies : int
-        Longest game.
-    shake : int
-        So many of the first plies are taken back by luck alone, which loosens what is wedged.
-    """
+    """What one search may cost."""
 
     width: int
     plies: int
@@ -60,38 +48,14 @@ EFFORTS: Final = (
 
 
 class ProofGame(NamedTuple):
-    """What the search found for one position.
-
-    Attributes
-    ----------
-    status : {'game', 'exhausted', 'unknown'}
-        A game; or a proof that there is none, by the whole backward tree; or neither.
-    moves : tuple of (int, int)
-        The game's moves, from and to, from the start on.
-    """
+    """What the search found for one position."""
 
     status: str
     moves: tuple[tuple[int, int], ...] = ()
 
 
 class GameFinder:
-    """Proof games of one variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Examples
-    --------
-    >>> from tablut.engine import engine_for
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("brandubh-5-4v0")
-    >>> engine = engine_for(variant)
-    >>> finder = GameFinder(variant)
-    >>> finder.find(engine.boards(engine.expand(engine.words(engine.start())).words)[:1])[0].status
-    'game'
-    """
+    """Proof games of one variant."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -101,22 +65,7 @@ class GameFinder:
     def find(
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
     ) -> list[ProofGame]:
-        """Search for a game to each position, with more effort as long as it is not found.
-
-        Parameters
-        ----------
-        boards : ndarray of uint32, shape (n, 2N + 4)
-            Counted positions, as boards of the engine.
-        seed : int
-            Of the luck that breaks ties.
-        efforts : tuple of Effort
-            See `EFFORTS`.
-
-        Returns
-        -------
-        list of ProofGame
-            One for each position.
-        """
+        """Search for a game to each position, with more effort as long as it is not found."""
         found = [ProofGame("unknown")] * len(boards)
         open_rows = np.arange(len(boards))
         for width, plies, shake in efforts:
@@ -139,16 +88,5 @@ class GameFinder:
 
 @lru_cache(maxsize=16)
 def finder_for(variant: Variant) -> GameFinder:
-    """Return the finder of a variant; the same object for equal variants.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    GameFinder
-        The same object for equal variants.
-    """
+    """Return the finder of a variant; the same object for equal variants."""
     return GameFinder(variant)

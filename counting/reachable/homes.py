@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["AWAY", "CALM", "MISSING", "NOISE", "STEP", "HomeTables", "build_homes"]
-
 AWAY: Final = 3
 """What counts against a position for each soldier that is away from home ..."""
 STEP: Final = 2
@@ -116,18 +114,7 @@ def _lines(size: int) -> list[list[int]]:
 
 
 def build_homes(variant: Variant) -> HomeTables:
-    """Return the tables of a variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    HomeTables
-        By its start.
-    """
+    """Return the tables of a variant."""
     cells, origins = diagram_cells(variant.start), build_origins(variant)
     attackers = [cell for cell, letter in enumerate(cells) if letter == "b"]
     defenders = [cell for cell, letter in enumerate(cells) if letter == "w"]

@@ -12,27 +12,9 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
-__all__ = ["SpaceSizes", "Tally", "clopper_pearson", "numbers_within", "share_interval", "share_of_classes"]
-
 
 class Tally(NamedTuple):
-    """What was found of some samples.
-
-    Attributes
-    ----------
-    n : int
-        Samples that went through both stages.
-    reachable, unreachable, unknown : int
-        What became of them; their sum is n.
-    lemma_samples, lemma_passed : int
-        Samples that were tried by the lemmas, those of n among them, and how many no lemma excludes.
-    passed : int
-        How many of n no lemma excludes.
-    outside, lemma_outside : int
-        Samples of a part of the space that is counted exactly, and out of reach: of n, and of ``lemma_samples``.
-    inside : Fraction
-        The share of the space that this part leaves over.
-    """
+    """What was found of some samples."""
 
     n: int
     reachable: int
@@ -47,17 +29,7 @@ class Tally(NamedTuple):
 
 
 class SpaceSizes(NamedTuple):
-    """How large a space is.
-
-    Attributes
-    ----------
-    counted : int
-        What is sampled.
-    classes : int
-        The same up to symmetry.
-    symmetries : int
-        The order of the group; no class has more members.
-    """
+    """How large a space is."""
 
     counted: int
     classes: int
@@ -65,26 +37,7 @@ class SpaceSizes(NamedTuple):
 
 
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
-    """Return the exact interval of a share at the level ``1 - alpha``.
-
-    Parameters
-    ----------
-    successes, trials : int
-        Of so many trials so many succeeded.
-    alpha : float
-        How often at most the interval may miss the share.
-
-    Returns
-    -------
-    tuple of float
-        Both ends; (0, 1) without trials.
-
-    Examples
-    --------
-    >>> low, high = clopper_pearson(0, 10, 0.05)
-    >>> low, round(high, 4)
-    (0.0, 0.3085)
-    """
+    """Return the exact interval of a share at the level ``1 - alpha``."""
     from scipy.stats import beta
 
     if trials == 0:
@@ -102,24 +55,6 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
     them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
     whether they depend on each other or not. Samples of a part that is counted exactly tell nothing; the
     shares are of the others, and the exact share of these is a further factor.
-
-    Parameters
-    ----------
-    tally : Tally
-        What was found.
-    alpha : float
-        How often at most the interval may miss the share.
-
-    Returns
-    -------
-    tuple of float
-        Both ends.
-
-    Examples
-    --------
-    >>> low, high = share_interval(Tally(100, 60, 40, 0, 100, 60, 60), 0.05)
-    >>> (round(low, 4), round(high, 4)) == tuple(round(end, 4) for end in clopper_pearson(60, 100, 0.05))
-    True
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -134,25 +69,7 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
-    """Return the numbers of positions to which an interval of shares belongs, rounded outwards.
-
-    Parameters
-    ----------
-    interval : tuple of float
-        Both ends of a share.
-    size : int
-        All positions.
-
-    Returns
-    -------
-    tuple of int
-        The least and the greatest number.
-
-    Examples
-    --------
-    >>> numbers_within((0.25, 0.5), 1001)
-    (250, 501)
-    """
+    """Return the numbers of positions to which an interval of shares belongs, rounded outwards."""
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
 
 
@@ -161,25 +78,6 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
 
     A class counts as the sum of one over its size over its members. So the reached classes are at least the reached
     members by the order of the group, and exceed that by at most what all classes do.
-
-    Parameters
-    ----------
-    interval : tuple of float
-        Of the share of members.
-    sizes : SpaceSizes
-        Of the space.
-
-    Returns
-    -------
-    tuple of float
-        Both ends; of the same level.
-
-    Examples
-    --------
-    >>> share_of_classes((0.5, 0.6), SpaceSizes(800, 100, 8))
-    (0.5, 0.6)
-    >>> share_of_classes((0.5, 0.6), SpaceSizes(800, 110, 8))[1] > 0.6
-    True
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each

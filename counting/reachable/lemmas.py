@@ -25,15 +25,13 @@ from tablut.engine.unmoves import (
     line_origins,
     would_capture,
 )
-from tablut.variants.captures import anvils_against_attackers
+from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
-
-__all__ = ["CAMP", "IMMOBILE", "LAST_MOVE", "LOCKED", "MATERIAL", "LemmaTables", "Lemmas", "lemmas_for"]
 
 MATERIAL: Final = 1
 CAMP: Final = 2
@@ -90,24 +88,7 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
 
 @inlined
 def without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: int, defenders: int) -> bool:
-    """Return whether soldiers are missing that neither side can have captured last.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    m : LemmaTables
-        What excludes a position.
-    attackers, defenders : int
-        The material.
-
-    Returns
-    -------
-    bool
-        The lemma `MATERIAL`.
-    """
+    """Return whether soldiers are missing that neither side can have captured last."""
     if attackers == r.attackers and defenders == r.defenders:
         return False
     armed = defenders + t.king_armed
@@ -185,47 +166,13 @@ def _stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], ki
 
 @inlined
 def is_left_locked(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether the pieces that are left of a placement are locked.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    left : ndarray of uint32, shape (2N + 4,)
-        What is left; afterwards, what none of its pieces can have arrived last of.
-    king : int
-        The king's cell, or -1 if it is not left.
-
-    Returns
-    -------
-    bool
-        Whether nothing in it can have moved last.
-    """
+    """Return whether the pieces that are left of a placement are locked."""
     return not _stands_as_at_start(t, r, left, _peel(t, r, left, king))
 
 
 @inlined
 def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> bool:
-    """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    left : ndarray of uint32, shape (2N + 4,)
-        Scratch; holds what is left.
-
-    Returns
-    -------
-    bool
-        Whether nothing in it can have moved last.
-    """
+    """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left."""
     for place in range(board_items(t.size)):
         left[place] = board[place]
     return is_left_locked(t, r, left, king_of(t, left))
@@ -233,22 +180,7 @@ def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArr
 
 @inlined
 def is_start(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether a board is the start, with the side that begins to move.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-
-    Returns
-    -------
-    bool
-        False as well with the other side to move.
-    """
+    """Return whether a board is the start, with the side that begins to move."""
     for place in range(t.size):
         if board[place] != r.start[place]:
             return False
@@ -271,26 +203,7 @@ def _cheap_lemma(
 
 @called
 def lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0; ``left`` is a scratch board.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    m : LemmaTables
-        What excludes a position.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    left : ndarray of uint32, shape (2N + 4,)
-        Scratch.
-
-    Returns
-    -------
-    int
-        Its number; 0 if none does.
-    """
+    """Return the lemma that excludes a counted position, or 0; ``left`` is a scratch board."""
     if is_start(t, r, board):
         return I64(0)
     found = _cheap_lemma(t, r, m, board, left)
@@ -314,21 +227,7 @@ def _lemmas_of_boards(
 
 
 class Lemmas:
-    """The lemmas of one variant, for arrays of positions.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton")
-    >>> engine = engine_for(variant)
-    >>> Lemmas(variant).of_boards(engine.start()[None])
-    array([0], dtype=uint8)
-    """
+    """The lemmas of one variant, for arrays of positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -338,18 +237,7 @@ class Lemmas:
         self.more = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        """Return which lemma excludes each position; 0 for none.
-
-        Parameters
-        ----------
-        boards : ndarray of uint32, shape (n, 2N + 4)
-            Counted placements, as boards of the engine; unchanged.
-
-        Returns
-        -------
-        ndarray of uint8, shape (n,)
-            The number of the lemma.
-        """
+        """Return which lemma excludes each position; 0 for none."""
         found = np.empty(len(boards), dtype=np.uint8)
         _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), found)
         return found
@@ -357,16 +245,5 @@ class Lemmas:
 
 @lru_cache(maxsize=16)
 def lemmas_for(variant: Variant) -> Lemmas:
-    """Return the lemmas of a variant; the same object for equal variants.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Lemmas
-        The same object for equal variants.
-    """
+    """Return the lemmas of a variant; the same object for equal variants."""
     return Lemmas(variant)

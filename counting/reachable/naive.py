@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tablut.rules.naive import Cell, NaiveMove
     from tablut.variants import Variant
 
-__all__ = ["LEMMAS", "NaiveReach", "PositionKey", "position_key", "reach_for"]
-
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
 
@@ -33,39 +31,12 @@ PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
 
 
 def position_key(position: NaivePosition) -> PositionKey:
-    """Return a key that is equal for two positions exactly if they are the same.
-
-    Parameters
-    ----------
-    position : NaivePosition
-        Any.
-
-    Returns
-    -------
-    tuple
-        Pieces in the order of their cells, and the side to move.
-    """
+    """Return a key that is equal for two positions exactly if they are the same."""
     return tuple(sorted(position.pieces.items())), position.side
 
 
 class NaiveReach:
-    """Lemmas and predecessors of one variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Examples
-    --------
-    The attacker and the defender between the castle and a camp's tip: whichever came last took the other.
-
-    >>> from tablut.variants import load_variant
-    >>> reach = NaiveReach(load_variant("ashton"))
-    >>> position = reach.game.read("9/9/2K6/9/9/4b4/4w4/9/9 w")
-    >>> reach.lemma(position), sorted(reach.locked(position))
-    ('locked', [(4, 2), (4, 3)])
-    """
+    """Lemmas and predecessors of one variant."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -85,18 +56,7 @@ class NaiveReach:
         self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}
 
     def counted(self, position: NaivePosition) -> bool:
-        """Return whether the bound counts a placement among the undecided ones.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Any.
-
-        Returns
-        -------
-        bool
-            Whether king, material and cells are those that the bound allows.
-        """
+        """Return whether the bound counts a placement among the undecided ones."""
         pieces = list(position.pieces.values())
         return (
             pieces.count("K") == 1
@@ -108,18 +68,7 @@ class NaiveReach:
     # -- lemmas ------------------------------------------------------------------------
 
     def lemma(self, position: NaivePosition) -> str | None:
-        """Return the first lemma by which a counted placement is out of reach, or None.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Counted.
-
-        Returns
-        -------
-        str or None
-            One of `LEMMAS`; None for the start, and where no lemma applies.
-        """
+        """Return the first lemma by which a counted placement is out of reach, or None."""
         if position_key(position) == position_key(self.start):
             return None
         if self.no_last_capture(position):
@@ -133,18 +82,7 @@ class NaiveReach:
         return None if any(True for _ in self.predecessors(position)) else "last_move"
 
     def no_last_capture(self, position: NaivePosition) -> bool:
-        """Return whether soldiers are missing that neither side, as it is now, can have captured last.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Counted.
-
-        Returns
-        -------
-        bool
-            The lemma ``material``.
-        """
+        """Return whether soldiers are missing that neither side, as it is now, can have captured last."""
         rules, pieces = self.variant.rules, list(position.pieces.values())
         attackers, defenders = pieces.count("b"), pieces.count("w")
         if (attackers, defenders) == (self.most["b"], self.most["w"]):
@@ -164,33 +102,11 @@ class NaiveReach:
         return not ((attackers < self.most["b"] and by_white) or (defenders < self.most["w"] and by_black))
 
     def overfull_camp(self, position: NaivePosition) -> bool:
-        """Return whether a camp holds more attackers than started in it; nobody ever enters one.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Counted.
-
-        Returns
-        -------
-        bool
-            The lemma ``camp``.
-        """
+        """Return whether a camp holds more attackers than started in it; nobody ever enters one."""
         return any(sum(position.piece(cell) == "b" for cell in cells) > garrison for cells, garrison in self.camps)
 
     def immobile(self, position: NaivePosition) -> bool:
-        """Return whether the ply that led to a position has ended the game by leaving a side without a move.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Counted.
-
-        Returns
-        -------
-        bool
-            The lemma ``immobile``.
-        """
+        """Return whether the ply that led to a position has ended the game by leaving a side without a move."""
         return self.variant.rules.no_moves == "either_after_ply" and not (
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
@@ -199,19 +115,6 @@ class NaiveReach:
         """Return the locked pieces of a placement, none if those that remain stand as at the start.
 
         A piece that could have arrived last among those that remain is taken away, until there is none.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Counted.
-        depth : int
-            1 for the lemma ``locked``; with one more, a piece cannot have come from where the set would
-            be locked at a depth of one less: a *pocket*.
-
-        Returns
-        -------
-        frozenset of (file, rank)
-            The cells of the locked pieces.
         """
         return self._core(dict(position.pieces), depth)
 
@@ -224,22 +127,7 @@ class NaiveReach:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
-        """Return whether a piece can have come to its cell last of a set, without capturing another of them.
-
-        Parameters
-        ----------
-        left : mapping of (file, rank) to str
-            The set of pieces.
-        cell : tuple of int
-            Where the piece stands, as (file, rank).
-        depth : int
-            As for `locked`.
-
-        Returns
-        -------
-        bool
-            Whether it has a way to the cell, and takes none of the others on arrival.
-        """
+        """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
         others = {other: kind for other, kind in left.items() if other != cell}
         ways = self._origins(left, cell)
         if depth == 1:
@@ -284,22 +172,7 @@ class NaiveReach:
     def predecessors(
         self, position: NaivePosition, outcome: Outcome | None = None
     ) -> Iterator[tuple[NaivePosition, NaiveMove]]:
-        """Yield the counted positions from which a legal move leads to a position, undecided or not.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Undecided, or final.
-        outcome : Outcome, optional
-            How the move ends the game; by default it does not.
-
-        Yields
-        ------
-        position : NaivePosition
-            The position before.
-        move : tuple
-            Its move, as two cells.
-        """
+        """Yield the counted positions from which a legal move leads to a position, undecided or not."""
         mover = "b" if position.side == "w" else "w"
         victim = "w" if mover == "b" else "b"
         missing = self.most[victim] - sum(piece == victim for piece in position.pieces.values())
@@ -333,22 +206,7 @@ class NaiveReach:
     def backward_tree(
         self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()
     ) -> set[PositionKey] | None:
-        """Return all positions from which a position can be reached, without predecessors that a lemma excludes.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Undecided.
-        most : int
-            How many positions are listed.
-        closed : set
-            Positions known to be out of reach; their predecessors are not listed.
-
-        Returns
-        -------
-        set or None
-            None if the start is among them, or if there are more than ``most``.
-        """
+        """Return all positions from which a position can be reached, without predecessors that a lemma excludes."""
         start, key = position_key(self.start), position_key(position)
         if key == start:
             return None
@@ -372,16 +230,5 @@ def _side(piece: str) -> str:
 
 @lru_cache(maxsize=16)
 def reach_for(variant: Variant) -> NaiveReach:
-    """Return the lemmas and predecessors of a variant; the same object for equal variants.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    NaiveReach
-        The same object for equal variants.
-    """
+    """Return the lemmas and predecessors of a variant; the same object for equal variants."""
     return NaiveReach(variant)

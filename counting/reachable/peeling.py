@@ -37,7 +37,7 @@ from tablut.engine.layout import (
     side_of,
 )
 from tablut.notation import diagram_cells
-from tablut.variants.captures import anvils_against_attackers
+from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
-
-__all__ = ["PeelTables", "board_lemma", "peeling_for", "placement_lemma"]
 
 _WORD: Final = (1 << 64) - 1
 
@@ -87,18 +85,7 @@ class PeelTables(NamedTuple):
 
 @lru_cache(maxsize=16)
 def peeling_for(variant: Variant) -> PeelTables:
-    """Return the tables of a variant; the same object for equal variants.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    PeelTables
-        The same object for equal variants.
-    """
+    """Return the tables of a variant; the same object for equal variants."""
     lemmas = lemmas_for(variant)
     tables, origins = lemmas.tables, lemmas.origins
     size, cells, rules = variant.size, variant.size**2, variant.rules
@@ -349,28 +336,7 @@ def placement_lemma(
     board: NDArray[np.uint32],
     left: NDArray[np.uint32],
 ) -> int:
-    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    m : LemmaTables
-        What excludes a position.
-    p : PeelTables
-        The variant as sets of cells.
-    position : tuple
-        As `counting.reachable.draw_kernels.placed` returns it.
-    board, left : ndarray of uint32, shape (2N + 4,)
-        Scratch.
-
-    Returns
-    -------
-    int
-        Its number; 0 if none does.
-    """
+    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
     found = _quick_lemma(t, r, m, p, position, left)
     if found >= 0:
         return found
@@ -388,28 +354,7 @@ def placement_lemma(
 def board_lemma(
     t: Tables, r: OriginTables, m: LemmaTables, p: PeelTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
 ) -> int:
-    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    m : LemmaTables
-        What excludes a position.
-    p : PeelTables
-        The variant as sets of cells.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    left : ndarray of uint32, shape (2N + 4,)
-        Scratch.
-
-    Returns
-    -------
-    int
-        Its number; 0 if none does.
-    """
+    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
     size, king = t.size, king_of(t, board)
     black, white = (U64(0), U64(0)), (U64(0), U64(0))
     for rank in range(size - 1, -1, -1):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from counting.reachable.naive import NaiveReach
     from tablut.rules.naive import Cell
 
-__all__ = ["plain_number", "plain_position", "plain_size"]
-
 
 def _by_index(cells: Iterable[Cell]) -> list[Cell]:
     """Return cells in the order of their indices: rank by rank."""
@@ -33,25 +31,7 @@ def _ways(reach: NaiveReach, king: Cell, attackers: int, defenders: int) -> int:
 
 
 def plain_size(reach: NaiveReach) -> int:
-    """Return how many positions there are, with either side to move.
-
-    Parameters
-    ----------
-    reach : NaiveReach
-        The variant's cells and material.
-
-    Returns
-    -------
-    int
-        Twice the undecided placements that the bound counts.
-
-    Examples
-    --------
-    >>> from counting.reachable.naive import NaiveReach
-    >>> from tablut.variants import load_variant
-    >>> plain_size(NaiveReach(load_variant("ashton-5-4v0")))
-    200332
-    """
+    """Return how many positions there are, with either side to move."""
     return 2 * sum(
         _ways(reach, king, attackers, defenders)
         for attackers in range(1, reach.most["b"] + 1)
@@ -61,25 +41,7 @@ def plain_size(reach: NaiveReach) -> int:
 
 
 def plain_position(reach: NaiveReach, number: int) -> NaivePosition:
-    """Return the position of a number.
-
-    Parameters
-    ----------
-    reach : NaiveReach
-        The variant's cells and material.
-    number : int
-        From 0 up to `plain_size`, excluded.
-
-    Returns
-    -------
-    NaivePosition
-        White to move where the number is even.
-
-    Raises
-    ------
-    InputError
-        If the number is out of range.
-    """
+    """Return the position of a number."""
     rank, side = divmod(number, 2)
     for attackers in range(1, reach.most["b"] + 1):
         for defenders in range(reach.most["w"] + 1):
@@ -109,22 +71,7 @@ def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
 
 
 def plain_number(size: int, seed: int, index: int) -> int:
-    """Return the number of a sample: the first below ``size`` in its stream of numpy's Philox.
-
-    Parameters
-    ----------
-    size : int
-        How many positions there are.
-    seed : int
-        The generator's key.
-    index : int
-        Which sample; its stream begins at the counter ``index << 64``.
-
-    Returns
-    -------
-    int
-        From 0 up to ``size``, excluded; uniform.
-    """
+    """Return the number of a sample: the first below ``size`` in its stream of numpy's Philox."""
     from numpy.random import Philox
 
     words = Philox(key=seed, counter=index << 64)

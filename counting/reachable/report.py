@@ -21,36 +21,11 @@ if TYPE_CHECKING:
     from counting.reachable.certificates import Space
     from counting.reachable.chunks import ChunkPlan
 
-__all__ = [
-    "EndingStage",
-    "GameStage",
-    "LemmaStage",
-    "Positions",
-    "ReachableEstimate",
-    "SharedSpace",
-    "estimate_report",
-    "tally",
-]
-
 _LEVELS: Final = (95, 99)
 
 
 class LemmaStage(Result):
-    """What the lemmas say of the first samples.
-
-    Attributes
-    ----------
-    n, passed : int
-        Samples tried, and those that no lemma excludes.
-    excluded : dict of str to int
-        How many each lemma excludes, the first that applies.
-    outside : int
-        Of the locked ones, those of the part of the space that is counted exactly.
-    checksum : str
-        Of every single answer.
-    interval95, interval99 : list of float
-        Of the share that passes.
-    """
+    """What the lemmas say of the first samples."""
 
     n: int
     passed: int
@@ -62,19 +37,7 @@ class LemmaStage(Result):
 
 
 class GameStage(Result):
-    """What became of the samples that no lemma excludes.
-
-    Attributes
-    ----------
-    outside : int
-        Samples of these that hold a locked set of the family that is counted exactly.
-    tried, found, pockets, exhausted, unknown : int
-        Searches; games; pockets; whole backward trees without the start; none of these.
-    mean_plies, median_plies, longest_plies : float or int
-        Of the games.
-    cpu_milliseconds : float
-        Processor time of both stages for each sample that was searched.
-    """
+    """What became of the samples that no lemma excludes."""
 
     outside: int
     tried: int
@@ -96,17 +59,7 @@ class Positions(Result):
 
 
 class SharedSpace(Result):
-    """The reachable share of another space of which the same samples tell.
-
-    Attributes
-    ----------
-    counted : int
-        Its size, exactly.
-    interval95, interval99 : list of float
-        Of the share.
-    positions : Positions
-        The number of reachable ones, at 99 %.
-    """
+    """The reachable share of another space of which the same samples tell."""
 
     counted: ExactInt
     interval95: list[float]
@@ -115,15 +68,7 @@ class SharedSpace(Result):
 
 
 class EndingStage(Result):
-    """Samples of one way of ending.
-
-    Attributes
-    ----------
-    counted : int
-        How many final placements end so.
-    n, reachable : int
-        Samples, and those that a game reaches.
-    """
+    """Samples of one way of ending."""
 
     counted: ExactInt
     n: int
@@ -131,39 +76,7 @@ class EndingStage(Result):
 
 
 class ReachableEstimate(Result):
-    """What `tablut reachable estimate` says.
-
-    Attributes
-    ----------
-    space : str
-        ``undecided`` positions with the side to move, or ``decided``: final placements by how they ended.
-    complete : bool
-        Whether all samples that were asked for are decided.
-    n : int
-        Samples that went through both stages.
-    reachable, unreachable, unknown : int
-        What became of them.
-    interval95, interval99 : list of float
-        Of the reachable share of all counted positions.
-    absolute99, relative99 : float
-        Half of the 99 % interval: in points of the share, and as a part of its middle.
-    positions : Positions
-        The number of reachable positions, at 99 %.
-    counted : int
-        How many positions are counted: undecided, the bound without endgames, for each side to move.
-    surviving : int
-        How many of these hold no set of the family that is counted exactly: what the intervals are taken from.
-    classes : SharedSpace
-        Up to the symmetries that keep the start.
-    placements : SharedSpace or None
-        Undecided placements that are reached with some side to move.
-    endings : dict of str to EndingStage, or None
-        Final placements by how they ended.
-    certificates : str
-        SHA-256 of the digests of all chunks of certificates.
-    checked : int
-        Certificates that the plain rules re-checked.
-    """
+    """What `tablut reachable estimate` says."""
 
     variant: str
     digest: str
@@ -192,20 +105,7 @@ class ReachableEstimate(Result):
 
 
 def tally(plan: ChunkPlan, *, placements: bool = False) -> Tally:
-    """Return the sums over all chunks that are decided.
-
-    Parameters
-    ----------
-    plan : ChunkPlan
-        With the results of its chunks.
-    placements : bool
-        Of distinct placements: reached with either side to move, and excluded by what holds for both.
-
-    Returns
-    -------
-    Tally
-        What the intervals are taken from.
-    """
+    """Return the sums over all chunks that are decided."""
     games = plan.decided(plan.games())
     lemmas = plan.decided(plan.lemmas())
     n = sum(chunk.count for chunk, _ in games)
@@ -232,20 +132,7 @@ def tally(plan: ChunkPlan, *, placements: bool = False) -> Tally:
 
 
 def estimate_report(plan: ChunkPlan, checked: int) -> ReachableEstimate:
-    """Add all chunks up.
-
-    Parameters
-    ----------
-    plan : ChunkPlan
-        With the results of its chunks; those of an interrupted run are added up to the first that is missing.
-    checked : int
-        Certificates that the plain rules re-checked.
-
-    Returns
-    -------
-    ReachableEstimate
-        What ``tablut reachable estimate`` says.
-    """
+    """Add all chunks up."""
     sums, sizes = tally(plan), space_sizes(plan.variant, plan.space)
     games = [result for _, result in plan.decided(plan.games())]
     lemmas = [result for _, result in plan.decided(plan.lemmas())]

@@ -16,31 +16,10 @@ if TYPE_CHECKING:
     from counting.reachable.certificates import Space
     from tablut.variants import Variant
 
-__all__ = ["space_sizes"]
-
 
 @lru_cache(maxsize=32)
 def space_sizes(variant: Variant, space: Space) -> SpaceSizes:
-    """Return the sizes of a space.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    space : {'undecided', 'decided'}
-        Undecided positions with the side to move, or final placements by how they ended.
-
-    Returns
-    -------
-    SpaceSizes
-        Exact; classes by Burnside's lemma.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> space_sizes(load_variant("ashton"), "undecided").classes
-    236972312314260804586164202
-    """
+    """Return the sizes of a space."""
     group, known = engine_for(variant).group, spaces(variant)
     names = ("no_end",) if space == "undecided" else FINAL
     classes = sum(

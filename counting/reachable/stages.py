@@ -30,25 +30,12 @@ if TYPE_CHECKING:
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
 
-__all__ = ["LemmaCounts", "SampleChunk", "count_lemmas", "pocket", "settle_samples"]
-
-
 _OUTSIDE: Final = len(LEMMAS) + 1
 """The place of the count after those of the lemmas."""
 
 
 class LemmaCounts(NamedTuple):
-    """What the lemmas say of a range of samples.
-
-    Attributes
-    ----------
-    counts : list of int
-        How many none excludes, then how many each of `counting.reachable.naive.LEMMAS` does.
-    outside : int
-        Of the locked ones, those that hold a set of the family that is counted exactly.
-    checksum : int
-        Of every single answer, modulo 2**64; those of parts of a range add up.
-    """
+    """What the lemmas say of a range of samples."""
 
     counts: list[int]
     outside: int
@@ -98,30 +85,7 @@ def _tally_lemmas(
 
 
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCounts:
-    """Return what the lemmas say of the samples from ``first`` on.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    seed : int
-        Of the generator.
-    first : int
-        The number of the first one.
-    count : int
-        How many samples.
-
-    Returns
-    -------
-    LemmaCounts
-        For the range.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> sum(count_lemmas(load_variant("ashton"), 1, 0, 100).counts)
-    100
-    """
+    """Return what the lemmas say of the samples from ``first`` on."""
     lemmas, counts = lemmas_for(variant), np.zeros(_OUTSIDE + 1, dtype=np.int64)
     checksum = _tally_lemmas(
         drawer_for(variant).tables,
@@ -148,26 +112,7 @@ def _locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uin
 
 
 class SampleChunk(NamedTuple):
-    """A range of samples that went through both stages.
-
-    Attributes
-    ----------
-    lemmas : list of int
-        As `LemmaCounts.counts`.
-    outside : int
-        As `LemmaCounts.outside`.
-    found, pockets, exhausted, unknown : int
-        Of those that no lemma excludes: games, pockets, whole backward trees, nothing.
-    twins : list of int
-        Of the samples that are out of reach, those that are reached with the other side to move, and those of which
-        that is unknown.
-    plies : list of int
-        Of each game.
-    digest : str
-        SHA-256 of all certificates.
-    certificates : list of PositionCertificate
-        In order.
-    """
+    """A range of samples that went through both stages."""
 
     lemmas: list[int]
     outside: int
@@ -182,31 +127,7 @@ class SampleChunk(NamedTuple):
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> SampleChunk:
-    """Return the certificates of the samples from ``first`` on, by lemma, game or backward tree.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    seed : int
-        Of the generator.
-    first : int
-        The number of the first one.
-    count : int
-        How many samples.
-
-    Returns
-    -------
-    SampleChunk
-        With a certificate for each sample.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> chunk = settle_samples(load_variant("brandubh-5-4v0"), 1, 0, 20)
-    >>> len(chunk.certificates), chunk.found, chunk.unknown
-    (20, 18, 0)
-    """
+    """Return the certificates of the samples from ``first`` on, by lemma, game or backward tree."""
     engine, lemmas = engine_for(variant), lemmas_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
     boards = engine.boards(words)
@@ -270,29 +191,7 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 
 
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
-    """Return the squares of a set that was never put together, since each way to do so comes from a locked set.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-
-    Returns
-    -------
-    list of str
-        Empty if there is none; in plain Python, a tenth of a second.
-
-    Examples
-    --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton")
-    >>> position = Position.parse("7ww/5w1bw/5bbKb/9/9/9/9/9/9 b", 9)
-    >>> " ".join(pocket(variant, engine_for(variant).board(position.cells, position.side)))
-    'f7 g7 h7 i7 f8 h8 i8 h9 i9'
-    """
+    """Return the squares of a set that was never put together, since each way to do so comes from a locked set."""
     size = variant.size
     cells, side = engine_for(variant).cells(board)
     pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}

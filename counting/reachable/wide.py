@@ -13,28 +13,13 @@ from numba.extending import intrinsic
 
 from tablut.engine.jit import I64, U64, inlined, trailing_zeros
 
-__all__ = ["below", "bit_of", "bucket_of", "first_of", "leading_zeros", "spread", "subtract", "wide_product"]
-
 _intrinsic: Any = intrinsic
 _UniTuple: Any = types.UniTuple
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def leading_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the number of zeros above the highest set bit of a word, by LLVM's ``ctlz``.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    value : uint64
-        Not zero.
-
-    Returns
-    -------
-    int64
-        0 to 63.
-    """
+    """Return the number of zeros above the highest set bit of a word, by LLVM's ``ctlz``."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], cgutils.true_bit)
@@ -44,20 +29,7 @@ def leading_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
-    """Return the 128 bits of a product, the low word first: one instruction on most processors.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    _one, _other : uint64
-        The factors.
-
-    Returns
-    -------
-    tuple of (uint64, uint64)
-        Low and high word.
-    """
+    """Return the 128 bits of a product, the low word first: one instruction on most processors."""
     pair: Any = _UniTuple(types.uint64, 2)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -71,111 +43,41 @@ def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
 
 @inlined
 def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
-    """Return a difference.
-
-    Parameters
-    ----------
-    low, high : uint64
-        The number.
-    other_low, other_high : uint64
-        What is taken off, not greater.
-
-    Returns
-    -------
-    tuple of (uint64, uint64)
-        Low and high word.
-    """
+    """Return a difference."""
     borrow = U64(1) if low < other_low else U64(0)
     return low - other_low, high - other_high - borrow
 
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word: its first five bits and its length; ascending with the word.
-
-    Parameters
-    ----------
-    value : uint64
-        Any word.
-
-    Returns
-    -------
-    int
-        The word itself below 32; below 976 for all words.
-    """
+    """Return the bucket of a word: its first five bits and its length; ascending with the word."""
     shift = 59 - leading_zeros(value | U64(16))
     return shift * 16 + I64(value >> U64(shift))
 
 
 @inlined
 def bit_of(cell: int) -> tuple[Any, Any]:
-    """Return the set of one cell.
-
-    Parameters
-    ----------
-    cell : int
-        0 to 127.
-
-    Returns
-    -------
-    tuple of (uint64, uint64)
-        Low and high word.
-    """
+    """Return the set of one cell."""
     bit = U64(1) << U64(cell & 63)
     return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
 
 
 @inlined
 def below(cell: int) -> tuple[Any, Any]:
-    """Return the set of all cells before one.
-
-    Parameters
-    ----------
-    cell : int
-        0 to 127.
-
-    Returns
-    -------
-    tuple of (uint64, uint64)
-        Low and high word.
-    """
+    """Return the set of all cells before one."""
     mask = (U64(1) << U64(cell & 63)) - U64(1)
     return (mask if cell < 64 else ~U64(0)), (mask if cell >= 64 else U64(0))
 
 
 @inlined
 def first_of(low: Any, high: Any) -> int:
-    """Return the first cell of a set.
-
-    Parameters
-    ----------
-    low, high : uint64
-        The set, not empty.
-
-    Returns
-    -------
-    int
-        0 to 127.
-    """
+    """Return the first cell of a set."""
     return trailing_zeros(low) if low != U64(0) else 64 + trailing_zeros(high)
 
 
 @inlined
 def spread(low: Any, high: Any, gaps_low: Any, gaps_high: Any) -> tuple[Any, Any]:
-    """Return a set whose cells are numbered without some gaps, with all cells numbered.
-
-    Parameters
-    ----------
-    low, high : uint64
-        The set: cell number n is the n-th that is no gap.
-    gaps_low, gaps_high : uint64
-        The gaps.
-
-    Returns
-    -------
-    tuple of (uint64, uint64)
-        Low and high word; O(gaps).
-    """
+    """Return a set whose cells are numbered without some gaps, with all cells numbered."""
     while (gaps_low | gaps_high) != U64(0):
         gap = first_of(gaps_low, gaps_high)
         if gaps_low != U64(0):

@@ -18,7 +18,7 @@ MODULES = (
     "tablut.errors",
     "tablut.formats.reading",
     "tablut.prober",
-    "tablut.prover",
+    "tablut.prober",
     "tablut.strip",
     "tablut.svg",
     "tablut.testing",
@@ -109,12 +109,6 @@ def _page(door: Door, owner: dict[int, str]) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return the pages in reStructuredText, each by the name of its file.
-
-    Returns
-    -------
-    dict of str to str
-        A page for each door.
-    """
+    """Return the pages in reStructuredText, each by the name of its file."""
     owner: dict[int, str] = {}
     return {f"{door.name}.rst": _page(door, owner) for door in doors()}

@@ -31,13 +31,7 @@ _LINK = re.compile(r"""(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)((?:\s+"[^"]*
 
 
 def make_pages(_: Sphinx) -> None:
-    """Write what is made, replacing what an earlier build made.
-
-    Parameters
-    ----------
-    _ : Sphinx
-        The build.
-    """
+    """Write what is made, replacing what an earlier build made."""
     shutil.rmtree(MADE, ignore_errors=True)
     (MADE / "api").mkdir(parents=True)
     for name, text in pages().items():
@@ -70,20 +64,7 @@ def _swapped(file: Path, places: dict[Path, Path]) -> Path:
 
 
 def redirected(text: str, page: Path) -> str:
-    """Return a page with its links as the build needs them.
-
-    Parameters
-    ----------
-    text : str
-        The Markdown of the page.
-    page : Path
-        Where the build reads it.
-
-    Returns
-    -------
-    str
-        The Markdown, links changed.
-    """
+    """Return a page with its links as the build needs them."""
     origin = _swapped(page, {built: real for real, built in COPIES.items()})
 
     def _changed(match: re.Match[str]) -> str:
@@ -101,51 +82,19 @@ def redirected(text: str, page: Path) -> str:
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """Change the links of a page that Sphinx is about to read.
-
-    Parameters
-    ----------
-    app : Sphinx
-        The build.
-    name : str
-        The page's name.
-    source : list of str
-        Its text, the only item; changed in place.
-    """
+    """Change the links of a page that Sphinx is about to read."""
     page = Path(app.env.doc2path(name))
     if page.suffix == ".md":
         source[0] = redirected(source[0], page)
 
 
 def skip_fields(*told: object) -> bool | None:
-    """Leave out the fields of a named tuple that Python describes by their number; the class describes them itself.
-
-    Parameters
-    ----------
-    *told : object
-        What Sphinx says of a member: the fourth is the member.
-
-    Returns
-    -------
-    bool or None
-        True for such a field, None for what others may judge.
-    """
+    """Leave out the fields of a named tuple that Python describes by their number; the class describes them itself."""
     return True if str(getattr(told[3], "__doc__", "")).startswith("Alias for field number") else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the pages when a build begins, and change links as it reads.
-
-    Parameters
-    ----------
-    app : Sphinx
-        The build.
-
-    Returns
-    -------
-    dict of str to bool
-        What Sphinx wants to know.
-    """
+    """Make the pages when a build begins, and change links as it reads."""
     app.connect("builder-inited", make_pages)
     app.connect("source-read", read_page)
     app.connect("autodoc-skip-member", skip_fields)

@@ -64,20 +64,7 @@ def _said(board: Board, squares: list[str]) -> str:
 
 
 def drawn(scene: Scene, variant: Variant) -> tuple[str, str]:
-    """Return a scene's picture and what is said below it.
-
-    Parameters
-    ----------
-    scene : Scene
-        The scene.
-    variant : Variant
-        Its rules.
-
-    Returns
-    -------
-    tuple of str
-        SVG, and a few words.
-    """
+    """Return a scene's picture and what is said below it."""
     board = Board(variant, scene.position)
     before = board.position
     if "-" not in scene.tried:
@@ -143,20 +130,7 @@ def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def with_tables(text: str, tables: dict[str, str]) -> str:
-    """Return a page with its tables of pictures made again.
-
-    Parameters
-    ----------
-    text : str
-        The page.
-    tables : dict of str to str
-        The tables by name.
-
-    Returns
-    -------
-    str
-        The page.
-    """
+    """Return a page with its tables of pictures made again."""
     return re.sub(
         r"(<!-- scenes: ([\w.]+) -->\n).*?(<!-- scenes: end -->)",
         lambda match: f"{match[1]}{tables[match[2]]}\n{match[3]}",

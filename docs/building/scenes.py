@@ -47,21 +47,7 @@ _RULES = {
 
 
 class Scene(NamedTuple):
-    """A position and what is tried in it.
-
-    Attributes
-    ----------
-    heading : str
-        What the scene is about, in a few words.
-    position : str
-        The position in one line.
-    tried : str
-        A move, such as ``a5-c5``; or a square, whose piece is to show where it may go.
-    terrain : str
-        The board.
-    rules : dict of str to str
-        Fields that differ from the usual ones, as TOML.
-    """
+    """A position and what is tried in it."""
 
     heading: str
     position: str
@@ -71,17 +57,7 @@ class Scene(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A column of pictures for each value of a field, or one row where nothing is disputed.
-
-    Attributes
-    ----------
-    name : str
-        The field, or a word for what holds everywhere.
-    values : tuple of str
-        The values that are drawn, as TOML; none where nothing is disputed.
-    scenes : tuple of Scene
-        The rows; the only row where nothing is disputed.
-    """
+    """A column of pictures for each value of a field, or one row where nothing is disputed."""
 
     name: str
     values: tuple[str, ...]
@@ -106,20 +82,7 @@ def _game(terrain: str, rules: tuple[tuple[str, str], ...]) -> Variant:
 
 
 def game_of(scene: Scene, field: str = "", value: str = "") -> Variant:
-    """Return the rules of a scene.
-
-    Parameters
-    ----------
-    scene : Scene
-        The scene.
-    field, value : str
-        A field and its value, as TOML, put above the scene's own.
-
-    Returns
-    -------
-    Variant
-        The rule set.
-    """
+    """Return the rules of a scene."""
     rules = _RULES | dict(scene.rules) | ({field: value} if value else {})
     return _game(scene.terrain, tuple(rules.items()))
 

@@ -57,18 +57,7 @@ class Cell(NamedTuple):
 
 
 def parts(text: str) -> Iterator[str | Block | Picture]:
-    """Yield the prose, the blocks and the pictures of a page in order.
-
-    Parameters
-    ----------
-    text : str
-        A page whose blocks are all fenced.
-
-    Yields
-    ------
-    str, Block or Picture
-        Prose without comments.
-    """
+    """Yield the prose, the blocks and the pictures of a page in order."""
     lines = text.splitlines(keepends=True)
     at = 0
     for block in [*blocks_of(text), None]:
@@ -90,18 +79,7 @@ def _examples(block: Block) -> list[doctest.Example]:
 
 
 def cells(text: str) -> Iterator[Cell]:
-    """Yield the cells of a tutorial's notebook.
-
-    Parameters
-    ----------
-    text : str
-        The page.
-
-    Yields
-    ------
-    Cell
-        Text, a file to be written, commands, or Python up to the next answer that is shown.
-    """
+    """Yield the cells of a tutorial's notebook."""
     for part in parts(text):
         if isinstance(part, str):
             yield Cell("markdown", re.sub(r"\n\n\*.*a notebook\]\(.*?\n(?=\n|$)", "\n", part, count=1, flags=re.DOTALL))
@@ -128,18 +106,7 @@ def cells(text: str) -> Iterator[Cell]:
 
 
 def notebook(page: Path) -> NotebookNode:
-    """Return the notebook of a tutorial, not yet run.
-
-    Parameters
-    ----------
-    page : Path
-        The tutorial.
-
-    Returns
-    -------
-    NotebookNode
-        The notebook.
-    """
+    """Return the notebook of a tutorial, not yet run."""
     from nbformat import v4
 
     made = []
@@ -152,23 +119,7 @@ def notebook(page: Path) -> NotebookNode:
 
 
 def run(notebook: NotebookNode) -> NotebookNode:
-    """Run a notebook in an empty folder.
-
-    Parameters
-    ----------
-    notebook : NotebookNode
-        The notebook; its cells get their outputs.
-
-    Returns
-    -------
-    NotebookNode
-        The same.
-
-    Raises
-    ------
-    CellExecutionError
-        If a cell fails.
-    """
+    """Run a notebook in an empty folder."""
     from nbclient import NotebookClient
 
     commands = [cell for cell in notebook.cells if cell.source.startswith("!")]
@@ -188,8 +139,11 @@ def run(notebook: NotebookNode) -> NotebookNode:
 
 
 def _settle(done: NotebookNode) -> None:
-    """Leave of what commands print on a terminal what stands there in the end: no progress, no colours."""
+    """Leave of what commands print on a terminal what stands there in the end; of traces no paths of this machine."""
     for cell in done.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                output.traceback = [line.replace(f"{ROOT}/", "") for line in output.traceback]
         streams = [output for output in cell.get("outputs", []) if output.output_type == "stream"]
         if not streams:
             continue
@@ -202,18 +156,7 @@ def _settle(done: NotebookNode) -> None:
 
 
 def pictures(done: NotebookNode) -> dict[str, str]:
-    """Return the pictures of a notebook that was run.
-
-    Parameters
-    ----------
-    done : NotebookNode
-        The notebook.
-
-    Returns
-    -------
-    dict of str to str
-        SVG by file name.
-    """
+    """Return the pictures of a notebook that was run."""
     return {
         cell.metadata["picture"]: cell.outputs[0].data["image/svg+xml"].rstrip() + "\n"
         for cell in done.cells
@@ -222,23 +165,7 @@ def pictures(done: NotebookNode) -> dict[str, str]:
 
 
 def stale(page: Path) -> list[str]:
-    """Run a tutorial's notebook and say what in the repository is not as the page has it.
-
-    Parameters
-    ----------
-    page : Path
-        The tutorial.
-
-    Returns
-    -------
-    list of str
-        The names of files; none if all are current.
-
-    Raises
-    ------
-    CellExecutionError
-        If a cell fails.
-    """
+    """Run a tutorial's notebook and say what in the repository is not as the page has it."""
     import nbformat
 
     kept = NOTEBOOKS / f"{page.stem}.ipynb"
@@ -254,13 +181,7 @@ def stale(page: Path) -> list[str]:
 
 
 def write(page: Path) -> None:
-    """Run a tutorial's notebook again, and keep it and its pictures.
-
-    Parameters
-    ----------
-    page : Path
-        The tutorial.
-    """
+    """Run a tutorial's notebook again, and keep it and its pictures."""
     import nbformat
 
     done = run(notebook(page))
@@ -272,18 +193,7 @@ def write(page: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Write all notebooks, or with ``--check`` only compare; return 1 if one is stale.
-
-    Parameters
-    ----------
-    arguments : list of str
-        ``--check``, and the names of tutorials; all if none is named.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Write all notebooks, or with ``--check`` only compare; return 1 if one is stale."""
     names = [argument for argument in arguments if argument != "--check"]
     bad = []
     for page in TUTORIALS:

@@ -51,22 +51,7 @@ class Provenance(Result):
 
 
 def api_router(settings: Settings, desk: Desk, tables: Tables) -> APIRouter:
-    """Return the addresses of the API.
-
-    Parameters
-    ----------
-    settings : Settings
-        The limits.
-    desk : Desk
-        Where long work waits for its turn.
-    tables : Tables
-        The tablebases.
-
-    Returns
-    -------
-    APIRouter
-        Each address takes GET with the fields in the query, or POST with them as JSON.
-    """
+    """Return the addresses of the API."""
     router = APIRouter(prefix="/api", tags=["commands"])
     calls = _Calls(settings, desk, tables)
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-__all__ = ["create_app"]
-
 _ABOUT = (
     'What the commands of `tablut` answer under `--json`, over HTTP. A failure is `{"error": "one line", '
     '"status": 422}`; 429 and 503 come with `Retry-After`.'
@@ -39,27 +37,7 @@ _ABOUT = (
 
 
 def create_app(settings: Settings | None = None, *, warmed: bool = True, workers: Workers | None = None) -> ASGIApp:
-    """Return the explorer as an ASGI application.
-
-    Parameters
-    ----------
-    settings : Settings, optional
-        Where it listens and its limits.
-    warmed : bool
-        Whether kernels and tables are loaded when it starts, in a thread.
-    workers : Workers, optional
-        Who searches; by default workers of its own, which end with it.
-
-    Returns
-    -------
-    ASGIApp
-        The application behind its guard.
-
-    Raises
-    ------
-    TablebaseError
-        If a tablebase of the settings cannot be read.
-    """
+    """Return the explorer as an ASGI application."""
     settings = settings or Settings()
     tables = Tables(settings.stores)
     hired = Workers() if workers is None else workers

@@ -14,31 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tablut.board import Board
 from tablut.errors import InputError, VariantError
-from tablut.formats import read_record
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
+from tablut.records import read_record
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
 
 if TYPE_CHECKING:
-    from tablut.formats import GameRecord
-
-__all__ = [
-    "AnalysisAsked",
-    "BestMoveAsked",
-    "EndingsAsked",
-    "GameAsked",
-    "MovesAsked",
-    "PerftAsked",
-    "PositionAsked",
-    "RecordAsked",
-    "SolveAsked",
-    "ThinkAsked",
-    "TryAsked",
-    "known_players",
-    "rules_of_text",
-]
+    from tablut.records import GameRecord
 
 MOST_MOVES: Final = 1000
 _LONGEST_POSITION: Final = 8000
@@ -47,30 +31,7 @@ _LONGEST_MOVE: Final = 80
 
 @lru_cache(maxsize=32)
 def rules_of_text(text: str) -> Variant:
-    """Return the rule set of a text, as a variant file has it.
-
-    Parameters
-    ----------
-    text : str
-        TOML, at most 64 KiB of it.
-
-    Returns
-    -------
-    Variant
-        Validated; equal texts give the same object.
-
-    Raises
-    ------
-    VariantError
-        Naming the field that is wrong.
-
-    Examples
-    --------
-    >>> rules_of_text("first = 'white'")
-    Traceback (most recent call last):
-        ...
-    tablut.errors.VariantError: your rules: field 'castle': is missing (and 5 more errors)
-    """
+    """Return the rule set of a text, as a variant file has it."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
         raise VariantError(f"your rules: have {size:,} bytes; at most {FILE_BYTES:,} are read")
@@ -82,13 +43,7 @@ def rules_of_text(text: str) -> Variant:
 
 @cache
 def known_players() -> dict[str, str]:
-    """Return who may be asked for a move, and what each one is; other packages' players are looked for once.
-
-    Returns
-    -------
-    dict of str to str
-        By name.
-    """
+    """Return who may be asked for a move, and what each one is; other packages' players are looked for once."""
     return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
 
 

@@ -18,8 +18,6 @@ from tablut.variants import shipped_variants
 if TYPE_CHECKING:
     from reports.explorer.tables import Tables
 
-__all__ = ["boards_router"]
-
 
 class Variants(Result):
     """The rule sets that ship."""
@@ -34,18 +32,7 @@ class Players(Result):
 
 
 def boards_router(tables: Tables) -> APIRouter:
-    """Return the addresses for one position.
-
-    Parameters
-    ----------
-    tables : Tables
-        The tablebases.
-
-    Returns
-    -------
-    APIRouter
-        ``/api/position``, ``/api/svg``, ``/api/variants``, ``/api/rules`` and ``/api/players``.
-    """
+    """Return the addresses for one position."""
     router = APIRouter(prefix="/api", tags=["boards"])
 
     @router.get("/variants", summary="The rule sets that ship")

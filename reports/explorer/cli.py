@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from tablut.cli.live import Live
 from tablut.cli.options import warn
+from tablut.cli.people import Live
 from tablut.cli.runtime import Reply, command
 from tablut.errors import InputError
 from tablut.results import Result
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["serve_command"]
 
 
 class _Served(Result):

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from reports.explorer.settings import Settings
     from reports.explorer.workers import Heard, Workers
 
-__all__ = ["VISITOR", "Desk", "Place", "visitor_of"]
-
 Answer = TypeVar("Answer")
 
 VISITOR: Final = "visitor"
@@ -35,31 +33,12 @@ _LOOK: Final = 0.25
 
 
 def visitor_of(request: Request) -> str:
-    """Return the name by which a visitor is known.
-
-    Parameters
-    ----------
-    request : Request
-        What was asked.
-
-    Returns
-    -------
-    str
-        The cookie that a page has set, else the address.
-    """
+    """Return the name by which a visitor is known."""
     return request.cookies.get(VISITOR, "")[:64] or (request.client.host if request.client else "somebody")
 
 
 class Place:
-    """A place at the desk; a job is done there, and it is left when that has ended.
-
-    Parameters
-    ----------
-    desk : Desk
-        Whose place it is.
-    visitor : str
-        Who has it.
-    """
+    """A place at the desk; a job is done there, and it is left when that has ended."""
 
     def __init__(self, desk: Desk, visitor: str) -> None:
         self._desk = desk
@@ -67,20 +46,7 @@ class Place:
         self._errand: Errand | None = None
 
     def start(self, job: Job, heard: Heard = lambda *_: None) -> asyncio.Task[Any]:
-        """Start a job; the place is free again when it has ended.
-
-        Parameters
-        ----------
-        job : Job
-            For a worker.
-        heard : callable, optional
-            Takes the name and content of news of it, in another thread.
-
-        Returns
-        -------
-        asyncio.Task
-            Of its answer; cancelling whoever awaits it does not end the job.
-        """
+        """Start a job; the place is free again when it has ended."""
         self._errand = errand = Errand(self._desk.workers, job, heard)
         task = asyncio.create_task(_in_thread(errand.run))
         task.add_done_callback(self._ended)
@@ -128,20 +94,7 @@ async def _in_thread(wait: Callable[[], Any]) -> Any:
 
 
 class Desk:
-    """The places for work that takes long.
-
-    Parameters
-    ----------
-    settings : Settings
-        How many at once, how many wait, how long.
-    workers : Workers
-        Who does the work.
-
-    Attributes
-    ----------
-    workers : Workers
-        The same.
-    """
+    """The places for work that takes long."""
 
     def __init__(self, settings: Settings, workers: Workers) -> None:
         self.workers = workers
@@ -152,23 +105,7 @@ class Desk:
         self._held: Counter[str] = Counter()
 
     async def enter(self, visitor: str) -> Place:
-        """Return a place, after waiting for it if need be.
-
-        Parameters
-        ----------
-        visitor : str
-            Who asks; a visitor has one place, and may wait for one more.
-
-        Returns
-        -------
-        Place
-            To be used at once.
-
-        Raises
-        ------
-        BusyError
-            If the visitor has a search and waits for another, or all places and those to wait are taken.
-        """
+        """Return a place, after waiting for it if need be."""
         if self._held[visitor] >= 2:
             raise BusyError("one search at a time, please: yours is still running and another one waits", 429)
         self._held[visitor] += 1
@@ -200,13 +137,7 @@ class Desk:
             raise
 
     def leave(self, visitor: str) -> None:
-        """Free the place of a visitor for whoever waits longest.
-
-        Parameters
-        ----------
-        visitor : str
-            Who had it.
-        """
+        """Free the place of a visitor for whoever waits longest."""
         self._forget(visitor)
         self._pass_on()
 
@@ -224,22 +155,7 @@ class Desk:
             del self._held[visitor]
 
     async def work(self, request: Request, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Return what a worker answers, when there is a place at the desk.
-
-        Parameters
-        ----------
-        request : Request
-            Who asks; if the visitor leaves, the worker is told to stop.
-        function : callable
-            As `reports.explorer.workers.Job` has it; what it raises passes through.
-        *arguments : object
-            For it.
-
-        Returns
-        -------
-        object
-            Its answer.
-        """
+        """Return what a worker answers, when there is a place at the desk."""
         place = await self.enter(visitor_of(request))
         task = place.start(Job(function, arguments))
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from cachetools import LRUCache
 from fastapi import APIRouter, Query, Request
@@ -10,9 +11,11 @@ from fastapi import APIRouter, Query, Request
 from reports.explorer.asked import EndingsAsked
 from reports.explorer.errors import NotFoundError
 from reports.explorer.listing import EndingsFound, found_endings
+from reports.solutions import results
 from retrograde.cli.summary import TierResult, tier_result
-from tablut.files import excerpt
 from tablut.results import Result
+from tablut.store.files import excerpt
+from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from reports.explorer.desk import Desk
@@ -25,28 +28,15 @@ _AT_ONCE: Final = 3_000_000
 """Classes that are read in a fraction of a second."""
 
 
-class TableListed(Result):
-    """A tablebase.
+class Reached(NamedTuple):
+    """What the start of a solved board reaches: positions, and their classes under the symmetries of the start."""
 
-    Attributes
-    ----------
-    name, variant : str
-        Its name, and the game's.
-    start : str
-        Of the game.
-    whole : bool
-        Whether it holds all positions that the start reaches: a solved board.
-    max_men : int
-        Up to so many men every position is there.
-    longest : int
-        The greatest distance in it.
-    classes : int
-        Positions up to symmetry, with the side to move.
-    first : str
-        The material to begin with: the largest tier that is read in a moment, such as ``2v1``.
-    tiers : list of TierResult
-        What it holds, by material.
-    """
+    positions: int
+    classes: int
+
+
+class TableListed(Result):
+    """A tablebase: what it holds, and what the start reaches of it, if it is a board that the reports have solved."""
 
     name: str
     variant: str
@@ -54,24 +44,15 @@ class TableListed(Result):
     whole: bool
     max_men: int
     longest: int
+    positions: int
     classes: int
+    reached: Reached | None
     first: str
     tiers: list[TierResult]
 
 
 def list_tables(tables: Tables) -> list[TableListed]:
-    """Return the tablebases of the explorer.
-
-    Parameters
-    ----------
-    tables : Tables
-        The tablebases.
-
-    Returns
-    -------
-    list of TableListed
-        Endings of few men first, then solved boards, the large ones last.
-    """
+    """Return the tablebases of the explorer."""
     return sorted(
         (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
     )
@@ -87,10 +68,18 @@ def _listed(table: Table) -> TableListed:
         whole=table.whole,
         max_men=table.tablebase.max_men,
         longest=max((tier.max_dtm for tier in tiers), default=0),
+        positions=sum(tier.positions for tier in tiers),
         classes=sum(tier.classes for tier in tiers),
+        reached=_reached().get(variant.digest) if table.whole else None,
         first=_first(tiers),
         tiers=tiers,
     )
+
+
+@cache
+def _reached() -> dict[str, Reached]:
+    """Return what the starts of the solved boards reach, by the digest of the game."""
+    return {load_variant(name).digest: Reached(one["positions"], one["classes"]) for name, one in results().items()}
 
 
 def _first(tiers: list[TierResult]) -> str:
@@ -103,22 +92,7 @@ def _first(tiers: list[TierResult]) -> str:
 
 
 def endings_router(settings: Settings, desk: Desk, tables: Tables) -> APIRouter:
-    """Return the addresses of the endings.
-
-    Parameters
-    ----------
-    settings : Settings
-        The limits.
-    desk : Desk
-        Where long lists wait for their turn.
-    tables : Tables
-        The tablebases.
-
-    Returns
-    -------
-    APIRouter
-        ``/api/endings`` and what is below it.
-    """
+    """Return the addresses of the endings."""
     router = APIRouter(prefix="/api/endings", tags=["endings"])
     kept: LRUCache[str, EndingsFound] = LRUCache(256)
 

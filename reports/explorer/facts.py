@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.variants import Variant
 
-__all__ = ["LegalMove", "PositionFacts", "position_facts"]
-
 _ORDER: Final = {"win": 0, "unresolved": 1, "draw": 1, None: 2, "loss": 3}
 
 
@@ -65,33 +63,7 @@ class Standing(Result):
 
 
 class PositionFacts(Result):
-    """All that is known of a position at a glance.
-
-    Attributes
-    ----------
-    variant, position, turn, ply : str, str, str, int
-        The game, the position as text, whose turn it is, moves made.
-    cells : str
-        The pieces from a1 on, ``.`` where there is none.
-    made : list of MoveMade
-        The moves so far.
-    positions : list of str
-        The position before each of them.
-    moves : list of LegalMove
-        The best first where their values are known.
-    outcome : OutcomeResult or None
-        How the game ended.
-    status, meanings : list of str
-        Why the position is impossible: names and sentences.
-    problem : str or None
-        Why it cannot be played on.
-    table : Table or None
-        Its value.
-    standing : Standing or None
-        None where it cannot be played on.
-    texts : dict of str to str
-        The position in our text, as a grid, in OpenTafl's and the Bologna server's.
-    """
+    """All that is known of a position at a glance."""
 
     variant: str
     position: str
@@ -111,20 +83,7 @@ class PositionFacts(Result):
 
 
 def position_facts(board: Board, tables: Tables) -> PositionFacts:
-    """Return all that is known of a position at a glance.
-
-    Parameters
-    ----------
-    board : Board
-        With the moves that led to it; not changed.
-    tables : Tables
-        The tablebases.
-
-    Returns
-    -------
-    PositionFacts
-        Moves, values, class, number and texts.
-    """
+    """Return all that is known of a position at a glance."""
     status = board.status()
     problem: str | None = None
     moves: list[LegalMove] = []

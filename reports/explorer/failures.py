@@ -11,15 +11,13 @@ from starlette.exceptions import HTTPException
 
 from reports.explorer.errors import BusyError, NotFoundError
 from tablut.errors import MachineError, TablutError
-from tablut.files import excerpt
 from tablut.prober import MissingTableError
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
     from starlette.responses import Response
-
-__all__ = ["add_handlers", "content_of", "failure", "status_of"]
 
 _LOG = logging.getLogger("tablut.explorer")
 _SAID: Final = {
@@ -30,24 +28,7 @@ _SAID: Final = {
 
 
 def status_of(error: TablutError) -> int:
-    """Return the HTTP status of an error of the toolkit.
-
-    Parameters
-    ----------
-    error : TablutError
-        What was refused.
-
-    Returns
-    -------
-    int
-        404 for what is not there, 429 or 503 where the server is busy or the machine failed, else 422.
-
-    Examples
-    --------
-    >>> from tablut.errors import InputError
-    >>> status_of(InputError("position 'x': is none")), status_of(MachineError("no memory"))
-    (422, 503)
-    """
+    """Return the HTTP status of an error of the toolkit."""
     if isinstance(error, BusyError):
         return error.status
     if isinstance(error, (MissingTableError, NotFoundError)):
@@ -56,46 +37,12 @@ def status_of(error: TablutError) -> int:
 
 
 def failure(message: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Return a response that says in one line what is wrong.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong.
-    status : int
-        Of the response.
-    headers : dict of str to str, optional
-        More headers.
-
-    Returns
-    -------
-    JSONResponse
-        The object with ``error`` and ``status``.
-    """
+    """Return a response that says in one line what is wrong."""
     return JSONResponse({"error": _line(message), "status": status}, status, headers)
 
 
 def content_of(error: BaseException, where: str) -> dict[str, Any]:
-    """Return what a visitor is told of an error; one that nobody foresaw is shown to whoever runs the explorer.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was raised.
-    where : str
-        What failed, for the log.
-
-    Returns
-    -------
-    dict of str to object
-        One line under ``error``, and ``status``.
-
-    Examples
-    --------
-    >>> from tablut.errors import InputError
-    >>> content_of(InputError("position 'x': is none"), "a search")
-    {'error': "position 'x': is none", 'status': 422}
-    """
+    """Return what a visitor is told of an error; one that nobody foresaw is shown to whoever runs the explorer."""
     if isinstance(error, TablutError):
         return {"error": _line(str(error)), "status": status_of(error)}
     _LOG.error("%s failed", where, exc_info=error)
@@ -107,13 +54,7 @@ def _line(message: str) -> str:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Have an application answer every failure in this form.
-
-    Parameters
-    ----------
-    app : FastAPI
-        The application.
-    """
+    """Have an application answer every failure in this form."""
     app.add_exception_handler(TablutError, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)

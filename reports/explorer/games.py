@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 
 from reports.explorer.asked import RecordAsked
-from tablut.formats.replay import replay
 from tablut.notation import square_name
+from tablut.records.native import replay
 from tablut.results import Result
 from tablut.variants import shipped_name
-from tablut.variants.writing import write_variant
+from tablut.variants.schema import write_variant
 
 if TYPE_CHECKING:
     from reports.explorer.settings import Settings
-
-__all__ = ["games_router"]
 
 
 class RecordPly(Result):
@@ -27,13 +25,7 @@ class RecordPly(Result):
 
 
 class RecordRead(Result):
-    """A record that was read and replayed.
-
-    Attributes
-    ----------
-    shipped, rules : str or None
-        The name of its rules if they ship, else their text, as a variant file has it.
-    """
+    """A record that was read and replayed."""
 
     variant: str
     shipped: str | None
@@ -48,18 +40,7 @@ class RecordRead(Result):
 
 
 def games_router(_: Settings) -> APIRouter:
-    """Return the addresses for game records.
-
-    Parameters
-    ----------
-    _ : Settings
-        The limits; what guards the requests keeps them.
-
-    Returns
-    -------
-    APIRouter
-        ``/api/record``.
-    """
+    """Return the addresses for game records."""
     router = APIRouter(prefix="/api", tags=["games"])
 
     @router.post("/record", summary="A game record, checked by the rules", response_model=RecordRead)

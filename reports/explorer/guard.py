@@ -41,15 +41,7 @@ _RECORDS: Final = ("/api/record", "/api/analyse")
 
 
 class Guard:
-    """Checks requests before the application sees them, and completes its answers.
-
-    Parameters
-    ----------
-    app : ASGIApp
-        The application.
-    settings : Settings
-        The limits.
-    """
+    """Checks requests before the application sees them, and completes its answers."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -57,13 +49,7 @@ class Guard:
         self._in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; the interface is that of ASGI.
-
-        Parameters
-        ----------
-        scope, receive, send : Scope, Receive, Send
-            As ASGI has them.
-        """
+        """Answer a request; the interface is that of ASGI."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

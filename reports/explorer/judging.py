@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from reports.explorer.workers import Caller
     from retrograde.puzzles import Puzzle
 
-__all__ = ["ListedPuzzle", "Revealed", "Tried", "defence", "judged", "list_puzzles", "revealed", "solution"]
-
 
 class ListedPuzzle(Result):
     """A puzzle without its solution."""
@@ -39,21 +37,7 @@ class ListedPuzzle(Result):
 
 
 class Tried(Result):
-    """What a try came to.
-
-    Attributes
-    ----------
-    right : bool or None
-        Whether the move attains the distance; None where the proof did not end in time.
-    over : bool
-        Whether the puzzle is solved.
-    reply : str or None
-        The longest defence after a right move, a refutation of a wrong one.
-    plies : int
-        Plies that are left after it.
-    said : str
-        The same in words.
-    """
+    """What a try came to."""
 
     move: str
     right: bool | None
@@ -126,45 +110,13 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
 
 
 def defence(_: Caller, listed: ListedPuzzle, settings: Settings) -> str | None:
-    """Find the first move of a puzzle in which the side that loses begins.
-
-    Parameters
-    ----------
-    _ : Caller
-        Who asked.
-    listed : ListedPuzzle
-        The puzzle.
-    settings : Settings
-        The limits of a proof.
-
-    Returns
-    -------
-    str or None
-        The longest defence; None if the limits ran out.
-    """
+    """Find the first move of a puzzle in which the side that loses begins."""
     move = _game(listed, [], settings).defence()
     return None if move is None else str(move)
 
 
 def judged(_: Caller, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Tried:
-    """Judge the last of some moves.
-
-    Parameters
-    ----------
-    _ : Caller
-        Who asked.
-    listed : ListedPuzzle
-        The puzzle.
-    moves : list of str
-        The solver's and the answers to them, at least one.
-    settings : Settings
-        The limits of a proof.
-
-    Returns
-    -------
-    Tried
-        What it is worth, by proof.
-    """
+    """Judge the last of some moves."""
     game = _game(listed, moves[:-1], settings)
     if game.board.turn != listed.winner:
         raise InputError(f"puzzle {listed.id}: after {len(moves) - 1} moves it is the other side's turn")
@@ -201,54 +153,13 @@ def _plies(number: int) -> str:
 
 
 def revealed(caller: Caller, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Revealed:
-    """Find all right moves, and a line.
-
-    Parameters
-    ----------
-    caller : Caller
-        Who asked.
-    listed : ListedPuzzle
-        The puzzle.
-    moves : list of str
-        Made so far.
-    settings : Settings
-        The limits of a proof.
-
-    Returns
-    -------
-    Revealed
-        The solution from here.
-    """
+    """Find all right moves, and a line."""
     right = [str(move) for move in _game(listed, moves, settings).right_moves()]
     return Revealed(line=solution(caller, listed, moves, settings), right=right)
 
 
 def solution(_: Caller, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int = 100) -> list[str]:
-    """Find best play by both sides.
-
-    Parameters
-    ----------
-    _ : Caller
-        Who asked.
-    listed : ListedPuzzle
-        The puzzle.
-    moves : list of str
-        Made so far.
-    settings : Settings
-        The limits of a proof.
-    most : int
-        Moves to find.
-
-    Returns
-    -------
-    list of str
-        At least one.
-
-    Raises
-    ------
-    InputError
-        If the puzzle is over, or no longer won in time.
-    """
+    """Find best play by both sides."""
     line: list[str] = []
     so_far = list(moves)
     while len(so_far) < listed.plies and len(line) < most:

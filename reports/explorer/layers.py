@@ -23,19 +23,7 @@ WIDEST: Final = 4_000
 
 
 class Layers(NamedTuple):
-    """The first plies of a game.
-
-    Attributes
-    ----------
-    variant : Variant
-        The game.
-    plies : dict of bytes to int
-        The ply that first reaches a class of undecided positions.
-    through : int
-        The last ply listed.
-    complete : bool
-        Whether nothing else is reached.
-    """
+    """The first plies of a game."""
 
     variant: Variant
     plies: dict[bytes, int]
@@ -43,26 +31,7 @@ class Layers(NamedTuple):
     complete: bool
 
     def ply_of(self, board: Board) -> int | None:
-        """Return the ply at which an undecided position is first reached; None if it is not among those listed.
-
-        Parameters
-        ----------
-        board : Board
-            Its history plays no part.
-
-        Returns
-        -------
-        int or None
-            The ply.
-
-        Examples
-        --------
-        >>> board = Board("ashton-5-4v0")
-        >>> layers = layers_of(board.variant)
-        >>> board.push("c3-b3")
-        >>> layers.ply_of(board), layers.complete
-        (1, True)
-        """
+        """Return the ply at which an undecided position is first reached; None if it is not among those listed."""
         engine = engine_for(self.variant)
         words, _ = engine.canonical(engine.words(board))
         return self.plies.get(words[0].tobytes())
@@ -70,18 +39,7 @@ class Layers(NamedTuple):
 
 @lru_cache(maxsize=16)
 def layers_of(variant: Variant) -> Layers:
-    """Return the first plies of a game; a second at most.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-
-    Returns
-    -------
-    Layers
-        At least the start, if it is undecided.
-    """
+    """Return the first plies of a game; a second at most."""
     if Board(variant).outcome() is not None:
         return Layers(variant, {}, 0, True)
     engine = engine_for(variant)

@@ -8,9 +8,9 @@ from reports.explorer.errors import BusyError, NotFoundError
 from reports.explorer.searching import opened
 from retrograde.cli.summary import tier_result
 from retrograde.tablebase.querying import Listing, TableQuery, list_positions
-from tablut.compilation import wall_clock
 from tablut.indexing.values import unforced
 from tablut.results import Result
+from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from reports.explorer.asked import EndingsAsked
     from reports.explorer.workers import Caller
     from retrograde.tablebase import Tablebase
-
-__all__ = ["EndingListed", "EndingsFound", "found_endings"]
 
 
 class EndingListed(Result):
@@ -31,19 +29,7 @@ class EndingListed(Result):
 
 
 class EndingsFound(Result):
-    """Positions of a tablebase.
-
-    Attributes
-    ----------
-    name, variant : str
-        The tablebase, and its game.
-    found : int
-        Positions, up to symmetry, that are as asked for, and of so many plies at least.
-    at_least : int or None
-        The plies; None if all were counted.
-    positions : list of EndingListed
-        The first of them.
-    """
+    """Positions of a tablebase."""
 
     name: str
     variant: str
@@ -53,33 +39,7 @@ class EndingsFound(Result):
 
 
 def found_endings(caller: Caller, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:
-    """List positions of a tablebase; those of the greatest distances are found without reading the others.
-
-    Parameters
-    ----------
-    caller : Caller
-        Who asked.
-    name : str
-        Of the tablebase, as visitors know it.
-    folder : Path
-        Where it lies.
-    asked : EndingsAsked
-        Which positions.
-    seconds : float
-        At most.
-
-    Returns
-    -------
-    EndingsFound
-        The first of them, and their number.
-
-    Raises
-    ------
-    NotFoundError
-        If the tablebase has nothing of the material.
-    BusyError
-        If the time is over.
-    """
+    """List positions of a tablebase; those of the greatest distances are found without reading the others."""
     return _Reader(caller, name, opened(folder), asked, seconds).found()
 
 

@@ -56,41 +56,24 @@ def _environment() -> Environment:
 
 
 class Headline(NamedTuple):
-    """The numbers that the first page and the help show, digits grouped by threes.
-
-    Attributes
-    ----------
-    distinct, tightened : str
-        All placements; their classes that may be reached.
-    steps : tuple of (str, str, bool)
-        From the paper's bound to ours: what is counted, how many, whether it is the number of the first page.
-    """
+    """The numbers that the first page and the help show, digits grouped by threes."""
 
     distinct: str
     tightened: str
-    steps: tuple[tuple[str, str, bool], ...]
+    steps: tuple[tuple[str, str, str, bool], ...]
 
 
 @cache
 def headline() -> Headline:
     """Return the numbers of the first page and of the help; computed once."""
     report = bounds("ashton")
-    paper = report.term("eq14")
-    steps = (
-        (f"the paper's bound, as its equations have it (it prints {paper.published})", paper.exact, False),
-        (
-            "without its slips: each placement once for every way in which the game ended",
-            report.corrected.total,
-            False,
-        ),
-        ("each placement once", report.corrected.distinct, True),
-        ("… without those that are proved to be out of reach", report.tightened.distinct, False),
-        ("… up to symmetry", report.classes_tightened.distinct, False),
-    )
     return Headline(
         _grouped(report.corrected.distinct),
         _grouped(report.classes_tightened.distinct),
-        tuple((what, _grouped(number), main) for what, number, main in steps),
+        tuple(
+            (rung.what, _grouped(rung.number), rung.unit, rung.number == report.corrected.distinct)
+            for rung in report.ladder()
+        ),
     )
 
 
@@ -99,41 +82,13 @@ def _grouped(number: int) -> str:
 
 
 def failed_page(line: str, status: int) -> HTMLResponse:
-    """Return a page that says what went wrong.
-
-    Parameters
-    ----------
-    line : str
-        One line.
-    status : int
-        Of the answer.
-
-    Returns
-    -------
-    HTMLResponse
-        With the menu, to go on from.
-    """
+    """Return a page that says what went wrong."""
     text = _environment().get_template("failed.html.j2").render(page="failed", line=line, status=status)
     return HTMLResponse(text, status)
 
 
 def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
-    """Return the addresses of the pages.
-
-    Parameters
-    ----------
-    app : FastAPI
-        The application, whose document the API's page shows.
-    settings : Settings
-        The limits, which that page tells.
-    tables : Tables
-        The tablebases.
-
-    Returns
-    -------
-    APIRouter
-        ``/`` and the addresses of the menu.
-    """
+    """Return the addresses of the pages."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     def _page(request: Request, name: str, **content: Any) -> HTMLResponse:

@@ -19,14 +19,12 @@ from reports.explorer.judging import (
     solution,
 )
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.results import Result
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from reports.explorer.desk import Desk
     from reports.explorer.settings import Settings
-
-__all__ = ["puzzles_router"]
 
 
 class Hint(Result):
@@ -50,20 +48,7 @@ def _named(name: str) -> ListedPuzzle:
 
 
 def puzzles_router(settings: Settings, desk: Desk) -> APIRouter:
-    """Return the addresses of the puzzles.
-
-    Parameters
-    ----------
-    settings : Settings
-        The limits.
-    desk : Desk
-        Where proofs wait for their turn.
-
-    Returns
-    -------
-    APIRouter
-        ``/api/puzzles`` and what is below it.
-    """
+    """Return the addresses of the puzzles."""
     router = APIRouter(prefix="/api/puzzles", tags=["puzzles"])
 
     @router.get("", summary="The puzzles that ship, without solutions")

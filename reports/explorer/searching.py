@@ -17,15 +17,15 @@ from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import open_tablebase
 from tablut.board import Board
 from tablut.commands.perft import PerftCount, PerftResult
-from tablut.compilation import wall_clock
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.analysis import Analyst, analyse
 from tablut.play.cli import BestMoveResult, bestmove_result
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.players.alphabeta import AlphaBetaPlayer
-from tablut.play.ready import ready_player
+from tablut.play.players.registry import ready_player
+from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
+from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,13 +48,7 @@ class _LeftError(Exception):
 
 
 def get_ready(_: Caller) -> None:
-    """Load what a search and a proof need.
-
-    Parameters
-    ----------
-    _ : Caller
-        Nobody waits for it.
-    """
+    """Load what a search and a proof need."""
     board = Board("ashton")
     ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
     small = Board("ashton-5-4v0")
@@ -63,40 +57,12 @@ def get_ready(_: Caller) -> None:
 
 @lru_cache(maxsize=8)
 def opened(folder: Path) -> Tablebase:
-    """Return a tablebase, opened once in this process.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the server's own, or one that it was given.
-
-    Returns
-    -------
-    Tablebase
-        To be probed.
-    """
+    """Return a tablebase, opened once in this process."""
     return open_tablebase(folder, _TABLE_BYTES)
 
 
 def bestmove(caller: Caller, asked: BestMoveAsked, limits: SearchLimits, settings: Settings) -> BestMoveResult:
-    """Choose a move.
-
-    Parameters
-    ----------
-    caller : Caller
-        Who asked.
-    asked : BestMoveAsked
-        The position and the player.
-    limits : SearchLimits
-        Of the search.
-    settings : Settings
-        The memory.
-
-    Returns
-    -------
-    BestMoveResult
-        As ``tablut bestmove`` answers.
-    """
+    """Choose a move."""
     board = asked.board()
     options = PlayerOptions(seed=asked.seed, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
     player = make_player(asked.player, board.variant, options)
@@ -105,24 +71,7 @@ def bestmove(caller: Caller, asked: BestMoveAsked, limits: SearchLimits, setting
 
 
 def think(caller: Caller, asked: MovesAsked, movetime: float, settings: Settings) -> dict[str, Any]:
-    """Search, and tell what is known after each iteration.
-
-    Parameters
-    ----------
-    caller : Caller
-        Is told ``info``.
-    asked : MovesAsked
-        The position.
-    movetime : float
-        Seconds.
-    settings : Settings
-        The memory.
-
-    Returns
-    -------
-    dict
-        What was found at last, in the form of what was told.
-    """
+    """Search, and tell what is known after each iteration."""
     board = asked.board()
     player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
     started = time.perf_counter()
@@ -146,27 +95,7 @@ def _told(choice: Choice, board: Board, started: float) -> dict[str, Any]:
 
 
 def analysed(caller: Caller, asked: AnalysisAsked, settings: Settings) -> dict[str, Any]:
-    """Analyse a game, and tell of each position that was looked at.
-
-    Parameters
-    ----------
-    caller : Caller
-        Is told ``looked``.
-    asked : AnalysisAsked
-        The record.
-    settings : Settings
-        The limits.
-
-    Returns
-    -------
-    dict
-        As ``tablut analyse`` answers.
-
-    Raises
-    ------
-    BusyError
-        If the time is over before the game.
-    """
+    """Analyse a game, and tell of each position that was looked at."""
     record, variant = asked.record_and_rules()
     most = settings.analysis_seconds
     until = wall_clock() + most
@@ -185,24 +114,7 @@ def analysed(caller: Caller, asked: AnalysisAsked, settings: Settings) -> dict[s
 
 
 def prove(caller: Caller, asked: SolveAsked, limits: ProofLimits, folder: Path | None) -> SolvedResult:
-    """Prove what can be proved of a position.
-
-    Parameters
-    ----------
-    caller : Caller
-        Who asked.
-    asked : SolveAsked
-        The position.
-    limits : ProofLimits
-        Of the proof.
-    folder : Path or None
-        Of a tablebase that has the position.
-
-    Returns
-    -------
-    SolvedResult
-        As ``tablut puzzle solve`` answers.
-    """
+    """Prove what can be proved of a position."""
     board = asked.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     caller.when_gone(solver.stop)
@@ -212,45 +124,12 @@ def prove(caller: Caller, asked: SolveAsked, limits: ProofLimits, folder: Path |
 
 
 def solve_board(_: Caller, asked: GameAsked) -> SolveReport:
-    """Solve a small board.
-
-    Parameters
-    ----------
-    _ : Caller
-        Who asked.
-    asked : GameAsked
-        The rules.
-
-    Returns
-    -------
-    SolveReport
-        As ``tablut solve`` answers.
-    """
+    """Solve a small board."""
     return solve_report(asked.game())[0]
 
 
 def count_sequences(caller: Caller, asked: PerftAsked, most: int) -> PerftResult:
-    """Count move sequences, depth by depth.
-
-    Parameters
-    ----------
-    caller : Caller
-        Who asked.
-    asked : PerftAsked
-        Position and depth.
-    most : int
-        Sequences that are counted, about.
-
-    Returns
-    -------
-    PerftResult
-        As ``tablut perft`` answers.
-
-    Raises
-    ------
-    InputError
-        If the next depth would be too much.
-    """
+    """Count move sequences, depth by depth."""
     board = asked.board()
     engine = engine_for(board.variant)
     array = engine.board(board.position.cells, board.position.side)
@@ -280,20 +159,7 @@ def _check_perft(counts: list[int], plies: int, most: int) -> None:
 
 
 def size_of(_: Caller, asked: GameAsked) -> BoundsReport:
-    """Count the state space.
-
-    Parameters
-    ----------
-    _ : Caller
-        Who asked.
-    asked : GameAsked
-        The rules.
-
-    Returns
-    -------
-    BoundsReport
-        As ``tablut bounds`` answers.
-    """
+    """Count the state space."""
     from counting import bounds
 
     return bounds(asked.game())

@@ -22,31 +22,9 @@ if TYPE_CHECKING:
 
     from reports.explorer.settings import Settings
 
-__all__ = ["address_of", "configured", "has_desktop", "listen", "serve"]
-
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Parameters
-    ----------
-    host : str
-        An address or a name of this machine.
-    port : int
-        0 for any that is free.
-
-    Returns
-    -------
-    socket.socket
-        Bound; uvicorn listens on it.
-
-    Raises
-    ------
-    InputError
-        If this machine has no such address.
-    MachineError
-        If the port is taken, or not allowed.
-    """
+    """Return a socket that listens."""
     shown = f"port {port} on {host}"
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -72,20 +50,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket, host: str) -> str:
-    """Return the address of a listening socket as a browser takes it.
-
-    Parameters
-    ----------
-    listener : socket.socket
-        As `listen` returns it.
-    host : str
-        As the user gave it.
-
-    Returns
-    -------
-    str
-        Such as ``http://127.0.0.1:8137/``.
-    """
+    """Return the address of a listening socket as a browser takes it."""
     port = listener.getsockname()[1]
     name = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
@@ -99,18 +64,7 @@ def has_desktop() -> bool:
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:
-    """Return how uvicorn serves an application: quietly, nothing said about itself, and with a short end.
-
-    Parameters
-    ----------
-    app : ASGIApp
-        As `reports.explorer.app.create_app` returns it; its guard limits how much is asked at once.
-
-    Returns
-    -------
-    uvicorn.Config
-        For a server.
-    """
+    """Return how uvicorn serves an application: quietly, nothing said about itself, and with a short end."""
     return uvicorn.Config(
         app,
         log_level="critical",  # defects are told by our own handler, and the end cancels what still runs
@@ -124,24 +78,7 @@ def configured(app: ASGIApp) -> uvicorn.Config:
 
 
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
-    """Serve the explorer until it is interrupted, or for some time.
-
-    Parameters
-    ----------
-    settings : Settings
-        Its limits.
-    listener : socket.socket
-        As `listen` returns it; closed at the end.
-    ready : callable
-        Called when requests are answered.
-    seconds : float, optional
-        After which it ends by itself.
-
-    Returns
-    -------
-    bool
-        Whether an interrupt ended it.
-    """
+    """Serve the explorer until it is interrupted, or for some time."""
 
     async def _run(server: uvicorn.Server) -> None:
         """Serve, and say when it is ready."""

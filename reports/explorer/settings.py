@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tablut.locations import LocationLike
 
-__all__ = ["LOOPBACK", "Settings"]
-
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 """Addresses that only this machine reaches."""
 
@@ -21,41 +19,7 @@ def _half_of_the_cores() -> int:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the explorer listens, and its limits.
-
-    Attributes
-    ----------
-    host : str
-        The address to listen at.
-    stores : tuple of Path, Remote or str
-        Tablebases to show beside those that ship.
-    searches : int
-        Searches, proofs and counts at once.
-    waiting : int
-        Further ones that wait for their turn; what comes then is refused.
-    patience : float
-        Seconds that one waits before it is refused.
-    movetime : float
-        Most seconds of a search.
-    proof_seconds : float
-        Most seconds of a proof.
-    analysis_seconds : float
-        Most seconds of the analysis of a game.
-    nodes : int
-        Most moves made by a search or a proof.
-    sequences : int
-        Most move sequences that a perft counts.
-    hash_mib, table_mib, proof_mib : int
-        Memory of a search for transpositions and for tables, and of a proof.
-    body_bytes : int
-        Most bytes of a request; a game record has ``record_bytes``.
-    record_bytes : int
-        Most bytes of a request with a game record.
-    in_flight : int
-        Requests at once.
-    request_seconds : float
-        Most seconds that a visitor may take to send a request.
-    """
+    """Where the explorer listens, and its limits."""
 
     host: str = "127.0.0.1"
     stores: tuple[LocationLike, ...] = ()

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from reports.explorer.desk import Desk, Place
     from reports.explorer.settings import Settings
 
-__all__ = ["events_of", "streaming_router"]
-
 News: TypeAlias = "tuple[str, dict[str, Any]]"
 
 _MOST_WAITING: Final = 1000
@@ -36,20 +34,7 @@ _HEARTBEAT: Final = 1.0
 
 
 def streaming_router(settings: Settings, desk: Desk) -> APIRouter:
-    """Return the addresses that answer as events.
-
-    Parameters
-    ----------
-    settings : Settings
-        The limits.
-    desk : Desk
-        Where the work waits for its turn.
-
-    Returns
-    -------
-    APIRouter
-        ``/api/think`` and ``/api/analyse``.
-    """
+    """Return the addresses that answer as events."""
     router = APIRouter(prefix="/api", tags=["streams"])
 
     @router.post("/think", summary="A search, told of while it goes on", response_class=StreamingResponse)
@@ -84,41 +69,17 @@ def events_of(place: Place, job: Job) -> AsyncIterator[bytes]:
 
     It is started at once and not when the stream is first read: nobody reads the stream of a visitor who has gone, and
     the place would stay taken.
-
-    Parameters
-    ----------
-    place : Place
-        Of whoever asked; it is free again when the job has ended.
-    job : Job
-        What is to be done.
-
-    Returns
-    -------
-    AsyncIterator of bytes
-        Server-sent events, the last one ``done`` or ``failed``. Who stops reading has the job end soon.
     """
     loop = asyncio.get_running_loop()
     news: asyncio.Queue[News] = asyncio.Queue()
 
     def put(name: str, told: dict[str, Any]) -> None:
-        """Queue news, unless nobody takes them.
-
-        Parameters
-        ----------
-        name, told : str, dict
-            The news.
-        """
+        """Queue news, unless nobody takes them."""
         if news.qsize() < _MOST_WAITING:
             news.put_nowait((name, told))
 
     def heard(name: str, told: dict[str, Any]) -> None:
-        """Queue news from the thread that hears the worker.
-
-        Parameters
-        ----------
-        name, told : str, dict
-            The news.
-        """
+        """Queue news from the thread that hears the worker."""
         if not loop.is_closed():
             loop.call_soon_threadsafe(put, name, told)
 

@@ -27,26 +27,12 @@ if TYPE_CHECKING:
     from tablut.locations import Location, LocationLike
     from tablut.variants import Variant
 
-__all__ = ["Table", "Tables"]
-
 SMALL: Final = 1 << 20
 """Bytes of a solution up to which a board is solved when the explorer starts: a fraction of a second each."""
 
 
 class Table(NamedTuple):
-    """A tablebase with the name that visitors see; its folder stays unknown to them.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``ashton-5``.
-    whole : bool
-        Whether it holds all that the start of its game reaches.
-    folder : Path or Remote
-        Where workers find it.
-    tablebase : Tablebase
-        To be probed.
-    """
+    """A tablebase with the name that visitors see; its folder stays unknown to them."""
 
     name: str
     whole: bool
@@ -55,18 +41,7 @@ class Table(NamedTuple):
 
 
 class Tables:
-    """The tablebases, by game.
-
-    Parameters
-    ----------
-    stores : sequence of Path, Remote or str
-        Those of whoever started the explorer; opened here.
-
-    Raises
-    ------
-    TablebaseError
-        If one of them cannot be read.
-    """
+    """The tablebases, by game."""
 
     def __init__(self, stores: Sequence[LocationLike] = ()) -> None:
         self._lock = Lock()
@@ -101,18 +76,7 @@ class Tables:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def of(self, variant: Variant) -> list[Table]:
-        """Return the tablebases of a game.
-
-        Parameters
-        ----------
-        variant : Variant
-            The game.
-
-        Returns
-        -------
-        list of Table
-            Those that were named first, then what ships; perhaps none.
-        """
+        """Return the tablebases of a game."""
         digest = variant.digest
         with self._lock:
             if digest not in self._known and digest not in self._none:
@@ -124,13 +88,7 @@ class Tables:
             return list(self._known.get(digest, ()))
 
     def all(self) -> Iterator[Table]:
-        """Yield every tablebase.
-
-        Yields
-        ------
-        Table
-            In the order in which they were found.
-        """
+        """Yield every tablebase."""
         for variant in shipped_variants():
             self.of(variant)
         with self._lock:
@@ -138,39 +96,12 @@ class Tables:
         yield from known
 
     def covering(self, board: Board) -> Table | None:
-        """Return the tablebase that knows a board's material, or None.
-
-        Parameters
-        ----------
-        board : Board
-            A position with one king.
-
-        Returns
-        -------
-        Table or None
-            The first that has it.
-        """
+        """Return the tablebase that knows a board's material, or None."""
         material = board.position.material
         return next((table for table in self.of(board.variant) if table.tablebase.covers(*material)), None)
 
     def needed(self, board: Board) -> Table:
-        """Return the tablebase that knows a board's material.
-
-        Parameters
-        ----------
-        board : Board
-            A position with one king.
-
-        Returns
-        -------
-        Table
-            As `covering`.
-
-        Raises
-        ------
-        MissingTableError
-            If none has it, with what is there.
-        """
+        """Return the tablebase that knows a board's material."""
         found = self.covering(board)
         if found is not None:
             return found
@@ -183,18 +114,7 @@ class Tables:
         )
 
     def value(self, board: Board) -> tuple[str, int | None] | None:
-        """Return what a tablebase says of an undecided board, or None.
-
-        Parameters
-        ----------
-        board : Board
-            Not changed.
-
-        Returns
-        -------
-        (str, int or None) or None
-            The value for the side to move, and the plies.
-        """
+        """Return what a tablebase says of an undecided board, or None."""
         table = self.covering(board)
         if table is not None:
             with suppress(TablutError):

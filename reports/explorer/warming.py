@@ -18,21 +18,11 @@ if TYPE_CHECKING:
     from reports.explorer.tables import Tables
     from reports.explorer.workers import Workers
 
-__all__ = ["warm"]
-
 _LOG = logging.getLogger("tablut.explorer")
 
 
 def warm(tables: Tables, workers: Workers) -> None:
-    """Load kernels and tables, solve the small boards, and start a worker.
-
-    Parameters
-    ----------
-    tables : Tables
-        The tablebases.
-    workers : Workers
-        Of which one is started.
-    """
+    """Load kernels and tables, solve the small boards, and start a worker."""
     try:
         board = Board("ashton")
         headline()

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Heard = Callable[[str, dict[str, Any]], None]
 
-__all__ = ["Caller", "Errand", "Job", "Workers"]
-
 _NICE: Final = 10
 """By how much a worker stands behind; where two want one processor, the worker gets a tenth of it."""
 _GRACE: Final = 3.0
@@ -41,28 +39,14 @@ _LOOK: Final = 0.5
 
 
 class Job(NamedTuple):
-    """What a worker is to do.
-
-    Attributes
-    ----------
-    function : callable
-        Of a module that can be imported; it is called with a `Caller`, then the arguments.
-    arguments : tuple
-        Whatever can be pickled.
-    """
+    """What a worker is to do."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
 
 
 class Caller:
-    """Whoever asked for a job, as the worker sees him: he can be told news, and may go.
-
-    Parameters
-    ----------
-    tell : callable
-        Takes the name and the content of news.
-    """
+    """Whoever asked for a job, as the worker sees him: he can be told news, and may go."""
 
     def __init__(self, tell: Heard) -> None:
         self.tell = tell
@@ -70,13 +54,7 @@ class Caller:
         self._stop: Callable[[], None] = lambda: None
 
     def when_gone(self, stop: Callable[[], None]) -> None:
-        """Have something called when he goes, at once if he has gone.
-
-        Parameters
-        ----------
-        stop : callable
-            Ends the job soon; called in another thread.
-        """
+        """Have something called when he goes, at once if he has gone."""
         self._stop = stop
         if self.gone:
             stop()
@@ -195,20 +173,7 @@ class _Worker:
 
 
 class Workers:
-    """The processes that compute for visitors.
-
-    Parameters
-    ----------
-    longest : float
-        Seconds after which any job is ended; jobs have shorter limits of their own.
-
-    Examples
-    --------
-    >>> workers = Workers()
-    >>> Errand(workers, Job(_echo, ("hello",))).run()
-    'hello'
-    >>> workers.close()
-    """
+    """The processes that compute for visitors."""
 
     def __init__(self, longest: float = 300.0) -> None:
         self.longest = longest
@@ -237,13 +202,7 @@ class Workers:
             return worker
 
     def give_back(self, worker: _Worker) -> None:
-        """Keep a worker for the next job, unless it was ended.
-
-        Parameters
-        ----------
-        worker : _Worker
-            As `take` returned it.
-        """
+        """Keep a worker for the next job, unless it was ended."""
         with self._lock:
             if worker.sound and not self._closed:
                 self._idle.append(worker)
@@ -260,17 +219,7 @@ class Workers:
 
 
 class Errand:
-    """A job for some worker, which may be told to stop.
-
-    Parameters
-    ----------
-    workers : Workers
-        Who may do it.
-    job : Job
-        What is to be done.
-    heard : callable, optional
-        Takes the name and content of news; called in the thread of `run`.
-    """
+    """A job for some worker, which may be told to stop."""
 
     def __init__(self, workers: Workers, job: Job, heard: Heard = lambda *_: None) -> None:
         self._workers, self._job, self._heard = workers, job, heard
@@ -280,18 +229,7 @@ class Errand:
         self._until = 0.0
 
     def run(self) -> Any:
-        """Return what comes of the job, after waiting for it.
-
-        Returns
-        -------
-        object
-            What its function returns; what that raises passes through.
-
-        Raises
-        ------
-        MachineError
-            If the worker died, or was ended because the time was over.
-        """
+        """Return what comes of the job, after waiting for it."""
         worker = self._workers.take()
         try:
             with self._lock:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from reports.rendering import write
 from reports.site.pages import MARKER
 from tablut.errors import InputError, MachineError, OutputError, TablutError
-from tablut.files import excerpt, read_text
+from tablut.store.files import excerpt, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,31 +16,11 @@ if TYPE_CHECKING:
 
     from reports.rendering import Artefact
 
-__all__ = ["check_folder", "write_site"]
-
 _MOST: Final = 1 << 20
 
 
 def check_folder(folder: Path) -> bool:
-    """Return whether a folder holds a site; refuse one that holds anything else.
-
-    Parameters
-    ----------
-    folder : Path
-        Where a site is to go.
-
-    Returns
-    -------
-    bool
-        False if it is empty or not there.
-
-    Raises
-    ------
-    OutputError
-        If it is a file, or has files and is no site.
-    MachineError
-        If the system cannot read it.
-    """
+    """Return whether a folder holds a site; refuse one that holds anything else."""
     where = f"site folder {excerpt(str(folder))}"
     try:
         if not folder.exists():
@@ -70,19 +50,6 @@ def _is_site(folder: Path) -> bool:
 
 
 def write_site(folder: Path, files: Sequence[Artefact]) -> None:
-    """Write files of a site, the marker first: what a broken run leaves is known for what it is.
-
-    Parameters
-    ----------
-    folder : Path
-        As `check_folder` accepts it.
-    files : sequence of Artefact
-        Those that differ.
-
-    Raises
-    ------
-    OutputError, MachineError
-        If one cannot be written.
-    """
+    """Write files of a site, the marker first: what a broken run leaves is known for what it is."""
     for artefact in sorted(files, key=lambda one: one.path != MARKER):
         write(folder, artefact)

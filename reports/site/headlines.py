@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from reports import census, endings, players, puzzles, reachable, solutions
 from reports.site.markdown import grouped
 from tablut.results import scientific
-
-if TYPE_CHECKING:
-    from counting.complexity import BoundsReport
 
 __all__ = ["STATUSES", "Headline", "headlines", "made_on"]
 
@@ -25,23 +22,9 @@ STATUSES: Final[dict[Status, str]] = {
     "quoted": "printed by others",
 }
 
-_NOW: Final = "computed with this page"
-
 
 class Headline(NamedTuple):
-    """A number of the first page.
-
-    Attributes
-    ----------
-    what, value, note : str
-        What it is; the number, as HTML; what else is to be said, or nothing.
-    status : {'proved', 'computed', 'estimated', 'quoted'}
-        How it is known.
-    command, date : str
-        What gives it again, and when it was made.
-    page, link : str
-        Where the site says more.
-    """
+    """A number of the first page."""
 
     what: str
     value: str
@@ -60,68 +43,13 @@ def _dates() -> dict[str, str]:
 
 
 def made_on(folder: str, name: str) -> str:
-    """Return when a stored result was made.
-
-    Parameters
-    ----------
-    folder, name : str
-        As for `reports.stored.read_stored`.
-
-    Returns
-    -------
-    str
-        A date, or that there is none.
-    """
+    """Return when a stored result was made."""
     return _dates().get(f"{folder}/{name}", "date not recorded")
 
 
-def headlines(report: BoundsReport) -> list[Headline]:
-    """Return the numbers of the first page, in its order.
-
-    Parameters
-    ----------
-    report : BoundsReport
-        The bounds of the paper's rules.
-
-    Returns
-    -------
-    list of Headline
-        Those of which the results are there.
-    """
-    printed = report.term("eq14").published
-    found = [
-        Headline(
-            "Placements of Tablut, at most",
-            grouped(str(report.corrected.distinct)),
-            f"about {scientific(report.corrected.distinct, 4)}, each placement once",
-            "proved",
-            "tablut bounds",
-            _NOW,
-            "bounds.html",
-            "The equations, corrected",
-        ),
-        Headline(
-            "Less what is proved out of reach, and up to symmetry",
-            grouped(str(report.classes_tightened.distinct)),
-            f"about {scientific(report.classes_tightened.distinct, 4)}",
-            "proved",
-            "tablut bounds",
-            _NOW,
-            "bounds.html#better-bounds",
-            "Better bounds",
-        ),
-        Headline(
-            "The bound as the paper prints it",
-            str(printed),
-            f"its own equations give {scientific(report.term('eq14').exact, 4)}",
-            "quoted",
-            "tablut bounds",
-            "A. Galassi",
-            "bounds.html#findings",
-            "The findings",
-        ),
-    ]
-    return [*found, *_counted(), *_solved(), *_played()]
+def headlines() -> list[Headline]:
+    """Return the numbers of the first page, in its order."""
+    return [*_counted(), *_solved(), *_played()]
 
 
 def _counted() -> list[Headline]:
@@ -129,7 +57,7 @@ def _counted() -> list[Headline]:
         Headline(
             "Positions that a game can come to, at least",
             grouped(str(proved["positions"])),
-            f"about {scientific(int(proved['positions']), 4)}, with the side to move",
+            f"about {scientific(int(proved['positions']), 4)} undecided placements with the side to move",
             "proved",
             "tablut reachable lower",
             made_on("lower_bound", "ashton"),
@@ -138,16 +66,16 @@ def _counted() -> list[Headline]:
         )
         for proved in reachable.lower_bounds().values()
     ]
-    if (share := reachable.results().get("ashton")) is not None:
-        low, high = share["interval99"]
-        ends = [scientific(int(share["positions"][end]), 6) for end in ("low", "high")]
+    if (share := reachable.share("ashton")) is not None:
+        ends = " to ".join(scientific(end, 6) for end in share.positions)
         found.append(
             Headline(
                 "Of the counted positions, a game can come to",
-                f"{100 * low:.2f} to {100 * high:.2f} %",
-                f"{ends[0]} to {ends[1]} positions, with 99 % confidence, from {share['n']:,} samples",
+                f"{share.low} to {share.high} %",
+                f"{ends} of {scientific(share.counted, 5)} undecided placements with the side to move; 99 % confidence "
+                f"from {share.samples:,} samples and {share.searches:,} searches for a game",
                 "estimated",
-                share["provenance"]["command"],
+                reachable.results()["ashton"]["provenance"]["command"],
                 made_on("reachable", "ashton"),
                 "reachable.html",
                 "How it is estimated",

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from markdown_it.token import Token
 
-__all__ = ["Converted", "Heading", "convert", "grouped"]
-
 _DIGITS: Final = re.compile(r"(?<![\w.,])\d{5,}(?![\w.,]\d)")
 _PROSE: Final = 60
 """Characters beyond which the text of a cell is given room."""
@@ -33,17 +31,7 @@ class Heading(NamedTuple):
 
 
 class Converted(NamedTuple):
-    """A page as HTML.
-
-    Attributes
-    ----------
-    title : str
-        The text of its first heading.
-    body : str
-        Everything, the first heading included.
-    headings : tuple of Heading
-        The others.
-    """
+    """A page as HTML."""
 
     title: str
     body: str
@@ -51,50 +39,14 @@ class Converted(NamedTuple):
 
 
 def grouped(digits: str) -> str:
-    """Return a long number as HTML in groups of three that are copied without gaps.
-
-    Parameters
-    ----------
-    digits : str
-        Decimal digits.
-
-    Returns
-    -------
-    str
-        A span; a line may break between groups.
-
-    Examples
-    --------
-    >>> grouped("1176096")
-    '<span class="num"><span>1</span><wbr><span>176</span><wbr><span>096</span></span>'
-    """
+    """Return a long number as HTML in groups of three that are copied without gaps."""
     first = len(digits) % 3 or 3
     groups = [digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))]
     return '<span class="num">' + "<wbr>".join(f"<span>{group}</span>" for group in groups) + "</span>"
 
 
 def convert(text: str, pages: Iterable[str]) -> Converted:
-    r"""Return a page of the report as HTML.
-
-    Parameters
-    ----------
-    text : str
-        Markdown.
-    pages : iterable of str
-        Paths that the site has, such as ``solutions/ashton-5-4v0.html``; a link to a page of the report leads there, a
-        link to anything else becomes its text.
-
-    Returns
-    -------
-    Converted
-        With an anchor for every heading.
-
-    Examples
-    --------
-    >>> page = convert("# One\n\nSee [two](two.md).\n\n![a board](b.svg \"A board.\")\n", ["two.html"])
-    >>> page.title, 'href="two.html"' in page.body, "<figcaption>A board.</figcaption>" in page.body
-    ('One', True, True)
-    """
+    r"""Return a page of the report as HTML."""
     from markdown_it import MarkdownIt
 
     # What a template writes as HTML stays: the pages fold details by it.

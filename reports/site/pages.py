@@ -203,7 +203,8 @@ def _index() -> Artefact:
         bound=markupsafe.Markup(grouped(str(report.corrected.distinct))),
         printed=report.term("eq14").published,
         statuses=STATUSES,
-        headlines=[one._replace(value=markupsafe.Markup(one.value)) for one in headlines(report)],
+        ladder=[rung._asdict() | {"number": markupsafe.Markup(grouped(str(rung.number)))} for rung in report.ladder()],
+        headlines=[one._replace(value=markupsafe.Markup(one.value)) for one in headlines()],
         tiles=tiles,
     )
 

@@ -23,35 +23,11 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
     from retrograde.puzzles.tree import PuzzleTree, TreeNode
 
-__all__ = ["Entry", "entries", "tree_data", "trees"]
-
 _PIXELS = 400
 
 
 class Entry(NamedTuple):
-    """A puzzle as its page shows it.
-
-    Attributes
-    ----------
-    id, variant, position, side, claim, theme, source : str
-        The puzzle, and what is said of it.
-    kind : str
-        Its theme in one word or two, for the filter.
-    plies : int
-        The shortest distance.
-    grade : int or None
-        1 to 5.
-    line : list of str
-        The solution as it was proved.
-    nodes : int
-        Moves that the proof looked at.
-    tree : dict
-        See `retrograde.puzzles.tree.PuzzleTree`.
-    path, picture : str
-        Where the page and the drawing go.
-    drawn : str
-        The drawing.
-    """
+    """A puzzle as its page shows it."""
 
     id: str
     variant: str
@@ -76,18 +52,7 @@ class _Stored(PuzzleTrees):
 
 
 def trees() -> dict[str, dict[str, Any]]:
-    """Return the stored trees by the ids of their puzzles.
-
-    Returns
-    -------
-    dict of str to dict
-        Compared with the puzzles that ship, and walked through by the rules.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    """
+    """Return the stored trees by the ids of their puzzles."""
     stored = read_stored("puzzles", "trees", _Stored, _check)
     return {tree["id"]: tree for tree in stored["puzzles"]}
 
@@ -155,13 +120,7 @@ def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
 
 
 def entries() -> list[Entry]:
-    """Return the puzzles that ship, in the order of their files.
-
-    Returns
-    -------
-    list of Entry
-        All of them.
-    """
+    """Return the puzzles that ship, in the order of their files."""
     found, solutions = trees(), {one["id"]: one["solution"] for one in solved()["puzzles"]}
     return [_entry(puzzle, found[puzzle.id], solutions[puzzle.id]) for puzzle in read_puzzles(COLLECTION)]
 
@@ -191,18 +150,7 @@ def _entry(puzzle: Puzzle, tree: dict[str, Any], solution: dict[str, Any]) -> En
 
 
 def tree_data(one: Entry) -> str:
-    """Return what the script of a puzzle's page reads, safe within a script element.
-
-    Parameters
-    ----------
-    one : Entry
-        The puzzle.
-
-    Returns
-    -------
-    str
-        JSON in ASCII without an opening angle bracket.
-    """
+    """Return what the script of a puzzle's page reads, safe within a script element."""
     nodes = [{name: node[name] for name in ("plies", "right", "wrong")} for node in one.tree["nodes"]]
     data = {
         "id": one.id,

@@ -18,8 +18,6 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from retrograde.tablebase.walking import WalkMove, WalkNode
 
-__all__ = ["WALKS", "walk_data", "walks"]
-
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
 """The boards, in the order of the pages."""
 
@@ -29,18 +27,7 @@ class _Stored(TableWalk):
 
 
 def walks() -> dict[str, dict[str, Any]]:
-    """Return the stored walks by the names of their boards.
-
-    Returns
-    -------
-    dict of str to dict
-        Each compared with itself, and its first moves with the rules.
-
-    Raises
-    ------
-    InputError
-        If one is damaged.
-    """
+    """Return the stored walks by the names of their boards."""
     return {name: read_stored("walks", name, _Stored, _check) for name in WALKS}
 
 
@@ -68,19 +55,6 @@ def _value(one: WalkNode | WalkMove) -> int:
 
 
 def walk_data(name: str, stored: dict[str, Any]) -> str:
-    """Return what the script of a walk reads, safe within a script element.
-
-    Parameters
-    ----------
-    name : str
-        The board.
-    stored : dict
-        Its walk.
-
-    Returns
-    -------
-    str
-        JSON in ASCII without an opening angle bracket.
-    """
+    """Return what the script of a walk reads, safe within a script element."""
     data = {"terrain": load_variant(name).terrain, "nodes": stored["nodes"]}
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

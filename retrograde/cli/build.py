@@ -13,16 +13,14 @@ import typer
 from tablut.cli.options import SchedulerOption, VariantOption, material_option, read_materials, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import InputError, TablutError
-from tablut.files import check_output
 from tablut.locations import as_location
+from tablut.store.files import check_output
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.cli.summary import TablebaseInfo
     from tablut.cli.people import PeopleConsole
     from tablut.locations import Location
-
-__all__ = ["build_command"]
 
 _MEMORY = 4096
 _LONG = 10

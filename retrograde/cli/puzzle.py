@@ -11,12 +11,12 @@ from retrograde.cli.puzzle_make import make_command
 from retrograde.cli.puzzle_play import play_command
 from retrograde.cli.puzzle_solve import solve_command
 from retrograde.cli.puzzle_tree import tree_command
-from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import read_text, variant_option, warn_if_impossible
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible
+from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.results import Result
+from tablut.store.files import excerpt
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -130,7 +130,13 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     if not result.proved:
         say(f"interrupted: {result.positions:,} positions checked, no fault found")
         return
-    say(f": {result.winner} wins within {result.plies} plies; {result.positions:,} positions", "proved", "green")
+    answers = result.strategy - result.unused
+    replies = f"all replies to it in {result.positions - answers:,}"
+    say(
+        f": {result.winner} wins within {result.plies} plies; its answer in {answers:,} positions, {replies}",
+        "proved",
+        "green",
+    )
     if result.unused:
         say(f"not needed, and not checked: {result.unused:,} positions of the file")
     if result.shorter is not None:

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from retrograde.cli.puzzle_results import PuzzleFile, PuzzleResult, solution_result
-from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import read_text, warn_if_impossible
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible, progress
+from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.prober import find_prober
+from tablut.store.files import excerpt
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -22,35 +22,9 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
-__all__ = ["solve_file"]
-
 
 def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
-    """Check the stipulations of a puzzle file; an interrupt answers what was solved until then.
-
-    Parameters
-    ----------
-    file : str
-        A path, the name of a file that ships, the id of a puzzle, or ``-``.
-    variant : str or None
-        The rule set, if the puzzles name none; its name or file.
-    limits : ProofLimits
-        For each puzzle.
-    tablebase : str or None
-        A tablebase; by default what ships for each rule set.
-    all_wins : bool
-        Look for wins that take longer as well.
-
-    Returns
-    -------
-    Reply
-        A `PuzzleFile`; exit code 1 if a stipulation is refuted, 3 if one is open.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or the rules cannot be applied to a puzzle of it.
-    """
+    """Check the stipulations of a puzzle file; an interrupt answers what was solved until then."""
     from retrograde.proofs.solver import Solver
     from retrograde.puzzles.collection import read_puzzles
     from retrograde.puzzles.puzzle_file import MOST_BYTES, judge, parse_puzzles

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from retrograde.cli.puzzle_options import FileOption, NodesOption, puzzle_ids_from, read_one
-from tablut.cli.draw import draw_board, legend
 from tablut.cli.options import variant_option
+from tablut.cli.people import Table, draw_board, label, legend, number, prose
 from tablut.cli.runtime import Reply, command, interruptible
-from tablut.cli.tables import Table, label, number, prose
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import Result
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from retrograde.puzzles.facts import Facts
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["list_command", "show_command"]
 
 
 class _Listed(Result):

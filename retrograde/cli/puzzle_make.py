@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from retrograde.cli.puzzle_options import MemoryOption, NodesOption, StoreOption
-from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import VariantOption, seed_option
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, interruptible, progress
+from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
-from tablut.files import write_text
-from tablut.machine import check_memory
 from tablut.prober import find_prober
 from tablut.results import Result
+from tablut.running.machine import check_memory
+from tablut.store.files import write_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from retrograde.puzzles.making import Made, Wanted
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
-
-__all__ = ["make_command"]
 
 
 class _Made(Result):

@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut.errors import InputError
-from tablut.files import excerpt
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
-
-__all__ = [
-    "FileOption",
-    "MemoryOption",
-    "NodesOption",
-    "PositionsOption",
-    "SecondsOption",
-    "StoreOption",
-    "puzzle_ids_from",
-    "read_one",
-]
 
 FileOption = Annotated[
     str, typer.Option("--file", "-f", metavar="FILE", help="The puzzle file that has it, or one that ships.")
@@ -53,45 +42,14 @@ StoreOption = Annotated[
 
 
 def puzzle_ids_from(incomplete: str) -> list[str]:
-    """Return the ids of the puzzles that ship and begin so, for the shell's completion.
-
-    Parameters
-    ----------
-    incomplete : str
-        What was typed.
-
-    Returns
-    -------
-    list of str
-        In the order of the files.
-    """
+    """Return the ids of the puzzles that ship and begin so, for the shell's completion."""
     from retrograde.puzzles.collection import shipped_ids
 
     return [id_ for id_ in shipped_ids() if id_.startswith(incomplete)]
 
 
 def read_one(name: str, file: str, variant: str | None) -> Puzzle:
-    """Return one puzzle of a file.
-
-    Parameters
-    ----------
-    name : str
-        Its id, in any case.
-    file : str
-        A path, or the name of a file that ships.
-    variant : str or None
-        The rule set, if the file names none.
-
-    Returns
-    -------
-    Puzzle
-        The puzzle.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or no such puzzle in it.
-    """
+    """Return one puzzle of a file."""
     from retrograde.puzzles.collection import read_puzzles
 
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from retrograde.cli.puzzle_options import FileOption, NodesOption, puzzle_ids_from, read_one
-from tablut.cli.draw import draw_board
-from tablut.cli.live import Live
 from tablut.cli.options import variant_option
+from tablut.cli.people import Live, draw_board
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError
-from tablut.files import excerpt
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
-from tablut.play.terminal.lines import LineReader, did_you_mean
+from tablut.play.terminal import LineReader, did_you_mean
 from tablut.position import MoveText
 from tablut.results import Result
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.cli.people import PeopleConsole
     from tablut.position import Move
-
-__all__ = ["play_command"]
 
 _COMMANDS: Final = {
     "hint": "name the piece that moves; asked again, the move",

@@ -9,8 +9,6 @@ from tablut.results import Result
 if TYPE_CHECKING:
     from retrograde.proofs.solution import Solution
 
-__all__ = ["BoundsResult", "PuzzleFile", "PuzzleResult", "SolutionResult", "solution_result"]
-
 
 class BoundsResult(Result):
     """What is proved about a side's chances, in plies."""
@@ -64,18 +62,7 @@ class PuzzleFile(Result):
 
 
 def solution_result(solution: Solution) -> SolutionResult:
-    """Return a solution as commands answer it.
-
-    Parameters
-    ----------
-    solution : Solution
-        What a solver has found.
-
-    Returns
-    -------
-    SolutionResult
-        The same with positions and moves as text.
-    """
+    """Return a solution as commands answer it."""
     later = solution.other_winning_moves
     return SolutionResult(
         variant=solution.variant.name,

@@ -12,14 +12,14 @@ import typer
 from retrograde.cli.puzzle_file import solve_file
 from retrograde.cli.puzzle_options import MemoryOption, NodesOption, PositionsOption, SecondsOption, StoreOption
 from retrograde.cli.puzzle_results import SolutionResult, solution_result
-from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import PositionOption, read_position, variant_option
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, interruptible
+from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
-from tablut.files import excerpt, write_text
-from tablut.machine import check_memory
 from tablut.position import Position
 from tablut.prober import find_prober
+from tablut.running.machine import check_memory
+from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
 def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
     from rich.text import Text
 
-    from tablut.cli.draw import draw_board, legend
+    from tablut.cli.people import draw_board, legend
 
     def say(text: str, style: str = "") -> None:
         # Names, ids, paths and positions come from outside: none of it is markup.
@@ -218,6 +218,6 @@ def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: 
     if result.interrupted and solution.status == "proved":
         say("interrupted before the strategy was saved")
     if result.proof:
-        say(f"strategy for {result.proof_positions:,} positions in {result.proof}", style="dim")
+        say(f"saved: its answer in {result.proof_positions:,} positions, {result.proof}", style="dim")
     if result.svg:
         say(f"drawn to {result.svg}", style="dim")

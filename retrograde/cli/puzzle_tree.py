@@ -9,16 +9,14 @@ import typer
 
 from retrograde.cli.puzzle_options import MemoryOption, NodesOption
 from retrograde.puzzles.tree import MOST_NODES, PuzzleTree
-from tablut.cli.interrupts import EXIT_INTERRUPTED
 from tablut.cli.options import variant_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.machine import check_memory
+from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.results import Result
+from tablut.running.machine import check_memory
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["PuzzleTrees", "tree_command"]
 
 
 class PuzzleTrees(Result):

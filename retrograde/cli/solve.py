@@ -9,18 +9,16 @@ import typer
 from rich.text import Text
 
 from tablut.cli.options import VariantOption, threads_option
+from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
-from tablut.machine import physical_memory
+from tablut.running.machine import physical_memory
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.solver.report import Line, SideCounts, SolveReport
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
-
-__all__ = ["solve_command"]
 
 
 @command
@@ -89,7 +87,7 @@ def solve_command(
 
 
 def _show(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
-    from tablut.cli.draw import draw_board
+    from tablut.cli.people import draw_board
     from tablut.position import Position
 
     console.print(draw_board(variant, variant.start))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tablut.cli.tables import Table, label, number
+from tablut.cli.people import Table, label, number
 from tablut.indexing.values import unforced
 from tablut.results import Result
 
@@ -49,20 +49,7 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return a tier of a variant as commands answer it: each position the first of its game.
-
-    Parameters
-    ----------
-    record : TierRecord
-        What the store says of the tier.
-    variant : Variant
-        Its game.
-
-    Returns
-    -------
-    TierResult
-        The same, under the game's move limit and rule of repetition.
-    """
+    """Return a tier of a variant as commands answer it: each position the first of its game."""
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,
@@ -76,23 +63,7 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
 
 
 def info_of(store: LocationLike) -> TablebaseInfo:
-    """Return what a tablebase holds.
-
-    Parameters
-    ----------
-    store : Path, Remote or str
-        The tablebase.
-
-    Returns
-    -------
-    TablebaseInfo
-        What its tiers add up to.
-
-    Raises
-    ------
-    TablebaseError
-        If it is no tablebase, or damaged.
-    """
+    """Return what a tablebase holds."""
     from retrograde.tablebase.probing import open_tablebase
 
     tablebase = open_tablebase(store)
@@ -115,15 +86,7 @@ def info_of(store: LocationLike) -> TablebaseInfo:
 
 
 def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
-    """Print what a tablebase holds, as a table.
-
-    Parameters
-    ----------
-    console : PeopleConsole
-        Where it is printed.
-    info : TablebaseInfo
-        What is printed.
-    """
+    """Print what a tablebase holds, as a table."""
     more = any(1 + tier.attackers + tier.defenders > info.max_men for tier in info.tiers)
     what = f"  tablebase, every position of at most {info.max_men} men" + (" and some tiers of more" if more else "")
     console.print(Text.assemble((info.variant, "bold"), what))
@@ -142,7 +105,7 @@ def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
     console.print(table)
     note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
     console.print(note, style="dim")
-    if info.classes:
-        console.print(f"{info.bytes_per_class:.4f} bytes a class")
+    if info.positions:
+        console.print(f"{info.bytes / info.positions:.4f} bytes a position")
     if info.missing:
         console.print(f"not there yet: {', '.join(info.missing)}")

@@ -9,8 +9,6 @@ import typer
 from tablut.cli.options import StoreArgument
 from tablut.cli.runtime import Reply, command, interruptible, progress
 
-__all__ = ["copy_command"]
-
 
 @command
 def copy_command(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tablut.cli.options import StoreArgument, material_option, read_materials
+from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
 from tablut.errors import InputError
 from tablut.results import Result
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from retrograde.tablebase.querying import TableQuery
     from retrograde.tablebase.store import Store
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["query_command"]
 
 
 class _Position(Result):

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablut.cli.people import safe_text
+from tablut.cli.people import Table, number, safe_text
 from tablut.cli.runtime import Reply, command
-from tablut.cli.tables import Table, number
 from tablut.results import Result
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["schedule_command"]
 
 _MOST = 4096
 """Workers that are simulated."""

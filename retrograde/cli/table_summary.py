@@ -9,16 +9,14 @@ import typer
 
 from retrograde.cli.summary import TablebaseInfo, info_of, show_info
 from tablut.cli.options import StoreArgument
+from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
 from tablut.results import Result
 
 if TYPE_CHECKING:
     from retrograde.tablebase.summarising import MutualZugzwang
     from tablut.cli.people import PeopleConsole
     from tablut.indexing.values import Verdict
-
-__all__ = ["LongestResult", "TablebaseSummary", "VerdictResult", "ZugzwangResult", "ZugzwangsResult", "summary_command"]
 
 
 class LongestResult(Result):

@@ -10,15 +10,13 @@ from rich.text import Text
 
 from retrograde.tablebase.walking import WalkNode
 from tablut.cli.options import PositionOption, StoreArgument, read_position
+from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number
 from tablut.position import Position
 from tablut.results import Result
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["TableWalk", "walk_command"]
 
 
 class TableWalk(Result):

@@ -17,23 +17,20 @@ from retrograde.cli.table_schedule import schedule_command
 from retrograde.cli.table_summary import summary_command
 from retrograde.cli.table_walk import walk_command
 from tablut.board import Board
-from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, StoreArgument, read_position, threads_option, variant_option
+from tablut.cli.people import Table, draw_board, label
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label
 from tablut.errors import InputError
-from tablut.machine import physical_memory
 from tablut.prober import MissingTableError
 from tablut.results import Result
+from tablut.running.machine import physical_memory
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
-    from retrograde.verification.verifying import Verification
+    from retrograde.verification.findings import Verification
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
-
-__all__ = ["ProbeResult", "RatedMoveResult", "VerifyResult", "app", "probe_command", "probe_result"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, copy, describe and verify tablebases.")
 app.command("build")(build_command)
@@ -247,29 +244,7 @@ def probe_command(
 
 
 def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
-    """Return what a tablebase says of a board, as a command answers it.
-
-    Parameters
-    ----------
-    tablebase : Tablebase
-        Of the board's game.
-    board : Board
-        Not changed; its history counts for repetition and a move limit.
-    store : str
-        What the answer calls the tablebase.
-
-    Returns
-    -------
-    ProbeResult
-        The value, and all moves with theirs.
-
-    Raises
-    ------
-    InputError
-        If the game is over.
-    MissingTableError
-        If the material is not covered.
-    """
+    """Return what a tablebase says of a board, as a command answers it."""
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         how = outcome.termination.replace("_", " ")

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError
-from tablut.files import excerpt, write_text
+from tablut.store.files import excerpt, write_text
 from tablut.variants import load_variant, shipped_name, variant_names
 
 if TYPE_CHECKING:
@@ -37,19 +37,6 @@ if TYPE_CHECKING:
     from retrograde.proofs.win_search import WinSearch
     from tablut.engine import Engine
     from tablut.variants import Variant
-
-__all__ = [
-    "FORMAT",
-    "MOST_BYTES",
-    "MOST_PLIES",
-    "MOST_POSITIONS",
-    "VERSION",
-    "ProofCertificate",
-    "build_certificate",
-    "game_of",
-    "read_certificate",
-    "rules_digest",
-]
 
 FORMAT: Final = "tablut-proof"
 VERSION: Final = 2
@@ -107,27 +94,7 @@ _ENTRY: TypeAdapter[tuple[str, int, str]] = TypeAdapter(
 
 @dataclass(frozen=True)
 class ProofCertificate:
-    """A winning strategy from a position.
-
-    Attributes
-    ----------
-    variant : str or None
-        Name of the rule set if it ships; None under rules of one's own.
-    game : str
-        `Variant.digest` of the rule set; in version 1 its `rules_digest`.
-    position : str
-        One-line text of the root, the side to move included.
-    winner : {'white', 'black'}
-        Who wins.
-    plies : int
-        Within how many plies.
-    plies_left : int or None
-        Plies before the game is drawn; None if there is no such limit.
-    strategy : dict
-        By the text of a position with the winner to move: plies and move.
-    version : int
-        Format version of the file that it was read from.
-    """
+    """A winning strategy from a position."""
 
     variant: str | None
     game: str
@@ -156,50 +123,16 @@ class ProofCertificate:
         return "\n".join(lines) + "\n"
 
     def write(self, target: Path) -> None:
-        """Write the file, all of it or nothing.
-
-        Parameters
-        ----------
-        target : Path
-            The file.
-        """
+        """Write the file, all of it or nothing."""
         write_text(target, self.text(), hint="; choose another file with --save-proof")
 
     def is_under(self, variant: Variant) -> bool:
-        """Return whether a rule set is the one that the proof was made under.
-
-        Parameters
-        ----------
-        variant : Variant
-            The rule set.
-
-        Returns
-        -------
-        bool
-            By the digest of the game.
-        """
+        """Return whether a rule set is the one that the proof was made under."""
         return self.game == (variant.digest if self.version > 1 else rules_digest(variant))
 
 
 def rules_digest(variant: Variant) -> str:
-    """Return the digest by which version 1 named its game: of terrain and rule fields, not of the start.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    str
-        Hexadecimal digits.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> rules_digest(load_variant("ashton")) == rules_digest(load_variant("bologna"))
-    False
-    """
+    """Return the digest by which version 1 named its game: of terrain and rule fields, not of the start."""
     content = {"terrain": variant.terrain, "rules": variant.rules.model_dump(mode="json", by_alias=True)}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -207,33 +140,7 @@ def rules_digest(variant: Variant) -> str:
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
-    """Return the strategy behind a proof.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of the variant.
-    search : WinSearch
-        Of the winner, without a tablebase; what its table has lost is proved again.
-    board : ndarray of uint32, shape (2N + 4,)
-        The root.
-    plies : int
-        Within which the winner wins.
-    most : int
-        Most positions of a strategy.
-    plies_left : int, optional
-        Plies before the game is drawn; by default the variant's move limit.
-
-    Returns
-    -------
-    ProofCertificate
-        With every position that play by the strategy can reach.
-
-    Raises
-    ------
-    TablutError
-        If the strategy is larger, or the limits of the search run out.
-    """
+    """Return the strategy behind a proof."""
     variant = engine.variant
     strategies = _Strategies(engine, search)
     found = strategies.found(board, plies, most)
@@ -327,25 +234,7 @@ class _Strategies:
 
 
 def read_certificate(name: str, content: str) -> ProofCertificate:
-    """Return the certificate of a file's content.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    content : str
-        Its text.
-
-    Returns
-    -------
-    ProofCertificate
-        Well formed; whether it proves anything is for the checker to say.
-
-    Raises
-    ------
-    InputError
-        Naming file and line, if it is no proof, damaged or of another format version.
-    """
+    """Return the certificate of a file's content."""
     what = f"proof {excerpt(name)}"
     if not content.strip():
         raise InputError(f"{what}: is empty; there is nothing to check")
@@ -379,28 +268,7 @@ def read_certificate(name: str, content: str) -> ProofCertificate:
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
-    """Return the rule set of a certificate: the one that ships under its name, or the one that is given.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    proof : ProofCertificate
-        What the file holds.
-    given : Variant, optional
-        What ``--variant`` names.
-
-    Returns
-    -------
-    Variant
-        The rule set with the digest that the certificate names.
-
-    Raises
-    ------
-    InputError
-        If the file names no rule set that ships and none is given, if its digest is that of
-        other rules, or if it does not say how many plies are left under a move limit.
-    """
+    """Return the rule set of a certificate: the one that ships under its name, or the one that is given."""
     what = f"proof {excerpt(name)}"
     ships = proof.variant in variant_names()
     if proof.variant is not None and not ships and proof.version > 1:

@@ -21,8 +21,8 @@ import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.rules.naive import NaiveGame
+from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -31,29 +31,11 @@ if TYPE_CHECKING:
     from tablut.rules.naive import NaiveMove, NaivePosition
     from tablut.variants import VariantLike
 
-__all__ = ["CheckedProof", "StrategyCheck", "check_strategy", "wins_within"]
-
 _LONGEST_MOVE = 7
 
 
 class CheckedProof(NamedTuple):
-    """What the checker found.
-
-    Attributes
-    ----------
-    failures : list of str
-        What is wrong with the strategy; it is a proof if there is nothing.
-    positions : int
-        Positions checked, both sides to move.
-    distance : {'exact', 'at most'}
-        Whether it was shown as well that there is no shorter win.
-    shorter : int or None
-        Plies within which the same side wins, if that is less than claimed.
-    excluded : int
-        Plies within which it was shown not to win; -1 if none, as in what is no proof.
-    unused : int
-        Positions of the strategy that no play reaches. They prove nothing, and nothing needs them.
-    """
+    """What the checker found."""
 
     failures: list[str]
     positions: int
@@ -77,40 +59,7 @@ class _Open(NamedTuple):
 
 
 class StrategyCheck:
-    """The check of one strategy, that can be asked on its way how far it came.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    position : str
-        One-line text of the root, as the toolkit writes it.
-    winner : {'white', 'black'}
-        Who is said to win.
-    plies : int
-        Within how many plies.
-    strategy : mapping
-        By the text of a position with the winner to move: plies and move.
-    plies_left : int, optional
-        Plies before the game is drawn; by default the variant's move limit.
-    most_plies : int
-        Plies to be made in the search for a shorter win; 0 for none.
-    most_failures : int
-        Failures after which checking stops.
-
-    Attributes
-    ----------
-    proved : bool
-        Whether the strategy was gone through, and nothing is wrong with it.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> root = "2b2/5/1bK1b/5/2b2 w"
-    >>> check = StrategyCheck(load_variant("ashton-5-4v0"), root, "white", 1, {root: (1, "c3-c2")})
-    >>> check.run().failures[0]
-    "'2b2/5/1b2b/2K2/2b2 b': takes 1 plies, when 0 are left"
-    """
+    """The check of one strategy, that can be asked on its way how far it came."""
 
     def __init__(
         self,
@@ -267,20 +216,7 @@ class StrategyCheck:
     # -- the lower bound ---------------------------------------------------------------
 
     def wins_within(self, root: NaivePosition, plies: int) -> bool:
-        """Return whether the winner wins within so many plies, by trying everything; repetitions count for nothing.
-
-        Parameters
-        ----------
-        root : NaivePosition
-            The position.
-        plies : int
-            The bound.
-
-        Returns
-        -------
-        bool
-            True if it can.
-        """
+        """Return whether the winner wins within so many plies, by trying everything; repetitions count for nothing."""
         stack: list[_Open] = []
         value = self._opened(root, plies)
         while True:
@@ -319,34 +255,6 @@ def wins_within(variant: VariantLike, position: str, winner: Literal["white", "b
     """Return whether a side can force a win within so many plies, by trying everything in plain Python.
 
     The naive twin of `retrograde.proofs.win_search.WinSearch.within`.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    position : str
-        One-line text of the root.
-    winner : {'white', 'black'}
-        The side.
-    plies : int
-        The bound.
-
-    Returns
-    -------
-    bool
-        True if it can.
-
-    Raises
-    ------
-    InputError
-        If the root is no position, or the game is over there.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> [wins_within(variant, variant.start_position, "white", plies) for plies in range(4)]
-    [False, False, False, True]
     """
     check = StrategyCheck(variant, position, winner, 0, {}, most_plies=sys.maxsize)
     return check.wins_within(check.root, plies)
@@ -363,44 +271,7 @@ def check_strategy(
     most_plies: int = 20_000,
     most_failures: int = 10,
 ) -> CheckedProof:
-    """Check a winning strategy.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    position : str
-        One-line text of the root, as the toolkit writes it.
-    winner : {'white', 'black'}
-        Who is said to win.
-    plies : int
-        Within how many plies.
-    strategy : mapping
-        By the text of a position with the winner to move: plies and move.
-    plies_left : int, optional
-        Plies before the game is drawn; by default the variant's move limit.
-    most_plies : int
-        Plies to be made in the search for a shorter win; 0 for none.
-    most_failures : int
-        Failures after which checking stops.
-
-    Returns
-    -------
-    CheckedProof
-        See there.
-
-    Raises
-    ------
-    InputError
-        If the root is no position, if the game is over there, or if more plies are left than a game has.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> check_strategy(variant, "5/5/1bK2/5/2b2 w", "white", 1, {"5/5/1bK2/5/2b2 w": (1, "c3-c5")}).failures
-    ["'5/5/1bK2/5/2b2 w': 'c3-c5' is not legal"]
-    """
+    """Check a winning strategy."""
     check = StrategyCheck(
         variant,
         position,

@@ -21,27 +21,15 @@ from tablut.rules.outcome import OUTCOMES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tablut.indexing.values import Verdict
     from tablut.position import Position
-    from tablut.prober import Verdict
     from tablut.variants import Variant
-
-__all__ = ["ReachableValues", "may_be_listed", "reachable_values"]
 
 _BATCH = 1 << 15
 
 
 class ReachableValues:
-    """The values of all positions reachable from one; a `tablut.prober.Prober` for these.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    words : ndarray of uint64, shape (n, W)
-        The positions, ascending.
-    values : ndarray of int16, shape (n,)
-        As `tablut.prober.verdict_of` reads them.
-    """
+    """The values of all positions reachable from one; a `tablut.prober.Prober` for these."""
 
     def __init__(self, variant: Variant, words: NDArray[np.uint64], values: NDArray[np.int16]) -> None:
         self.variant = variant
@@ -50,35 +38,11 @@ class ReachableValues:
         self._keys = _keys(words)
 
     def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
-        """Return whether positions of a material are known: those that are reachable, so no material as such.
-
-        Parameters
-        ----------
-        attackers : int
-            How many attackers.
-        defenders : int
-            How many defenders.
-
-        Returns
-        -------
-        bool
-            Always false.
-        """
+        """Return whether positions of a material are known: those that are reachable, so no material as such."""
         return False
 
     def probe(self, position: Position) -> Verdict:
-        """Return the verdict on a position of the closure.
-
-        Parameters
-        ----------
-        position : Position
-            Reachable from the roots.
-
-        Returns
-        -------
-        Verdict
-            Exact.
-        """
+        """Return the verdict on a position of the closure."""
         engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
@@ -86,49 +50,14 @@ class ReachableValues:
         return verdict_of(int(value), unforced=unforced(self.variant))
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed positions; `MISSING` beyond the closure.
-
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (n, W)
-            The positions.
-
-        Returns
-        -------
-        ndarray of int16, shape (n,)
-            As `tablut.prober.value_of` writes verdicts.
-        """
+        """Return the values of packed positions; `MISSING` beyond the closure."""
         keys = _keys(words)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self.values[places], MISSING).astype(np.int16)
 
 
 def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> ReachableValues | None:
-    """Return the values of all positions reachable from one.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    words : ndarray of uint64, shape (1, W)
-        An undecided position.
-    most : int
-        The number of positions at which to give up.
-
-    Returns
-    -------
-    ReachableValues or None
-        None if there are more.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> engine = engine_for(variant)
-    >>> found = reachable_values(variant, engine.words(engine.start()), 200_000)
-    >>> len(found.words), int(abs(found.values).max())
-    (139097, 5)
-    """
+    """Return the values of all positions reachable from one."""
     positions = _closure(variant, words, most)
     if positions is None:
         return None
@@ -141,30 +70,6 @@ def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
 
     Counted are the undecided placements with the material of the position or less, for
     both sides to move.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    position : Position
-        On a board of its size.
-    most : int
-        Positions that may be listed.
-
-    Returns
-    -------
-    bool
-        False if the list could not be held.
-
-    Examples
-    --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> may_be_listed(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b1K1b/5/2b2 w", 5), 250_000)
-    True
-    >>> ashton = load_variant("ashton")
-    >>> may_be_listed(ashton, Position.parse(ashton.start_position, 9), 250_000)
-    False
     """
     attackers, defenders = position.material
     tiers = PlacementIndex(variant).tiers.values()

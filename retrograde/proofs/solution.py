@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from tablut.indexing.values import Wdl
     from tablut.position import Move, Position
-    from tablut.prober import Wdl
     from tablut.variants import Variant
 
 __all__ = ["Bounds", "ProofLimits", "Solution", "Source"]
@@ -39,17 +39,7 @@ class ProofLimits:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What has been proved about one side's chances.
-
-    Attributes
-    ----------
-    win_within : int or None
-        The side wins within so many plies, whatever the other does.
-    no_win_within : int
-        It cannot force a win within so many plies; -1 if nothing is proved.
-    never : bool
-        It cannot force a win at all.
-    """
+    """What has been proved about one side's chances."""
 
     win_within: int | None = None
     no_win_within: int = -1
@@ -67,14 +57,14 @@ class Solution:
     position : Position
         What was asked.
     status : {'proved', 'unknown'}
-        ``proved`` if value, distance and first moves are; else what stands in the other
-        fields is proved all the same, and incomplete.
+        ``proved`` if value, distance, first moves and line are, all of them; else what stands
+        in the other fields is proved all the same, and ``reason`` says what is missing.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
         For the side to move; None if unknown.
     dtm : int or None
         Plies to the end under best play, if a win or a loss and if proved to be shortest.
     line : tuple of Move
-        Best play by both, to the end unless the limits ran out.
+        Best play by both: ``dtm`` plies, to the end, if the status is ``proved``.
     winning_moves : tuple of Move
         The first moves that attain ``dtm``, exactly: the winner's shortest wins, the
         loser's longest defences. Empty where there is no ``dtm``.

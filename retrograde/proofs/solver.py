@@ -164,32 +164,7 @@ class Solver:
 
 
 def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
-    """Return whether the side to move has no move, and thereby lost.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    position : Position, Board or str
-        On a board of its size.
-
-    Returns
-    -------
-    bool
-        False if play goes on.
-
-    Raises
-    ------
-    InputError
-        If the position cannot be played on, or the game is over.
-
-    Examples
-    --------
-    >>> from tablut.position import Position
-    >>> from tablut.variants import load_variant
-    >>> is_lost_at_once(load_variant("ashton-5-4v0"), Position.parse("5/2b2/1bKb1/2b2/5 w", 5))
-    True
-    """
+    """Return whether the side to move has no move, and thereby lost."""
     board = Board(variant, position)
     outcome = board.outcome()
     if outcome is None:
@@ -249,6 +224,8 @@ class _Question:
             and (self.limit is None or (known.verdict.dtm or 0) <= self.limit)
         ]
         line = known_line(self.engine, prober, self.words) if verdict.dtm is not None else ()
+        if len(line) < (verdict.dtm or 0):
+            return None
         return self._solution("proved", verdict, line, attaining, later, source=source)
 
     def _search(self) -> Solution:
@@ -322,8 +299,9 @@ class _Question:
         verdict = Verdict("win" if winner == self.mover else "loss", distance)
         attaining, unsettled = self._first_moves(side.search, distance)
         line = self._line(side.search, distance)
-        reason = "the limits ran out before all first moves were settled" if unsettled else ""
-        status: Literal["proved", "unknown"] = "unknown" if unsettled else "proved"
+        missing = ["all first moves were settled"] * bool(unsettled) + ["the line was whole"] * (len(line) < distance)
+        reason = f"the limits ran out before {' and '.join(missing)}" if missing else ""
+        status: Literal["proved", "unknown"] = "unknown" if missing else "proved"
         later: list[Move] = []
         if self.all_wins and winner == self.mover:
             later, still_open = self._later_wins(side.search, distance, attaining + unsettled)

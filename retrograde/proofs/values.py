@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine import Engine
-    from tablut.prober import Prober, Verdict
-
-__all__ = ["KnownMove", "first_moves", "known_line", "known_value"]
+    from tablut.indexing.values import Verdict
+    from tablut.prober import Prober
 
 
 class KnownMove(NamedTuple):
@@ -44,41 +43,13 @@ class KnownMove(NamedTuple):
 
 
 def known_value(prober: Prober, words: NDArray[np.uint64]) -> Verdict | None:
-    """Return the verdict on an undecided position; None if the prober does not know it.
-
-    Parameters
-    ----------
-    prober : Prober
-        For the variant.
-    words : ndarray of uint64, shape (1, W)
-        The position.
-
-    Returns
-    -------
-    Verdict or None
-        Exact.
-    """
+    """Return the verdict on an undecided position; None if the prober does not know it."""
     (value,) = prober.probe_words(words)
     return None if value == MISSING else verdict_of(int(value), unforced=unforced(prober.variant))
 
 
 def first_moves(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> list[KnownMove] | None:
-    """Return all moves from an undecided position with their verdicts; None if one leads out of what is known.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of the variant.
-    prober : Prober
-        For the variant.
-    words : ndarray of uint64, shape (1, W)
-        The position.
-
-    Returns
-    -------
-    list of KnownMove or None
-        In the order of generation.
-    """
+    """Return all moves from an undecided position with their verdicts; None if one leads out of what is known."""
     children = engine.expand(words)
     open_children = children.outcomes == 0
     values = iter(prober.probe_words(children.words[open_children]).tolist() if open_children.any() else [])
@@ -107,22 +78,7 @@ def _a_ply_earlier(verdict: Verdict) -> Verdict:
 
 
 def known_line(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> tuple[Move, ...]:
-    """Return best play by both sides from a won or lost position, as far as it is known.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of the variant.
-    prober : Prober
-        For the variant.
-    words : ndarray of uint64, shape (1, W)
-        The position.
-
-    Returns
-    -------
-    tuple of Move
-        To the end, where all of it is known.
-    """
+    """Return best play by both sides from a won or lost position, as far as it is known."""
     line = []
     verdict = known_value(prober, words)
     while verdict is not None and verdict.dtm:

@@ -14,9 +14,9 @@ import numpy as np
 from retrograde.proofs.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
 from retrograde.proofs.search.table import LONGEST, keep_values
 from retrograde.proofs.search.workspace import new_proof_workspace, with_room
-from tablut.compilation import wall_clock
 from tablut.errors import InputError, MachineError
-from tablut.prober import MISSING
+from tablut.indexing.values import MISSING
+from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,20 +25,12 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.prober import Prober
 
-__all__ = ["Budget", "WinSearch"]
-
 _SLICE = 500_000
 """Moves between two looks at the clock."""
 
 
 class Budget:
-    """What is left of the limits; shared by all searches that serve one question.
-
-    Parameters
-    ----------
-    limits : ProofLimits
-        The limits, of which the clock starts now.
-    """
+    """What is left of the limits; shared by all searches that serve one question."""
 
     def __init__(self, limits: ProofLimits) -> None:
         self.nodes = 0
@@ -64,43 +56,7 @@ class Budget:
 
 
 class WinSearch:
-    """Proofs that a side wins within so many plies.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of the variant.
-    prover : int
-        The side that is to win, 0 white or 1 black.
-    memory_bytes : int
-        For the table.
-    budget : Budget
-        Is spent.
-    prober : Prober, optional
-        Asked for the values of positions that it covers.
-
-    Raises
-    ------
-    MachineError
-        If there is no memory for the table.
-
-    Attributes
-    ----------
-    distance : int
-        After a proof, plies within which the side wins: at most the bound asked for.
-    move : int
-        After a proof with that side to move, a move that does it, ``from | to << 7``.
-
-    Examples
-    --------
-    >>> from retrograde.proofs.solution import ProofLimits
-    >>> from tablut.engine import engine_for
-    >>> from tablut.variants import load_variant
-    >>> engine = engine_for(load_variant("ashton-5-4v0"))
-    >>> white = WinSearch(engine, 0, 1 << 20, Budget(ProofLimits()))
-    >>> white.within(engine.start(), 1), white.within(engine.start(), 3)
-    (False, True)
-    """
+    """Proofs that a side wins within so many plies."""
 
     def __init__(
         self, engine: Engine, prover: int, memory_bytes: int, budget: Budget, prober: Prober | None = None
@@ -123,27 +79,7 @@ class WinSearch:
                     self._workspace.covered[attackers, defenders] = prober.covers(attackers, defenders)
 
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
-        """Return whether the prover wins within a number of plies.
-
-        Parameters
-        ----------
-        board : ndarray of uint32, shape (2N + 4,)
-            An undecided position whose side to move can move; not changed.
-        plies : int
-            The bound.
-        most : int, optional
-            Moves to be made at most for this question, within the budget.
-
-        Returns
-        -------
-        bool or None
-            None if the limits ran out.
-
-        Raises
-        ------
-        InputError
-            If the bound is larger than `MOST_PLIES`.
-        """
+        """Return whether the prover wins within a number of plies."""
         if plies > MOST_PLIES:
             raise InputError(f"{plies} plies: a proof search looks {MOST_PLIES} plies ahead at most")
         if plies < 1:

@@ -23,31 +23,9 @@ if TYPE_CHECKING:
     from retrograde.proofs.solver import Solver
     from tablut.variants import Variant
 
-__all__ = ["earlier_positions", "lengthen"]
-
 
 def earlier_positions(variant: Variant, position: Position) -> list[Position]:
-    """Return the undecided positions from which a legal move without capture leads to a position.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    position : Position
-        On a board of its size.
-
-    Returns
-    -------
-    list of Position
-        In a fixed order.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> [str(before) for before in earlier_positions(variant, Position.parse("2b2/5/bK2b/5/2b2 b", 5))][:2]
-    ['2b2/5/b3b/1K3/2b2 w', '2b2/5/b1K1b/5/2b2 w']
-    """
+    """Return the undecided positions from which a legal move without capture leads to a position."""
     side = "w" if position.side == "b" else "b"
     found = []
     movers = "b" if side == "b" else "wK"
@@ -81,26 +59,7 @@ def _reach(variant: Variant, cell: int) -> list[int]:
 def lengthen(
     solver: Solver, solution: Solution, limits: ProofLimits, rng: np.random.Generator, fits: Callable[[Position], bool]
 ) -> Solution | None:
-    """Return the solution of a position whose win takes two plies more and begins with one move only.
-
-    Parameters
-    ----------
-    solver : Solver
-        Of the variant.
-    solution : Solution
-        Of a position that the side to move wins.
-    limits : ProofLimits
-        For each question that is asked on the way.
-    rng : numpy.random.Generator
-        Chooses the order in which moves are taken back.
-    fits : callable
-        Whether a position may become a puzzle.
-
-    Returns
-    -------
-    Solution or None
-        None if there is none, or none was found within the limits.
-    """
+    """Return the solution of a position whose win takes two plies more and begins with one move only."""
     variant, distance = solver.variant, solution.dtm
     assert distance is not None
     engine = engine_for(variant)

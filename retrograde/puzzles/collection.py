@@ -10,27 +10,14 @@ from typing import Final
 
 from retrograde.puzzles.puzzle_file import MOST_BYTES, Puzzle, parse_puzzles
 from tablut.errors import InputError
-from tablut.files import excerpt, read_text
-
-__all__ = ["COLLECTION", "collection_names", "read_puzzle_text", "read_puzzles", "shipped_ids"]
+from tablut.store.files import excerpt, read_text
 
 COLLECTION: Final = "collection"
 """The name of all puzzles that ship, taken together."""
 
 
 def collection_names() -> list[str]:
-    """Return the names of the puzzle files that ship.
-
-    Returns
-    -------
-    list of str
-        Sorted.
-
-    Examples
-    --------
-    >>> collection_names()
-    ['ashton', 'brandubh', 'endings', 'mcgill', 'patterns']
-    """
+    """Return the names of the puzzle files that ship."""
     folder = resources.files("retrograde.puzzles") / "data"
     return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
 
@@ -49,45 +36,12 @@ def _lines() -> dict[str, str]:
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """Return the ids of the puzzles that ship.
-
-    Returns
-    -------
-    tuple of str
-        In the order of the files.
-
-    Examples
-    --------
-    >>> shipped_ids()[0], len(shipped_ids())
-    ('ashton-01', 108)
-    """
+    """Return the ids of the puzzles that ship."""
     return tuple(_lines())
 
 
 def read_puzzle_text(source: str) -> str:
-    """Return the content of a puzzle file.
-
-    Parameters
-    ----------
-    source : str
-        A file; else, in any case, the name of one that ships, ``collection`` for all of
-        them, or the id of a puzzle that ships.
-
-    Returns
-    -------
-    str
-        Not yet parsed.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it cannot be read as text.
-
-    Examples
-    --------
-    >>> read_puzzle_text("Ashton-01").split(";")[1]
-    ' id=ashton-01'
-    """
+    """Return the content of a puzzle file."""
     if _is_file(source):
         return read_text(Path(source), "puzzle file", MOST_BYTES)
     name, names = source.lower(), [COLLECTION, *collection_names()]
@@ -104,20 +58,7 @@ def read_puzzle_text(source: str) -> str:
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:
-    """Return the puzzles that a source names; see `read_puzzle_text` and `parse_puzzles`.
-
-    Parameters
-    ----------
-    source : str
-        The name of a file that ships, or a path.
-    variant : str, optional
-        Only those of this variant.
-
-    Returns
-    -------
-    list of Puzzle
-        In the order of the file.
-    """
+    """Return the puzzles that a source names; see `read_puzzle_text` and `parse_puzzles`."""
     return parse_puzzles(source, read_puzzle_text(source), variant)
 
 

@@ -12,29 +12,13 @@ if TYPE_CHECKING:
 
     from retrograde.puzzles.puzzle_file import Puzzle
 
-__all__ = ["Facts", "Wish", "choose", "facts_of"]
-
 _FEW_MEN: Final = 5
 
 Colour = Literal["white", "black"]
 
 
 class Facts(NamedTuple):
-    """What can be said of a puzzle without its solution.
-
-    Attributes
-    ----------
-    side : {'white', 'black'}
-        Who is to move.
-    winner : {'white', 'black'} or None
-        Who is to win, as claimed.
-    plies : int or None
-        How soon, as claimed.
-    grade : int or None
-        1 to 5, as tagged.
-    theme : str
-        Its pattern; else ``ending`` with at most five men on the board, ``middle game`` with more.
-    """
+    """What can be said of a puzzle without its solution."""
 
     side: Colour
     winner: Colour | None
@@ -44,24 +28,7 @@ class Facts(NamedTuple):
 
 
 def facts_of(puzzle: Puzzle) -> Facts:
-    """Return what a list says of a puzzle.
-
-    Parameters
-    ----------
-    puzzle : Puzzle
-        The puzzle.
-
-    Returns
-    -------
-    Facts
-        None of it gives the solution away.
-
-    Examples
-    --------
-    >>> from retrograde.puzzles.collection import read_puzzles
-    >>> facts_of(read_puzzles("ashton-01")[0])
-    Facts(side='white', winner='white', plies=3, grade=1, theme='middle game')
-    """
+    """Return what a list says of a puzzle."""
     claim = puzzle.stipulation
     grade = puzzle.tags.get("grade", "")
     few = 1 + sum(puzzle.position.material) <= _FEW_MEN
@@ -75,21 +42,7 @@ def facts_of(puzzle: Puzzle) -> Facts:
 
 
 class Wish(NamedTuple):
-    """Which puzzles are asked for; None leaves a point open.
-
-    Attributes
-    ----------
-    variant : str or None
-        The rule set, its name or path.
-    side, winner : {'white', 'black'} or None
-        Who is to move, and who is to win.
-    shortest, longest : int or None
-        Bounds of the distance.
-    grades : tuple of int
-        Any of them; empty for all.
-    theme : str or None
-        Part of the theme, in any case.
-    """
+    """Which puzzles are asked for; None leaves a point open."""
 
     variant: str | None = None
     side: Colour | None = None
@@ -101,26 +54,7 @@ class Wish(NamedTuple):
 
 
 def choose(puzzles: Iterable[Puzzle], wish: Wish) -> list[Puzzle]:
-    """Return the puzzles that are as they are wished for.
-
-    Parameters
-    ----------
-    puzzles : iterable of Puzzle
-        Of any rule sets.
-    wish : Wish
-        Which.
-
-    Returns
-    -------
-    list of Puzzle
-        In the same order.
-
-    Examples
-    --------
-    >>> from retrograde.puzzles.collection import read_puzzles
-    >>> [puzzle.id for puzzle in choose(read_puzzles("patterns"), Wish(side="black", winner="black"))]
-    ['clear-edge-beside-corner', 'safe-edge-beside-corner']
-    """
+    """Return the puzzles that are as they are wished for."""
     rules = None if wish.variant is None else load_variant(wish.variant)
     return [
         puzzle for puzzle in puzzles if (rules is None or rules.same_game(rules_of(puzzle))) and _fits(puzzle, wish)

@@ -16,8 +16,8 @@ from retrograde.puzzles.puzzle_file import rules_of
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, UnknownError
-from tablut.files import excerpt
 from tablut.prober import find_prober
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,24 +28,9 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
     from tablut.variants import Variant
 
-__all__ = ["Answer", "PuzzleGame", "open_puzzle", "solve_puzzle"]
-
 
 class Answer(NamedTuple):
-    """What a move of the winner is worth.
-
-    Attributes
-    ----------
-    move : Move
-        The move.
-    right : bool or None
-        Whether it attains the distance; None if the limits ran out.
-    reply : Move or None
-        The longest defence against a right move, a refutation of a wrong one; None if the move ends the game, or none
-        was found within the limits.
-    over : bool
-        Whether the move ends the game.
-    """
+    """What a move of the winner is worth."""
 
     move: Move
     right: bool | None
@@ -54,43 +39,7 @@ class Answer(NamedTuple):
 
 
 class PuzzleGame:
-    """A won position being played.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    position : Position
-        Where it begins, as the first position of its game.
-    winner : {'white', 'black'}
-        Who is to win.
-    plies : int
-        The shortest distance, known to be right.
-    limits : ProofLimits, optional
-        For the whole game.
-    prober : Prober, optional
-        A tablebase of the variant.
-
-    Attributes
-    ----------
-    board : Board
-        How it stands.
-    winner : {'white', 'black'}
-        Who is to win.
-    plies : int
-        Plies to the end from here, under best play.
-
-    Examples
-    --------
-    >>> from tablut.position import Move, Position
-    >>> from tablut.variants import load_variant
-    >>> game = PuzzleGame(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b1K1b/5/2b2 w", 5), "white", 3)
-    >>> [str(move) for move in game.right_moves()]
-    ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4']
-    >>> answer = game.judge(Move.parse("c3-b3", 5))
-    >>> game.play(answer), game.plies, answer.right, answer.over
-    (None, 1, True, False)
-    """
+    """A won position being played."""
 
     def __init__(
         self,
@@ -120,18 +69,7 @@ class PuzzleGame:
         return self.plies == 0
 
     def judge(self, move: Move) -> Answer:
-        """Return whether a move of the winner is right, and what answers it; nothing is played.
-
-        Parameters
-        ----------
-        move : Move
-            Legal, the winner being to move.
-
-        Returns
-        -------
-        Answer
-            Proved.
-        """
+        """Return whether a move of the winner is right, and what answers it; nothing is played."""
         with _Made(self.board, move) as outcome:
             if outcome is not None:
                 return Answer(move, outcome == self.winner and self.plies == 1, None, True)
@@ -141,13 +79,7 @@ class PuzzleGame:
             return Answer(move, right, self._longest(self.plies - 1) if right else self._refutation(), False)
 
     def right_moves(self) -> Iterator[Move]:
-        """Yield the moves of the winner that attain the distance, in the order of generation.
-
-        Yields
-        ------
-        Move
-            A move that is proved to be right.
-        """
+        """Yield the moves of the winner that attain the distance, in the order of generation."""
         for move in list(self.board.legal_moves):
             with _Made(self.board, move) as outcome:
                 right = outcome == self.winner if outcome is not None else self._wins_within(self.plies - 1)
@@ -155,36 +87,18 @@ class PuzzleGame:
                 yield move
 
     def defence(self) -> Move | None:
-        """Return the longest defence, the loser being to move; None if the limits ran out.
-
-        Returns
-        -------
-        Move or None
-            The first in the order of generation.
-        """
+        """Return the longest defence, the loser being to move; None if the limits ran out."""
         return self._longest(self.plies)
 
     def play(self, answer: Answer) -> None:
-        """Make a right move and its answer.
-
-        Parameters
-        ----------
-        answer : Answer
-            As `judge` has given it for this position, and right.
-        """
+        """Make a right move and its answer."""
         self.board.push(answer.move)
         self.plies -= 1
         if answer.reply is not None:
             self.defend(answer.reply)
 
     def defend(self, move: Move) -> None:
-        """Make a move of the defence, one of the longest.
-
-        Parameters
-        ----------
-        move : Move
-            As `defence` gives it.
-        """
+        """Make a move of the defence, one of the longest."""
         self.board.push(move)
         self.plies -= 1
 
@@ -235,34 +149,7 @@ class _Made:
 
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:
-    """Return a puzzle ready to be played: its win is proved first.
-
-    Parameters
-    ----------
-    puzzle : Puzzle
-        With or without a claim.
-    limits : ProofLimits, optional
-        For the proof, and again for the game.
-
-    Returns
-    -------
-    PuzzleGame
-        At its first position; the loser may be to move.
-
-    Raises
-    ------
-    InputError
-        If the position is no forced win, or the game is over.
-    UnknownError
-        If the limits ran out before that was known.
-
-    Examples
-    --------
-    >>> from retrograde.puzzles.collection import read_puzzles
-    >>> game = open_puzzle(read_puzzles("brandubh-01")[0])
-    >>> game.winner, game.plies, [str(move) for move in game.right_moves()]
-    ('white', 3, ['d4-g4'])
-    """
+    """Return a puzzle ready to be played: its win is proved first."""
     found = solve_puzzle(puzzle, limits)
     if found.winner is None or found.dtm is None:
         raise InputError(f"puzzle {excerpt(puzzle.id)}: neither side can force a win, so there is nothing to play")
@@ -270,27 +157,7 @@ def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame
 
 
 def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
-    """Return the solution of a puzzle's position, whatever the puzzle claims.
-
-    Parameters
-    ----------
-    puzzle : Puzzle
-        With or without a claim.
-    limits : ProofLimits, optional
-        For the proof.
-
-    Returns
-    -------
-    Solution
-        With a value, and with the distance of a win.
-
-    Raises
-    ------
-    InputError
-        If the game is over, or the rules cannot be applied to the position.
-    UnknownError
-        If the limits ran out before that was known.
-    """
+    """Return the solution of a puzzle's position, whatever the puzzle claims."""
     variant = rules_of(puzzle)
     found = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
     if found.wdl is None or (found.winner is not None and found.dtm is None):

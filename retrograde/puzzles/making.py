@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from tablut.position import Position, Side
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["Made", "Wanted", "fit", "from_placements", "from_self_play", "is_puzzle", "puzzle_of", "stem"]
-
 _OPENING = 8
 """Plies of a game of which no puzzle is made."""
 _GAME = 80
@@ -48,21 +46,7 @@ _SIDES = "wb"
 
 
 class Wanted(NamedTuple):
-    """What puzzles are to be made.
-
-    Attributes
-    ----------
-    number : int
-        How many.
-    seed : int
-        Of all that is random; decides between puzzles of a tablebase that are as deep.
-    plies : tuple of int
-        Shortest and longest win.
-    limits : ProofLimits
-        For each position; ``seconds`` would make the result depend on the machine.
-    winner : {'white', 'black'} or None
-        Only puzzles that this side wins.
-    """
+    """What puzzles are to be made."""
 
     number: int
     seed: int
@@ -72,15 +56,7 @@ class Wanted(NamedTuple):
 
 
 class Made(NamedTuple):
-    """New puzzles.
-
-    Attributes
-    ----------
-    puzzles : list of Puzzle
-        At most as many as were asked for.
-    examined : int
-        Positions looked at.
-    """
+    """New puzzles."""
 
     puzzles: list[Puzzle]
     examined: int
@@ -94,26 +70,7 @@ def from_self_play(
     deepen: int = 0,
     tell: Callable[[Made], None] = lambda _: None,
 ) -> Made:
-    """Return puzzles from self-play, at most one a game: the one that takes longest.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    wanted : Wanted
-        What puzzles, and how many.
-    games : int
-        Games after which to give up.
-    deepen : int
-        How often to try to put two plies in front of a puzzle (`retrograde.puzzles.backwards`).
-    tell : callable, optional
-        Is told after each game what there is so far.
-
-    Returns
-    -------
-    Made
-        In the order of the games.
-    """
+    """Return puzzles from self-play, at most one a game: the one that takes longest."""
     variant = as_variant(variant)
     solver = Solver(variant, wanted.limits)
     known: set[Board] = set()
@@ -167,31 +124,7 @@ def from_placements(
     men: int,
     tell: Callable[[Made], None] = lambda _: None,
 ) -> Made:
-    """Return puzzles among random placements of few men, in the order in which they are found.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    wanted : Wanted
-        What puzzles, and how many.
-    samples : int
-        Placements after which to give up.
-    men : int
-        Most pieces, the king counted; there are fewer defenders than attackers.
-    tell : callable, optional
-        Is told again and again what there is so far.
-
-    Returns
-    -------
-    Made
-        In the order in which they were found.
-
-    Raises
-    ------
-    InputError
-        If the variant has no such material.
-    """
+    """Return puzzles among random placements of few men, in the order in which they are found."""
     variant = as_variant(variant)
     engine = engine_for(variant)
     solver = Solver(variant, wanted.limits)
@@ -263,38 +196,12 @@ def _promising(search: WinSearch, board: NDArray[np.uint32], wanted: Wanted) -> 
 
 
 def fit(variant: Variant, position: Position) -> bool:
-    """Return whether a position may become a puzzle, whatever its value.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    position : Position
-        On a board of its size.
-
-    Returns
-    -------
-    bool
-        False if it is impossible, or maps to itself.
-    """
+    """Return whether a position may become a puzzle, whatever its value."""
     return not Board(variant, position).status() and not is_symmetrical(variant, position)
 
 
 def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
-    """Return whether a win is proved, its distance as wanted, and attained by one first move only.
-
-    Parameters
-    ----------
-    solution : Solution
-        Of its position.
-    plies : tuple of int
-        Shortest and longest win.
-
-    Returns
-    -------
-    bool
-        All of these.
-    """
+    """Return whether a win is proved, its distance as wanted, and attained by one first move only."""
     return (
         solution.status == "proved"
         and solution.wdl == "win"
@@ -305,48 +212,12 @@ def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
 
 
 def stem(variant: Variant) -> str:
-    """Return what ids of a variant's puzzles begin with: its name, if that fits into a line of tags.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    str
-        At most 40 characters.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from tablut.variants import load_variant
-    >>> ashton = load_variant("ashton")
-    >>> stem(ashton), stem(replace(ashton, name="mine; x=[/b]"))
-    ('ashton', 'own')
-    """
+    """Return what ids of a variant's puzzles begin with: its name, if that fits into a line of tags."""
     return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
 
 
 def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
-    """Return the puzzle of a solved position, graded.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    solution : Solution
-        A win that is proved.
-    name : str
-        Its id.
-    source : str
-        Where it comes from.
-
-    Returns
-    -------
-    Puzzle
-        With its first moves and tags.
-    """
+    """Return the puzzle of a solved position, graded."""
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
     shipped = shipped_name(variant)

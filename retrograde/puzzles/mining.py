@@ -19,10 +19,10 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing.placements import PlacementIndex
-from tablut.indexing.tier_boards import unrank_entries
+from tablut.indexing.tier_kernels import unrank_entries
 from tablut.indexing.tier_tables import TierTables, tier_tables
+from tablut.indexing.values import MISSING
 from tablut.position import Position
-from tablut.prober import MISSING
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.prober import Prober
     from tablut.variants import Variant, VariantLike
-
-__all__ = ["from_tablebase"]
 
 _SLICE: Final = 1 << 17
 """Entries looked at together."""
@@ -150,33 +148,7 @@ def from_tablebase(
     tell: Callable[[int], None] = lambda _: None,
     keep: Callable[[Made], None] = lambda _: None,
 ) -> Made:
-    """Return the deepest puzzles of the material that a tablebase covers.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    prober : Prober
-        The tablebase.
-    wanted : Wanted
-        What puzzles, and how many.
-    samples : int, optional
-        Look at so many random positions, equally many of each tier, instead of all.
-    begin, tell : callable
-        Told how many positions will be looked at, and then again and again how many more have been.
-    keep : callable
-        Is told after each puzzle what there is so far.
-
-    Returns
-    -------
-    Made
-        The deepest first.
-
-    Raises
-    ------
-    InputError
-        If the tablebase covers nothing of the variant.
-    """
+    """Return the deepest puzzles of the material that a tablebase covers."""
     variant = as_variant(variant)
     engine = engine_for(variant)
     materials = [

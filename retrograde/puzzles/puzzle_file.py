@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.position import Move, Position
+from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
@@ -49,43 +49,14 @@ _USERS = "x-"
 
 
 class Stipulation(NamedTuple):
-    """What is to be shown of a position.
-
-    Attributes
-    ----------
-    winner : {'white', 'black'} or None
-        None for a draw.
-    plies : int or None
-        The shortest distance; None if none is claimed.
-
-    Examples
-    --------
-    >>> str(Stipulation.parse("white wins in 5")), Stipulation.parse("draw")
-    ('white wins in 5', Stipulation(winner=None, plies=None))
-    """
+    """What is to be shown of a position."""
 
     winner: Literal["white", "black"] | None
     plies: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> Stipulation:
-        """Return the stipulation of a text.
-
-        Parameters
-        ----------
-        text : str
-            As in a puzzle file.
-
-        Returns
-        -------
-        Stipulation
-            What is claimed.
-
-        Raises
-        ------
-        InputError
-            If the text is none.
-        """
+        """Return the stipulation of a text."""
         found = _STIPULATION.fullmatch(text)
         if found is None:
             raise InputError(f"stipulation {excerpt(text)}: expected 'white wins in 5', 'black wins' or 'draw'")
@@ -141,34 +112,7 @@ class Puzzle:
 
 
 def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzzle]:
-    """Return the puzzles of a file's content.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    text : str
-        Its content.
-    variant : str, optional
-        Name or path of a rule set: that of the lines that name none. Lines that name
-        another are refused. Without it, lines that name none are of ``ashton``.
-
-    Returns
-    -------
-    list of Puzzle
-        In order; a puzzle without an id gets its line number. At least one.
-
-    Raises
-    ------
-    InputError
-        Naming file and line, if a line is no puzzle, an id occurs twice, or there is no line.
-
-    Examples
-    --------
-    >>> (puzzle,) = parse_puzzles("mine", "2b2/5/b1K1b/5/2b2 w; stipulation=white wins in 3", "ashton-5-4v0")
-    >>> puzzle.stipulation, puzzle.id
-    (Stipulation(winner='white', plies=3), '1')
-    """
+    """Return the puzzles of a file's content."""
     given = None if variant is None else load_variant(variant)
     found: dict[str, Puzzle] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -188,18 +132,7 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
 
 
 def rules_of(puzzle: Puzzle) -> Variant:
-    """Return the rule set of a puzzle.
-
-    Parameters
-    ----------
-    puzzle : Puzzle
-        The puzzle.
-
-    Returns
-    -------
-    Variant
-        The one that its position is of.
-    """
+    """Return the rule set of a puzzle."""
     return load_variant(puzzle.variant)
 
 
@@ -269,26 +202,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
 
 
 def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
-    r"""Return the content of a puzzle file; the inverse of `parse_puzzles`.
-
-    Parameters
-    ----------
-    puzzles : sequence of Puzzle
-        What to write, a line each.
-    header : str
-        Comment at the top, line by line.
-
-    Returns
-    -------
-    str
-        One line a puzzle.
-
-    Examples
-    --------
-    >>> line = "2b2/5/b1K1b/5/2b2 w; id=one; variant=ashton-5-4v0; stipulation=white wins in 3; grade=1"
-    >>> format_puzzles(parse_puzzles("mine", line)) == line + "\n"
-    True
-    """
+    r"""Return the content of a puzzle file; the inverse of `parse_puzzles`."""
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
     return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
 
@@ -298,18 +212,6 @@ def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "un
 
     A claim is refuted as soon as what is proved contradicts it, even if the solution is
     not complete.
-
-    Parameters
-    ----------
-    puzzle : Puzzle
-        The puzzle.
-    solution : Solution
-        Of its position.
-
-    Returns
-    -------
-    {'holds', 'refuted', 'unknown', 'none'}
-        Of all claims together.
     """
     verdicts = []
     if puzzle.stipulation is not None:
@@ -317,7 +219,7 @@ def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "un
     if puzzle.first is not None:
         claimed, shown = set(puzzle.first), set(solution.winning_moves)
         open_moves = set(solution.open_moves)
-        if solution.status == "proved":
+        if solution.status == "proved" or (solution.dtm is not None and not open_moves):
             verdicts.append("holds" if claimed == shown else "refuted")
         elif solution.dtm is not None and not (shown <= claimed <= shown | open_moves):
             verdicts.append("refuted")

@@ -27,24 +27,12 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.variants import Variant
 
-__all__ = ["STYLES", "Style", "self_play"]
-
 _TABLE_BYTES = 1 << 20
 _LOOK = 3
 
 
 class Style(NamedTuple):
-    """How a player chooses.
-
-    Attributes
-    ----------
-    greed : float
-        How often it captures if it can.
-    care : int
-        How many of its choices it may reject because the other side wins soon after.
-    roam : float
-        How often white moves its king if it can.
-    """
+    """How a player chooses."""
 
     greed: float
     care: int
@@ -57,26 +45,7 @@ STYLES = (Style(0.0, 0, 0.0), Style(0.6, 0, 0.5), Style(0.5, 6, 0.4), Style(0.9,
 def self_play(
     variant: Variant, rng: np.random.Generator, plies: int, styles: tuple[Style, Style] | None = None
 ) -> Iterator[Position]:
-    """Yield the undecided positions of a game, the start first.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    rng : numpy.random.Generator
-        Where all choices come from.
-    plies : int
-        Length of the game at most.
-    styles : tuple of Style, optional
-        Of white and of black; drawn by default.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> game = list(self_play(load_variant("brandubh"), np.random.default_rng(1), 5))
-    >>> len(game), str(game[0])
-    (6, '3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b')
-    """
+    """Yield the undecided positions of a game, the start first."""
     engine = engine_for(variant)
     if styles is None:
         first, second = rng.integers(len(STYLES), size=2)

@@ -13,9 +13,9 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 from retrograde.puzzles.game import PuzzleGame, open_puzzle
 from tablut.board import Board
 from tablut.errors import UnknownError
-from tablut.files import excerpt
 from tablut.notation import square_name
 from tablut.results import Result
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,26 +24,12 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.position import Move, Position
 
-__all__ = ["MOST_NODES", "PuzzleTree", "TreeMove", "TreeNode", "puzzle_tree"]
-
 MOST_NODES: Final = 2_000
 """Positions of a tree, unless more are asked for."""
 
 
 class TreeMove(Result):
-    """A move of the winner and its answer.
-
-    Attributes
-    ----------
-    takes : tuple of str
-        The squares on which it captures.
-    reply : str or None
-        The longest defence against a right move, a refutation of a wrong one; None where the game is over.
-    reply_takes : tuple of str
-        The squares on which the reply captures.
-    to : int or None
-        After a right move and its reply, the number of the node; None where the game is over or the move wrong.
-    """
+    """A move of the winner and its answer."""
 
     takes: tuple[str, ...] = ()
     reply: str | None = None
@@ -57,17 +43,7 @@ class TreeMove(Result):
 
 
 class TreeNode(Result):
-    """A position with the winner to move.
-
-    Attributes
-    ----------
-    position : str
-        As text.
-    plies : int
-        To the end, under best play.
-    right, wrong : dict of str to TreeMove
-        All legal moves: those that attain the distance, and the others.
-    """
+    """A position with the winner to move."""
 
     position: str
     plies: int
@@ -76,23 +52,7 @@ class TreeNode(Result):
 
 
 class PuzzleTree(Result):
-    """A puzzle and everything that may come up while it is solved.
-
-    Attributes
-    ----------
-    id, variant, position : str
-        The puzzle.
-    winner : str
-        Who is to win.
-    plies : int
-        The shortest distance.
-    opening : str or None
-        The defence's first move, where it begins.
-    opening_takes : tuple of str
-        The squares on which that captures.
-    nodes : list of TreeNode
-        The first is the one that the solver begins at.
-    """
+    """A puzzle and everything that may come up while it is solved."""
 
     id: str
     variant: str
@@ -110,39 +70,7 @@ def puzzle_tree(
     most: int = MOST_NODES,
     tell: Callable[[], None] = lambda: None,
 ) -> PuzzleTree:
-    """Return the tree of a puzzle, every entry of it proved.
-
-    Parameters
-    ----------
-    puzzle : Puzzle
-        A forced win.
-    limits : ProofLimits, optional
-        For the win, and again for the tree.
-    most : int
-        Most nodes.
-    tell : callable
-        Called after each node.
-
-    Returns
-    -------
-    PuzzleTree
-        Complete.
-
-    Raises
-    ------
-    InputError
-        If the position is no forced win.
-    UnknownError
-        If the limits ran out, or there are more nodes.
-
-    Examples
-    --------
-    >>> from retrograde.puzzles.puzzle_file import parse_puzzles
-    >>> (puzzle,) = parse_puzzles("mine", "2b2/5/b1K1b/5/2b2 w; variant=ashton-5-4v0")
-    >>> tree = puzzle_tree(puzzle)
-    >>> tree.winner, tree.plies, sorted(tree.nodes[0].right), len(tree.nodes[0].wrong)
-    ('white', 3, ['c3-b3', 'c3-c2', 'c3-c4', 'c3-d3'], 0)
-    """
+    """Return the tree of a puzzle, every entry of it proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None
     taken: tuple[str, ...] = ()

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from retrograde.scale.records import ScaleCheck
 
-__all__ = ["DRAWS", "Forecast", "Interval", "ScaleModel", "without_largest"]
-
 DRAWS: Final = 2000
 SEED: Final = 1
 _QUANTILES: Final = (0.05, 0.5, 0.95)
@@ -60,29 +58,7 @@ class Interval(Result):
 
 
 class Forecast(Result):
-    """What all tiers of at most so many men would take.
-
-    Attributes
-    ----------
-    men, workers : int
-        Most men, the king counted, and tasks at once; each worker with a processor of its own.
-    classes : int
-        Of all tiers, exactly.
-    memory : int
-        Bytes for each worker; of the powers of two, the one with which it would be done first.
-    slices : int
-        Of the tier that has most.
-    cpu : Interval
-        Processor seconds.
-    seconds : Interval
-        By the clock on the wall, as the program stands: one process packs what is stored.
-    shared : Interval
-        Likewise, if the workers shared the packing, and tiers were cut into several slices for each worker.
-    stored, written, moved : Interval
-        Bytes of the tablebase; of all files of slices on the way as they are written, and as they are written and read.
-    scratch : Interval
-        Bytes of the files of slices at once, of the largest tier.
-    """
+    """What all tiers of at most so many men would take."""
 
     men: int
     workers: int
@@ -99,20 +75,7 @@ class Forecast(Result):
 
 
 class ScaleModel:
-    """The model of a game.
-
-    Parameters
-    ----------
-    check : ScaleCheck
-        What was measured.
-    draws : int
-        How many draws intervals are made of.
-
-    Raises
-    ------
-    InputError
-        If too little was measured.
-    """
+    """The model of a game."""
 
     def __init__(self, check: ScaleCheck, draws: int = DRAWS) -> None:
         self.check, self.variant, self.draws = check, load_variant(check.variant), draws
@@ -126,18 +89,7 @@ class ScaleModel:
     # -- what is foretold --------------------------------------------------------------
 
     def foretold(self, workers: int) -> Replay:
-        """Return what the build of the check takes by so many workers on the same machine.
-
-        Parameters
-        ----------
-        workers : int
-            Worker processes.
-
-        Returns
-        -------
-        Replay
-            From the trace of one worker, and what the machine was found to be.
-        """
+        """Return what the build of the check takes by so many workers on the same machine."""
         return replay(self.check.trace, workers, costs=self.costs, crowding=self.check.crowded.factor)
 
     @cached_property
@@ -149,25 +101,7 @@ class ScaleModel:
         return float(max([_LEAST_ERROR, *off]))
 
     def forecast(self, men: int, workers: int) -> Forecast:
-        """Return what all tiers of at most so many men would take, with the memory that is best for it.
-
-        Parameters
-        ----------
-        men : int
-            Most men, the king counted.
-        workers : int
-            Tasks at once.
-
-        Returns
-        -------
-        Forecast
-            The model's.
-
-        Raises
-        ------
-        InputError
-            If no worker has memory enough.
-        """
+        """Return what all tiers of at most so many men would take, with the memory that is best for it."""
         tiers = list(tier_graph(self.variant, men))
         best: tuple[float, int] | None = None
         for power in range(_LEAST_MEMORY, _MOST_MEMORY + 1):
@@ -190,18 +124,7 @@ class ScaleModel:
         )
 
     def class_cpu(self, material: Material) -> Interval:
-        """Return the processor seconds of a class of a tier in memory.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders, one of each at least.
-
-        Returns
-        -------
-        Interval
-            The model's.
-        """
+        """Return the processor seconds of a class of a tier in memory."""
         return _interval(self._drawn([material], self.draws)["cpu"][:, 0])
 
     def _drawn(self, tiers: Sequence[Material], count: int) -> dict[str, NDArray[np.float64]]:
@@ -309,18 +232,7 @@ def _interval(drawn: NDArray[np.float64]) -> Interval:
 
 
 def without_largest(check: ScaleCheck) -> ScaleCheck:
-    """Return what was measured on tiers of fewer men, to foretell those of the most men from it.
-
-    Parameters
-    ----------
-    check : ScaleCheck
-        What was measured.
-
-    Returns
-    -------
-    ScaleCheck
-        Without the tiers of the most men.
-    """
+    """Return what was measured on tiers of fewer men, to foretell those of the most men from it."""
     most = max(sum(tier.material) for tier in check.tiers)
     tiers = tuple(tier for tier in check.tiers if sum(tier.material) < most)
     named = {tier.tier for tier in tiers} | {name for name in check.whole if name.endswith("v0")}

@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
     from retrograde.scale.records import Judged, ScaleCheck, TierCost
 
-__all__ = [
-    "Law",
-    "PassCosts",
-    "Rates",
-    "by_men",
-    "constant",
-    "exponential",
-    "factor_of",
-    "fit_law",
-    "fit_pass_costs",
-    "fit_rates",
-    "power",
-]
-
 Material = tuple[int, int]
 Terms = Callable[[Material], "tuple[float, ...]"]
 
@@ -47,66 +33,22 @@ _LARGE: Final = 10**6
 
 
 def constant(_: Material) -> tuple[float, ...]:
-    """Return the terms of a rate that is the same for all tiers.
-
-    Parameters
-    ----------
-    _ : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    tuple of float
-        One.
-    """
+    """Return the terms of a rate that is the same for all tiers."""
     return (1.0,)
 
 
 def by_men(material: Material) -> tuple[float, ...]:
-    """Return the terms of a power of the number of men, the king counted.
-
-    Parameters
-    ----------
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    tuple of float
-        Two.
-    """
+    """Return the terms of a power of the number of men, the king counted."""
     return (1.0, log(1 + sum(material)))
 
 
 def power(material: Material) -> tuple[float, ...]:
-    """Return the terms of a product of powers of the attackers and of the defenders.
-
-    Parameters
-    ----------
-    material : (int, int)
-        One of each at least.
-
-    Returns
-    -------
-    tuple of float
-        Three.
-    """
+    """Return the terms of a product of powers of the attackers and of the defenders."""
     return (1.0, log(material[0]), log(material[1]))
 
 
 def exponential(material: Material) -> tuple[float, ...]:
-    """Return the terms of what is so many times more for each attacker, and for each defender.
-
-    Parameters
-    ----------
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    tuple of float
-        Three.
-    """
+    """Return the terms of what is so many times more for each attacker, and for each defender."""
     return (1.0, float(material[0]), float(material[1]))
 
 
@@ -134,37 +76,11 @@ class Law(NamedTuple):
     freedom: int
 
     def middle(self, material: Material) -> float:
-        """Return the rate that the law gives a tier.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-
-        Returns
-        -------
-        float
-            The median of `draw`.
-        """
+        """Return the rate that the law gives a tier."""
         return float(np.exp(np.array(self.terms(material)) @ self.coefficients))
 
     def draw(self, materials: Sequence[Material], count: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        """Draw rates as the measurements allow them.
-
-        Parameters
-        ----------
-        materials : sequence of (int, int)
-            The tiers.
-        count : int
-            How many draws.
-        generator : numpy.random.Generator
-            Draws.
-
-        Returns
-        -------
-        ndarray of float64, shape (count, len(materials))
-            In a draw all tiers have the same law, and each its own deviation.
-        """
+        """Draw rates as the measurements allow them."""
         # Student's distribution: the scale is not known but by so many degrees of freedom.
         spread = self.scale * np.sqrt(self.freedom / generator.chisquare(self.freedom, count))[:, None]
         laws = self.coefficients + spread * (generator.standard_normal((count, len(self.root))) @ self.root.T)
@@ -175,33 +91,7 @@ class Law(NamedTuple):
 
 
 def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float]) -> Law:
-    """Fit a law by least squares.
-
-    Parameters
-    ----------
-    terms : callable
-        One of those of this module.
-    materials : sequence of (int, int)
-        Tiers that were built.
-    rates : sequence of float
-        Of each, above zero.
-
-    Returns
-    -------
-    Law
-        The law.
-
-    Raises
-    ------
-    InputError
-        If there are too few tiers, or all of as many attackers or defenders.
-
-    Examples
-    --------
-    >>> law = fit_law(exponential, [(1, 1), (2, 1), (1, 2), (2, 2)], [2.0, 4.0, 2.0, 4.0])
-    >>> round(law.middle((5, 3)), 6), law.freedom, law.scale < 1e-9
-    (32.0, 1, True)
-    """
+    """Fit a law by least squares."""
     matrix = np.array([terms(material) for material in materials])
     values = np.log(np.array(rates, dtype=np.float64))
     freedom = len(values) - len(terms((1, 1)))
@@ -214,35 +104,14 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
 
 
 class PassCosts(NamedTuple):
-    """Processor seconds that slices cost, beside those that their classes take in memory.
-
-    Attributes
-    ----------
-    overhead : float
-        Of each pass.
-    window : float
-        Of each entry that a pass sees of the rows near.
-    """
+    """Processor seconds that slices cost, beside those that their classes take in memory."""
 
     overhead: float
     window: float
 
 
 def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> PassCosts:
-    """Return what slices cost.
-
-    Parameters
-    ----------
-    tiers : sequence of TierCost
-        Tiers that were built in slices.
-    whole : mapping of str to float
-        Of each, the processor seconds of a class in memory.
-
-    Returns
-    -------
-    PassCosts
-        By least squares of relative errors, never below zero.
-    """
+    """Return what slices cost."""
     from scipy.optimize import nnls
 
     cpu = np.array([tier.cpu for tier in tiers])
@@ -254,27 +123,7 @@ def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> Pas
 
 
 class Rates(NamedTuple):
-    """The laws of a game: of a class, if nothing else is said.
-
-    Attributes
-    ----------
-    costs : PassCosts
-        What slices cost.
-    cpu : tuple of Law
-        Processor seconds in memory, as either of two laws: nobody knows how they go on.
-    passes : Law
-        How many passes over each slice.
-    near : Law
-        Bytes read of rows near, for each time that a slice sees as many rows as it has.
-    own, written : Law
-        Bytes read otherwise, and written, in a pass.
-    stored : Law
-        Bytes in the store at the end.
-    store : Law
-        Processor seconds to pack them.
-    plan : float
-        Processor seconds to cut a tier, for each slice and row.
-    """
+    """The laws of a game: of a class, if nothing else is said."""
 
     costs: PassCosts
     cpu: tuple[Law, Law]
@@ -288,27 +137,7 @@ class Rates(NamedTuple):
 
 
 def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int, float], float]) -> Rates:
-    """Fit the laws of a game to tiers that were built.
-
-    Parameters
-    ----------
-    check : ScaleCheck
-        What was measured.
-    rows : callable
-        From the number of defenders to that of rows.
-    seen : callable
-        From the defenders and the slices to how many times its own rows a slice sees.
-
-    Returns
-    -------
-    Rates
-        Their laws.
-
-    Raises
-    ------
-    InputError
-        If the tiers are too few.
-    """
+    """Fit the laws of a game to tiers that were built."""
     # Of tiers that were built more than once, that in the fewest slices: as a user would have it.
     tiers = list({tier.material: tier for tier in sorted(check.tiers, key=lambda tier: -tier.slices)}.values())
     large = [tier for tier in tiers if tier.classes >= _LARGE] or tiers
@@ -334,23 +163,7 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
 
 
 def factor_of(judged: Sequence[Judged]) -> Law:
-    """Return how many times longer a class takes where rows are not judged as a whole, as a constant law.
-
-    Parameters
-    ----------
-    judged : sequence of Judged
-        Tiers that were solved both ways.
-
-    Returns
-    -------
-    Law
-        The same for all tiers.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two.
-    """
+    """Return how many times longer a class takes where rows are not judged as a whole, as a constant law."""
     if len(judged) < 2:
         raise InputError("two tiers must have been solved with and without judging whole rows")
     materials = [(0, 0)] * len(judged)

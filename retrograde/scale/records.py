@@ -13,41 +13,13 @@ from tablut.results import Result
 if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
 
-__all__ = ["Crowded", "Judged", "Run", "ScaleCheck", "TierCost", "Windows", "run_of", "tier_costs"]
-
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
 
 
 class TierCost(Result):
-    """What a tier took, all its tasks together; built in slices by one worker.
-
-    Attributes
-    ----------
-    tier : str
-        Its name.
-    classes : int
-        With either side to move.
-    slices, passes : int
-        How many there were; a pass is one over one slice.
-    cpu : float
-        Processor seconds of the passes.
-    plan_cpu, store_cpu : float
-        Of the leading process: to cut the tier, and to pack what is stored.
-    window : int
-        Entries that the passes saw of rows near theirs, summed over all of them.
-    near : int
-        Bytes read in the two steps that look at the rows near.
-    own : int
-        Bytes read in all other steps.
-    written : int
-        Bytes of the files of slices that were made.
-    stored : int
-        Bytes of the tier in the store.
-    longest : int
-        Plies of its longest win or loss.
-    """
+    """What a tier took, all its tasks together; built in slices by one worker."""
 
     tier: Name
     classes: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -79,19 +51,7 @@ class Judged(Result):
 
 
 class Crowded(Result):
-    """A tier built in slices by one process, and then by one for each processor at a time.
-
-    Attributes
-    ----------
-    tier : str
-        Its name.
-    slices : int
-        Into which it was cut.
-    processes : int
-        That built it at a time, each for itself.
-    alone, beside : float
-        Processor seconds of the passes of one process, while no other computed and while all did: the mean of all.
-    """
+    """A tier built in slices by one process, and then by one for each processor at a time."""
 
     tier: Name
     slices: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -101,35 +61,12 @@ class Crowded(Result):
 
     @property
     def factor(self) -> float:
-        """How many times as long a task computes while all processors do; never less than once.
-
-        Returns
-        -------
-        float
-            Without a unit.
-
-        Examples
-        --------
-        >>> Crowded(tier="1v4", slices=14, processes=2, alone=10.0, beside=11.0).factor
-        1.1
-        """
+        """How many times as long a task computes while all processors do; never less than once."""
         return max(self.beside / self.alone, 1.0)
 
 
 class Windows(Result):
-    """How many rows a slice sees, for tiers of so many defenders; it does not depend on the attackers.
-
-    Attributes
-    ----------
-    defenders : int
-        Of these tiers.
-    rows : int
-        That they have.
-    slices : tuple of int
-        Numbers of slices, ascending from 1.
-    seen : tuple of float
-        For each, how many times its own rows a slice sees, in the mean over some slices.
-    """
+    """How many rows a slice sees, for tiers of so many defenders; it does not depend on the attackers."""
 
     defenders: Annotated[int, Field(ge=1, le=60)]
     rows: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -138,21 +75,7 @@ class Windows(Result):
 
 
 class Run(Result):
-    """A build that was timed.
-
-    Attributes
-    ----------
-    workers : int
-        Worker processes.
-    seconds : float
-        By the clock on the wall.
-    cpu : float
-        Processor seconds of its tasks.
-    waited : float, optional
-        Seconds in which tasks were ready and had no processor.
-    tasks : int
-        How many there were.
-    """
+    """A build that was timed."""
 
     workers: Annotated[int, Field(ge=1, lt=1 << 60)]
     seconds: Seconds
@@ -162,33 +85,7 @@ class Run(Result):
 
 
 class ScaleCheck(Result):
-    """Everything that the model of scale is made from, and what it is compared with.
-
-    Attributes
-    ----------
-    command, version, commit : str
-        What made it.
-    machine : str
-        What kind of processor, in words.
-    load : float
-        How many programs wanted a processor when it began, one minute's mean; of a quiet machine about 0.
-    variant : str
-        The rule set.
-    trace : Trace
-        Of the build by one worker.
-    runs : tuple of Run
-        The same build by each number of workers.
-    tiers : tuple of TierCost
-        Of that build and of smaller ones.
-    whole : dict of str to float
-        Of tiers solved in memory, some without defenders among them: processor seconds for a class.
-    judged : tuple of Judged
-        What judging whole rows saves.
-    crowded : Crowded
-        How processors slow each other that compute at the same time.
-    windows : tuple of Windows
-        By the number of defenders.
-    """
+    """Everything that the model of scale is made from, and what it is compared with."""
 
     format: Literal[1] = 1
     command: Annotated[str, Field(pattern=r"^python -m benchmarks\.scale[^`|\n]*$")]
@@ -207,18 +104,7 @@ class ScaleCheck(Result):
 
 
 def run_of(trace: Trace) -> Run:
-    """Return what a trace says of its build as a whole.
-
-    Parameters
-    ----------
-    trace : Trace
-        The trace.
-
-    Returns
-    -------
-    Run
-        Its sums.
-    """
+    """Return what a trace says of its build as a whole."""
     waited = [task.waited for task in trace.tasks]
     return Run(
         workers=trace.workers,
@@ -230,20 +116,7 @@ def run_of(trace: Trace) -> Run:
 
 
 def tier_costs(trace: Trace, store: Store) -> list[TierCost]:
-    """Return what each tier took that a build made in slices.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of the whole build, which was not interrupted.
-    store : Store
-        What it made.
-
-    Returns
-    -------
-    list of TierCost
-        In the order in which they were built.
-    """
+    """Return what each tier took that a build made in slices."""
     found = []
     for tier in dict.fromkeys(task.tier for task in trace.tasks if task.kind == PASS):
         mine = [task for task in trace.tasks if task.tier == tier]

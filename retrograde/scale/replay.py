@@ -27,25 +27,9 @@ if TYPE_CHECKING:
 
     from retrograde.solver.trace import TaskTrace, Trace
 
-__all__ = ["Costs", "Replay", "fit_costs", "replay", "task_graph"]
-
 
 class Costs(Result):
-    """What a task takes beside its processor time, fitted to a trace of one worker.
-
-    Attributes
-    ----------
-    overhead : float
-        Seconds for each task that it waits without moving anything.
-    per_byte : float
-        Seconds for each byte that it reads or writes.
-    between_tasks : float
-        Seconds between two tasks of a step, in which the worker hears of the next one.
-    between_steps : float
-        Seconds between two steps, in which the leading process writes a checkpoint.
-    tasks, steps : int
-        How many passes over slices, and how many steps of tiers, this was fitted to.
-    """
+    """What a task takes beside its processor time, fitted to a trace of one worker."""
 
     overhead: float
     per_byte: float
@@ -56,17 +40,7 @@ class Costs(Result):
 
 
 class Replay(Result):
-    """A build on so many workers, as the model has it.
-
-    Attributes
-    ----------
-    workers, cores : int
-        Tasks at once, and processors that they share.
-    seconds : float
-        How long it takes by the clock on the wall.
-    least : float
-        What no order of its tasks is under.
-    """
+    """A build on so many workers, as the model has it."""
 
     workers: int
     cores: int
@@ -82,23 +56,7 @@ class _Phase(NamedTuple):
 
 
 def fit_costs(trace: Trace) -> Costs:
-    """Return what tasks take beside their processor time.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of a build by one worker, with a tier in slices.
-
-    Returns
-    -------
-    Costs
-        By least squares that are never below zero; the times between tasks are means.
-
-    Raises
-    ------
-    InputError
-        If the trace is of several workers, or of a build without slices.
-    """
+    """Return what tasks take beside their processor time."""
     from scipy.optimize import nnls
 
     if trace.workers != 1:
@@ -150,20 +108,7 @@ def _phases(trace: Trace) -> list[_Phase]:
 
 
 def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
-    """Return the tasks of a build, what each takes by the model, and which wait for which.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of a build by one worker.
-    costs : Costs
-        As `fit_costs` found them.
-
-    Returns
-    -------
-    networkx.DiGraph
-        For `retrograde.scale.schedule.simulate`.
-    """
+    """Return the tasks of a build, what each takes by the model, and which wait for which."""
     graph: nx.DiGraph[int] = nx.DiGraph()
     done: Sequence[int] = []
     phases = _phases(trace)
@@ -187,26 +132,7 @@ def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
 def replay(
     trace: Trace, workers: int, cores: int | None = None, costs: Costs | None = None, crowding: float = 1.0
 ) -> Replay:
-    """Return how long a build would take on so many workers.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of the same build by one worker.
-    workers : int
-        Tasks at once.
-    cores : int, optional
-        Processors that they share; those of the trace by default.
-    costs : Costs, optional
-        As `fit_costs` finds them, which is the default.
-    crowding : float
-        How many times as long tasks compute while all processors do.
-
-    Returns
-    -------
-    Replay
-        A model, not a measurement.
-    """
+    """Return how long a build would take on so many workers."""
     graph = task_graph(trace, fit_costs(trace) if costs is None else costs)
     cores = trace.cores if cores is None else cores
     seconds = simulate(graph, workers, cores, crowding).seconds

@@ -23,8 +23,6 @@ import networkx as nx
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["LEAD", "WORKER", "Schedule", "add_task", "equal_tasks", "least_time", "list_times", "simulate"]
-
 WORKER: Final = "worker"
 LEAD: Final = "lead"
 _NOTHING: Final = 1e-12
@@ -32,15 +30,7 @@ _NOTHING: Final = 1e-12
 
 
 class Schedule(NamedTuple):
-    """What came out.
-
-    Attributes
-    ----------
-    seconds : float
-        When the last task ends; the first begins at 0.
-    spans : dict of int to (float, float)
-        By task, when it begins and ends.
-    """
+    """What came out."""
 
     seconds: float
     spans: dict[int, tuple[float, float]]
@@ -49,24 +39,7 @@ class Schedule(NamedTuple):
 def add_task(
     graph: nx.DiGraph[int], after: Iterable[int], computes: float, waits: float = 0.0, place: str = WORKER
 ) -> int:
-    """Add a task to a graph.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        The graph; tasks are numbered in the order in which they are added.
-    after : iterable of int
-        The tasks that must have ended.
-    computes, waits : float
-        Seconds for which it needs a processor, and for which it needs none.
-    place : str
-        ``worker`` or ``lead``.
-
-    Returns
-    -------
-    int
-        Its number.
-    """
+    """Add a task to a graph."""
     number = len(graph)
     graph.add_node(number, computes=computes, waits=waits, place=place)
     graph.add_edges_from((before, number) for before in after)
@@ -74,38 +47,7 @@ def add_task(
 
 
 def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float = 1.0) -> Schedule:
-    """Return when the tasks of a graph begin and end.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        Of tasks that `add_task` added.
-    workers : int
-        Tasks at once, beside that of the leading process.
-    cores : int
-        Processors that they share.
-    crowding : float
-        How many times as long a task computes while all processors do; in proportion while some of them do.
-
-    Returns
-    -------
-    Schedule
-        By list scheduling in the order of the graph.
-
-    Examples
-    --------
-    Four tasks of a second each, and one after all of them. Three workers that share two processors are slower than two:
-
-    >>> graph = nx.DiGraph()
-    >>> four = [add_task(graph, [], 1.0) for _ in range(4)]
-    >>> last = add_task(graph, four, 0.0, 0.5, LEAD)
-    >>> [simulate(graph, workers, cores=2).seconds for workers in (1, 2, 3, 4)]
-    [4.5, 2.5, 3.0, 2.5]
-    >>> simulate(graph, 4, cores=4).seconds
-    1.5
-    >>> simulate(graph, 4, cores=4, crowding=1.25).seconds
-    1.75
-    """
+    """Return when the tasks of a graph begin and end."""
     tasks = graph.nodes
     missing = dict(graph.in_degree())
     ready: dict[str, list[int]] = {WORKER: [], LEAD: []}
@@ -152,20 +94,7 @@ def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float
 
 
 def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
-    """Return a time that no schedule of a graph is under: the longest chain, and all work shared evenly.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        Of tasks that `add_task` added.
-    workers, cores : int
-        As for `simulate`.
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
+    """Return a time that no schedule of a graph is under: the longest chain, and all work shared evenly."""
     tasks = graph.nodes
     length: dict[int, float] = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
     chain: nx.DiGraph[int] = nx.DiGraph()
@@ -180,25 +109,7 @@ def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
 
 
 def list_times(seconds: Sequence[float], workers: int) -> float:
-    """Return how long tasks that wait for nothing take, as `simulate` does where nobody shares a processor.
-
-    Parameters
-    ----------
-    seconds : sequence of float
-        Of each, in the order in which they are taken.
-    workers : int
-        Tasks at once.
-
-    Returns
-    -------
-    float
-        Seconds.
-
-    Examples
-    --------
-    >>> list_times([3.0, 1.0, 1.0, 1.0, 2.0], 2)
-    5.0
-    """
+    """Return how long tasks that wait for nothing take, as `simulate` does where nobody shares a processor."""
     ends = [0.0] * max(1, min(workers, len(seconds)))
     for length in seconds:
         heapq.heapreplace(ends, ends[0] + length)
@@ -206,25 +117,5 @@ def list_times(seconds: Sequence[float], workers: int) -> float:
 
 
 def equal_tasks(count: int, seconds: float, workers: int) -> float:
-    """Return how long equal tasks take; `list_times` in closed form.
-
-    Parameters
-    ----------
-    count : int
-        How many there are.
-    seconds : float
-        Of each.
-    workers : int
-        Tasks at once.
-
-    Returns
-    -------
-    float
-        Seconds.
-
-    Examples
-    --------
-    >>> equal_tasks(10, 2.0, 4) == list_times([2.0] * 10, 4)
-    True
-    """
+    """Return how long equal tasks take; `list_times` in closed form."""
     return -(-count // workers) * seconds

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.estimate import judging_bytes, least_memory, tier_bytes
+from retrograde.solver.estimate import least_memory, tier_bytes
+from retrograde.solver.judging import judging_room
 from retrograde.solver.tier_graph import tier_graph
 
 if TYPE_CHECKING:
@@ -25,30 +26,14 @@ Material = tuple[int, int]
 
 
 class SlicedPlan(NamedTuple):
-    """How a tier is built with so much memory.
-
-    Attributes
-    ----------
-    slices : int
-        0 if it is built whole.
-    seen : float
-        How many times its own rows a slice sees.
-    """
+    """How a tier is built with so much memory."""
 
     slices: int
     seen: float
 
 
 class CountedTiers:
-    """The tiers of a game.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    windows : sequence of Windows
-        For each number of defenders.
-    """
+    """The tiers of a game."""
 
     def __init__(self, variant: Variant, windows: Sequence[Windows]) -> None:
         self.variant, self.graph = variant, tier_graph(variant)
@@ -56,68 +41,20 @@ class CountedTiers:
         self._plans: dict[tuple[Material, int], SlicedPlan | None] = {}
 
     def classes(self, material: Material) -> int:
-        """Return about how many classes a tier has, with either side to move.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-
-        Returns
-        -------
-        int
-            As `retrograde.solver.estimate` has them: at least so many, and few more.
-        """
+        """Return about how many classes a tier has, with either side to move."""
         return -(-int(self.graph.nodes[material]["positions"]) // len(self.variant.symmetries))
 
     def rows(self, defenders: int) -> int:
-        """Return the rows of tiers with so many defenders.
-
-        Parameters
-        ----------
-        defenders : int
-            One at least.
-
-        Returns
-        -------
-        int
-            The number of rows.
-        """
+        """Return the rows of tiers with so many defenders."""
         return self._windows[defenders].rows
 
     def seen(self, defenders: int, slices: float) -> float:
-        """Return how many times its own rows a slice sees.
-
-        Parameters
-        ----------
-        defenders : int
-            Of the tier.
-        slices : float
-            Into how many it is cut.
-
-        Returns
-        -------
-        float
-            Between the counted numbers of slices by a power law.
-        """
+        """Return how many times its own rows a slice sees."""
         windows = self._windows[defenders]
         return float(np.exp(np.interp(np.log(slices), np.log(windows.slices), np.log(windows.seen))))
 
     def plan(self, material: Material, memory: int) -> SlicedPlan | None:
-        """Return how a tier is built with so much memory for each worker.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-        memory : int
-            Bytes.
-
-        Returns
-        -------
-        SlicedPlan or None
-            None if it does not fit, not even in the smallest slices.
-        """
+        """Return how a tier is built with so much memory for each worker."""
         if (material, memory) not in self._plans:
             self._plans[material, memory] = self._find_plan(material, memory)
         return self._plans[material, memory]
@@ -141,20 +78,7 @@ class CountedTiers:
         return None
 
     def plans(self, tiers: Sequence[Material], memory: int) -> dict[Material, SlicedPlan] | None:
-        """Return how some tiers are built with so much memory for each worker.
-
-        Parameters
-        ----------
-        tiers : sequence of (int, int)
-            The tiers.
-        memory : int
-            Bytes.
-
-        Returns
-        -------
-        dict or None
-            None if one does not fit.
-        """
+        """Return how some tiers are built with so much memory for each worker."""
         found = {}
         for material in tiers:
             plan = self.plan(material, memory)
@@ -164,34 +88,10 @@ class CountedTiers:
         return found
 
     def finer(self, material: Material, slices: int) -> SlicedPlan:
-        """Return the plan of a tier that is cut into so many slices, or one for each row.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders, one of each at least.
-        slices : int
-            How many.
-
-        Returns
-        -------
-        SlicedPlan
-            The plan.
-        """
+        """Return the plan of a tier that is cut into so many slices, or one for each row."""
         count = min(slices, self.rows(material[1]))
         return SlicedPlan(count, self.seen(material[1], count))
 
     def judged(self, material: Material) -> bool:
-        """Return whether the rows of a tier are judged as a whole.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-
-        Returns
-        -------
-        bool
-            Not with too many attackers.
-        """
-        return judging_bytes(self.variant, material) > 0
+        """Return whether the rows of a tier are judged as a whole."""
+        return judging_room(self.variant, material).men > 0

@@ -1,6 +1,6 @@
 """The solver: tiers as a graph, passes over one tier, tablebases built, what a start reaches.
 
-`solve_game` and `build_tablebase` are the front doors; `retrograde.solver.plain` is the
+`solve_game` and `build_tablebase` are the front doors; `tests.twins.solver` is the
 twin in plain Python.
 """
 

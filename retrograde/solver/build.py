@@ -28,12 +28,12 @@ from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.stored_tier import SIDES
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
-from tablut.compilation import cpu_clock, wall_clock
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import DECIDED
 from tablut.locations import as_location
-from tablut.scheduling import LocalScheduler, open_scheduler
+from tablut.running.clocks import cpu_clock, wall_clock
+from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -45,27 +45,15 @@ if TYPE_CHECKING:
     from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.locations import LocationLike
-    from tablut.scheduling import Scheduler
+    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
-
-__all__ = ["TierTask", "build_in_slices", "build_tablebase", "build_tier", "stored_items"]
 
 _PART = 1 << 16
 """Codes that are turned into items together."""
 
 
 class TierTask(NamedTuple):
-    """One tier to be built.
-
-    Attributes
-    ----------
-    root : str
-        The store.
-    attackers, defenders : int
-        The tier.
-    threads : int
-        Number of threads.
-    """
+    """One tier to be built."""
 
     root: str
     attackers: int
@@ -212,21 +200,7 @@ def _is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], Non
 
 
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Build one tier from those below it, which the store must have.
-
-    Parameters
-    ----------
-    task : TierTask
-        What is to be built.
-    advanced : callable, optional
-        Told what is being done.
-
-    Returns
-    -------
-    dict
-        ``tier``, its name, ``seconds`` and ``cpu_seconds`` that it took, and what was ``measured``, the storing
-        included.
-    """
+    """Build one tier from those below it, which the store must have."""
     meter = Meter(whole=True)
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
@@ -261,38 +235,7 @@ def build_in_slices(
     cuts: Sequence[int] | None = None,
     tracer: Tracer | None = None,
 ) -> dict[str, Any]:
-    """Build one tier slice by slice from those below it, which the store must have.
-
-    Parameters
-    ----------
-    root : Path
-        The store, under a name that all workers know.
-    material : (int, int)
-        Attackers and defenders.
-    scheduler : Scheduler
-        What runs the tasks.
-    memory : int
-        Bytes for the arrays of a process.
-    tell : callable
-        Told what is being done.
-    cuts : sequence of int, optional
-        The first row of each slice, and the number of rows; by default as few slices as the memory allows.
-    tracer : Tracer, optional
-        Told what each task took.
-
-    Returns
-    -------
-    dict
-        ``tier``, its name, ``slices``, how many there were, ``seconds`` that it took, and over all runs ``cpu_seconds``
-        of the tasks and the bytes of files that they ``read`` and have ``written``.
-
-    Raises
-    ------
-    InputError
-        If not even the smallest slice fits into the memory.
-    DamagedSliceError
-        If files of slices are damaged again and again.
-    """
+    """Build one tier slice by slice from those below it, which the store must have."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts, tracer=tracer)
     while True:
@@ -321,20 +264,7 @@ def build_in_slices(
 
 
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    white, black : ndarray of uint16
-        With white and with black to move, as the solver takes them.
-    """
+    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them."""
     tier = store.tier(*material)
     found = []
     for side in SIDES:

@@ -7,10 +7,11 @@ from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from retrograde.solver.judging import judging_room
 from retrograde.solver.tier_graph import Material, tier_graph
 from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
-from tablut.machine import physical_memory
+from tablut.running.machine import physical_memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -23,7 +24,6 @@ __all__ = [
     "BuildEstimate",
     "check_build",
     "estimate_build",
-    "judging_bytes",
     "least_memory",
     "most_men",
     "tier_bytes",
@@ -42,8 +42,6 @@ _WINDOW_BYTES: Final = 6
 """Likewise, of what a slice sees of it."""
 _SLICE_BYTES: Final = 1.0
 """Of a class in the files of slices: brandubh's 2v2 in nine slices wrote 4 in all its steps; two or three are kept."""
-_JUDGED_MEN: Final = 5
-"""`retrograde.solver.kernels.workspace.MARKED_MEN`."""
 _SHOWN: Final = 8
 """Tiers that are named."""
 _INDEXED: Final = 1 << 31
@@ -54,26 +52,7 @@ _MANY: Final = {"seconds": 120, "minutes": 120, "hours": 48, "days": 1000}
 
 @lru_cache(maxsize=1024)
 def tier_bytes(variant: Variant, material: Material) -> int:
-    """Return how many bytes it takes to solve a tier in memory: its arrays and those of the tiers below, and the index.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    int
-        About so many.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> tier_bytes(load_variant("ashton"), (1, 0)) < 10_000 < tier_bytes(load_variant("ashton"), (2, 1))
-    True
-    """
+    """Return the bytes that solving a tier in memory takes: its arrays, those of the tiers below, and the index."""
     graph = tier_graph(variant)
     needed = [material, *graph.successors(material)]
     classes: int = sum(-(-graph.nodes[tier]["positions"] // len(variant.symmetries)) for tier in needed)
@@ -82,20 +61,7 @@ def tier_bytes(variant: Variant, material: Material) -> int:
 
 @lru_cache(maxsize=1024)
 def least_memory(variant: Variant, material: Material) -> int:
-    """Return how many bytes of memory are enough to build a tier, in the smallest slices if it has defenders.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    int
-        An upper bound; it does not look at what stands in the way of a move.
-    """
+    """Return how many bytes of memory are enough to build a tier, in the smallest slices if it has defenders."""
     defenders = material[1]
     if not defenders:
         return tier_bytes(variant, material)
@@ -108,51 +74,11 @@ def least_memory(variant: Variant, material: Material) -> int:
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
-    return _ITEM_BYTES * entries + tables + judging_bytes(variant, material)
-
-
-def judging_bytes(variant: Variant, material: Material) -> int:
-    """Return the bytes of a thread's room to judge a row as a whole; see `retrograde.solver.kernels.workspace`.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    int
-        None if there are too many attackers.
-    """
-    attackers, defenders = material
-    if attackers > _JUDGED_MEN:
-        return 0
-    spots = len(variant.regions.free_cells | variant.regions.camp_cells)
-    alone = 0 if defenders else 2 * _ITEM_BYTES * comb(spots, attackers)
-    return comb(spots, attackers - 1) * (4 * variant.size + spots) + alone
+    return _ITEM_BYTES * entries + tables + judging_room(variant, material).bytes
 
 
 def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:
-    """Return the error for a memory into which not even the smallest slices of a tier fit.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    material : (int, int)
-        Attackers and defenders.
-    memory : int
-        Bytes that are allowed.
-    workers : int
-        Tasks of a process at once.
-
-    Returns
-    -------
-    InputError
-        With what would do.
-    """
+    """Return the error for a memory into which not even the smallest slices of a tier fit."""
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
     shared = f" for {workers} tasks at once" if workers > 1 else ""
     return InputError(
@@ -169,29 +95,7 @@ def _combinations(variant: Variant, material: Material) -> int:
 
 
 class BuildEstimate(NamedTuple):
-    """What a build will take.
-
-    Attributes
-    ----------
-    tiers : int
-        Those that are to be built.
-    classes : int
-        In them at least, with either side to move: a class has no more positions than there are symmetries.
-    memory : int
-        Bytes at once: the index, and as much of the arrays as is allowed in memory.
-    sliced : tuple of (int, int)
-        The tiers that do not fit into the memory and are built in slices.
-    least : int
-        Bytes of memory that are enough for the tiers that do not fit; 0 if all do.
-    scratch : int
-        Bytes at once of the files of slices.
-    stored : int
-        Bytes of the tiers that are to be built.
-    seconds : float
-        Of one processor.
-    indexable : bool
-        Whether the index can number the classes at all.
-    """
+    """What a build will take."""
 
     tiers: int
     classes: int
@@ -222,33 +126,7 @@ def estimate_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Return what some tiers will take.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    men : int or None
-        Most men, the king counted.
-    memory : int
-        Bytes that the arrays of a tier may take in memory.
-    built : collection of (attackers, defenders)
-        Tiers that are there.
-    materials : sequence of (attackers, defenders)
-        As for `retrograde.solver.tier_graph.tier_graph`.
-
-    Returns
-    -------
-    BuildEstimate
-        What it takes.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> found = estimate_build(load_variant("ashton"), 5, 4 << 30)
-    >>> found.tiers, 160_000_000 < found.classes < 180_000_000, found.indexable
-    (10, True, True)
-    """
+    """Return what some tiers will take."""
     graph = tier_graph(variant, men, materials)
     order = len(variant.symmetries)
     classes = {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
@@ -279,33 +157,7 @@ def check_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Return what a build will take, if this machine has it.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    men : int or None
-        Most men, the king counted.
-    memory : int
-        Bytes for the arrays of one tier and those below it.
-    root : Path
-        Where the store is to be.
-    built : collection of (attackers, defenders)
-        Tiers that are there.
-    materials : sequence of (attackers, defenders)
-        As for `retrograde.solver.tier_graph.tier_graph`.
-
-    Returns
-    -------
-    BuildEstimate
-        What it takes.
-
-    Raises
-    ------
-    InputError
-        If it cannot be made here, with what could.
-    """
+    """Return what a build will take, if this machine has it."""
     estimate = estimate_build(variant, men, memory, built, materials=materials)
     problem = _problem(estimate, root, memory)
     if problem is None:
@@ -319,26 +171,7 @@ def check_build(
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
-    """Return of how many men this machine can build the tiers, at most so many.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    men : int
-        So many at most, the king counted.
-    memory : int
-        Bytes for the arrays of one tier and those below it.
-    root : Path
-        Where the store is to be.
-    built : collection of (attackers, defenders)
-        Tiers that are there.
-
-    Returns
-    -------
-    int
-        1 if of none.
-    """
+    """Return of how many men this machine can build the tiers, at most so many."""
     fewer = range(men, 1, -1)
     return next(
         (some for some in fewer if _problem(estimate_build(variant, some, memory, built), root, memory) is None), 1

@@ -11,7 +11,7 @@ from retrograde.solver.tier_solver import codes_of
 from retrograde.tablebase.copying import Staging
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier, writing
-from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
     from tablut.locations import LocationLike
 
-__all__ = ["store_solution"]
-
 _STEP = 1 << 20
 
 
@@ -35,34 +33,6 @@ def store_solution(solver: TierSolver, root: LocationLike) -> Store:
 
     A store's tiers are indexed under all symmetries of the rules; the solver may have used
     fewer, those of the start.
-
-    Parameters
-    ----------
-    solver : TierSolver
-        With all its tiers solved.
-    root : Path, Remote or str
-        The store; made if it is missing.
-
-    Returns
-    -------
-    Store
-        With all tiers of the solver.
-
-    Raises
-    ------
-    InputError
-        If the folder holds something else.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from retrograde.solver.tier_solver import TierSolver
-    >>> from tablut.variants import load_variant
-    >>> solver = TierSolver(load_variant("ashton-5-4v0"), [(1, 0)])
-    >>> _ = solver.solve((1, 0))
-    >>> with TemporaryDirectory() as folder:
-    ...     store_solution(solver, folder + "/base").tiers()
-    [(1, 0)]
     """
     place = as_location(root)
     if not isinstance(place, Path):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.workspace import Desk
     from retrograde.solver.tier_solver import TierSolver
 
-__all__ = ["Marks", "mark_reached"]
-
 Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
 """By material, what is marked with white and with black to move; see `retrograde.solver.kernels.reach`."""
 
@@ -32,18 +30,6 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
 
     Tiers are gone through downwards, so that captures only ever mark what is still to come;
     under a move limit ply by ply, as far as it goes.
-
-    Parameters
-    ----------
-    solver : TierSolver
-        Under the symmetries that keep the start.
-    tell : callable
-        Told what is being done.
-
-    Returns
-    -------
-    dict of (int, int) to tuple of ndarray of uint8
-        By material, the marks with white and with black to move.
     """
     variant = solver.variant
     marks: Marks = {

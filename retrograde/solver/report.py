@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from tablut.indexing.values import Verdict
     from tablut.variants import VariantLike
 
-__all__ = ["Line", "SideCounts", "SolveReport", "solve_report"]
-
 
 class SideCounts(Result):
-    """Positions with one side to move, by what they are worth to it.
-
-    Attributes
-    ----------
-    win, draw, loss, unresolved : int
-        Draws are ``unresolved`` instead where repetition makes the mover lose.
-    """
+    """Positions with one side to move, by what they are worth to it."""
 
     win: int
     draw: int
@@ -64,17 +56,7 @@ class TierCounts(BothSides):
 
 
 class Line(Result):
-    """A position with its value and best play from it.
-
-    Attributes
-    ----------
-    position : str
-        One-line text.
-    wdl, dtm : str, int or None
-        For the side to move.
-    line : list of str
-        Moves to the end of the game; empty if neither side can force it.
-    """
+    """A position with its value and best play from it."""
 
     position: str
     wdl: str
@@ -83,39 +65,7 @@ class Line(Result):
 
 
 class SolveReport(BothSides):
-    """What ``tablut solve`` answers.
-
-    Attributes
-    ----------
-    variant : str
-        The rule set.
-    positions, classes : int
-        Undecided positions that the start reaches, and their classes under the
-        symmetries that keep the start.
-    symmetries : list of str
-        These.
-    white_to_move, black_to_move : SideCounts
-        In positions.
-    by_class : BothSides
-        The same in classes.
-    value : str
-        Of the start: ``white`` or ``black`` wins, ``draw`` or ``unresolved``.
-    dtm : int or None
-        Plies to the end from the start.
-    max_dtm : int
-        The greatest distance from any position reached.
-    start, longest : Line
-        Best play from the start, and from one of the positions furthest from the end.
-    distances : list of DistanceCount
-        The histogram.
-    tiers : list of TierCounts
-        By material.
-    bound : int
-        What the bound counts, both sides to move.
-    mutual_zugzwangs : dict
-        Classes of placements, reached with either side to move, in which either side
-        loses if it is to move (``full``), or in which moving costs a draw (``half``).
-    """
+    """What ``tablut solve`` answers."""
 
     variant: str
     positions: int
@@ -136,31 +86,7 @@ class SolveReport(BothSides):
 def solve_report(
     variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None
 ) -> tuple[SolveReport, SolvedGame]:
-    """Solve a reduced board and say what was found.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        See `retrograde.solver.solution.memory_needed` for what fits.
-    threads : int
-        Number of threads.
-    advanced : callable, optional
-        Told what is being done.
-
-    Returns
-    -------
-    report : SolveReport
-        The result.
-    solved : SolvedGame
-        The solution itself, to be probed.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> report, _ = solve_report(load_variant("ashton-5-4v0"))
-    >>> report.positions, report.value, report.dtm, " ".join(report.start.line)
-    (139097, 'white', 3, 'c3-b3 c1-a1 b3-b1')
-    """
+    """Solve a reduced board and say what was found."""
     variant = as_variant(variant)
     solved = solve_game(variant, threads=threads, advanced=advanced)
     start = Position.parse(variant.start_position, variant.size)

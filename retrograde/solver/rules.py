@@ -24,52 +24,16 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["rules_to_solve_by", "slides_can_be_taken_back"]
-
 
 def rules_to_solve_by(variant: Variant) -> Variant:
-    """Return a variant of which every undecided position has the same value, with rules that take less work.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Variant
-        The same, or one that differs in ``no_moves`` alone.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> rules_to_solve_by(load_variant("mcgill")).rules.no_moves
-    'side_to_move_loses'
-    """
+    """Return a variant of which every undecided position has the same value, with rules that take less work."""
     if variant.rules.no_moves != "either_after_ply" or not slides_can_be_taken_back(variant):
         return variant
     return replace(variant, rules=variant.rules.model_copy(update={"no_moves": "side_to_move_loses"}))
 
 
 def slides_can_be_taken_back(variant: Variant) -> bool:
-    """Return whether every piece may slide back to where it came from, whatever else stands on the line.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set; a camp that a soldier may leave and not enter again is what makes the difference.
-
-    Returns
-    -------
-    bool
-        O(N³ 2**N), for boards of N by N cells.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> slides_can_be_taken_back(load_variant("mcgill")), slides_can_be_taken_back(load_variant("ashton"))
-    (True, False)
-    """
+    """Return whether every piece may slide back to where it came from, whatever else stands on the line."""
     regions = variant.regions
     standing: dict[Mover, AbstractSet[int]] = {
         "attacker": regions.free_cells | regions.camp_cells,

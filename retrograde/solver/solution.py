@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from tablut.position import Move, Position
     from tablut.variants import VariantLike
 
-__all__ = ["Deepest", "SolvedGame", "ValueCounts", "memory_needed", "solve_game"]
-
 Side = Literal["white", "black"]
 SIDES: tuple[Side, Side] = ("white", "black")
 _BYTES = 6
@@ -67,30 +65,13 @@ _BYTES = 6
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """How many positions of some kind there are, by what they are worth to the side to move.
-
-    Attributes
-    ----------
-    classes, positions : ndarray of int64, shape (codes,)
-        By code (see `tablut.indexing.values`), up to symmetry and without.
-    """
+    """How many positions of some kind there are, by what they are worth to the side to move."""
 
     classes: NDArray[np.int64]
     positions: NDArray[np.int64]
 
     def totals(self, *, up_to_symmetry: bool = False) -> tuple[int, int, int]:
-        """Return the numbers of wins, of positions that neither side can force, and of losses.
-
-        Parameters
-        ----------
-        up_to_symmetry : bool
-            Whether to count classes, not positions.
-
-        Returns
-        -------
-        tuple of int
-            The three numbers.
-        """
+        """Return the numbers of wins, of positions that neither side can force, and of losses."""
         counts = self.classes if up_to_symmetry else self.positions
         return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
 
@@ -102,17 +83,7 @@ class ValueCounts:
 
 @dataclass(frozen=True)
 class Deepest:
-    """One of the positions furthest from the end, with best play from it.
-
-    Attributes
-    ----------
-    position : Position
-        Where it starts.
-    verdict : Verdict
-        Its value.
-    line : tuple of Move
-        Best play to the end: the winner hastens, the loser delays; of equal moves the first.
-    """
+    """One of the positions furthest from the end, with best play from it."""
 
     position: Position
     verdict: Verdict
@@ -331,24 +302,7 @@ def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
 
 
 def memory_needed(variant: VariantLike) -> int:
-    """Return about how many bytes the solution of a variant takes.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The game.
-
-    Returns
-    -------
-    int
-        Bytes.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> memory_needed(load_variant("ashton-5-4v2")) < 2**28 < memory_needed(load_variant("brandubh"))
-    True
-    """
+    """Return about how many bytes the solution of a variant takes."""
     variant = as_variant(variant)
     order = len(variant.start_symmetries)
     return _BYTES * PlacementIndex(variant).size // order

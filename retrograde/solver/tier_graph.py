@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["Material", "generations", "tier_graph"]
-
 Material = tuple[int, int]
 """Attackers and defenders."""
 
@@ -28,37 +26,7 @@ _MOST_CAPTURED = 3
 def tier_graph(
     variant: VariantLike, men: int | None = None, materials: Sequence[Material] = ()
 ) -> nx.DiGraph[Material]:
-    """Return the tiers and what a capture leads from each to.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    men : int, optional
-        Most men, the king counted; by default all that the game starts with.
-    materials : sequence of (attackers, defenders)
-        Tiers that are wanted besides, with all that captures lead to from them. Without ``men``, only these.
-
-    Returns
-    -------
-    networkx.DiGraph
-        Nodes are (attackers, defenders) with an attribute ``positions``: undecided placements,
-        twice for the side to move. Edges lead downwards.
-
-    Raises
-    ------
-    InputError
-        If the game has no tier of so few men, or none of a material.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> graph = tier_graph(load_variant("ashton"), 4)
-    >>> sorted(graph.successors((2, 1))), graph.nodes[2, 1]["positions"]
-    ([(1, 1), (2, 0)], 17043000)
-    >>> sorted(tier_graph(load_variant("ashton"), materials=[(1, 2)]))
-    [(1, 0), (1, 1), (1, 2)]
-    """
+    """Return the tiers and what a capture leads from each to."""
     variant = as_variant(variant)
     if not materials:
         return _tier_graph(variant, men)
@@ -93,22 +61,5 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
 
 
 def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
-    """Return the tiers in an order in which they can be solved; those of one list do not need each other.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        As `tier_graph` makes it.
-
-    Returns
-    -------
-    list of list of (attackers, defenders)
-        The lowest first.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> generations(tier_graph(load_variant("ashton"), 4))
-    [[(1, 0)], [(1, 1), (2, 0)], [(1, 2), (2, 1), (3, 0)]]
-    """
+    """Return the tiers in an order in which they can be solved; those of one list do not need each other."""
     return [sorted(tiers) for tiers in nx.topological_generations(graph.reverse(copy=False))]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from retrograde.solver.judging import NOT_JUDGED, judging_room
 from retrograde.solver.kernels.backward import backward_pass
 from retrograde.solver.kernels.forward import forward_pass
 from retrograde.solver.kernels.immediate import immediate_pass
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.solver.judging import JudgingRoom
     from symmetry import Symmetry
     from tablut.variants import Variant
 
@@ -60,33 +62,7 @@ class SolverError(RuntimeError):
 
 
 class TierSolver:
-    """Solves the tiers of a variant, lower ones first, and keeps them in memory.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    materials : sequence of (attackers, defenders)
-        All tiers that will be solved or given.
-    group : sequence of Symmetry, optional
-        Symmetries of the rules that form a group; by default all.
-    threads : int
-        Number of threads.
-
-    Attributes
-    ----------
-    items : dict of (int, int) to tuple of ndarray of uint16
-        For each tier solved so far, its items with white and with black to move; see
-        `tablut.indexing.values`.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> solver = TierSolver(load_variant("ashton"), [(1, 0)])
-    >>> white, black = solver.solve((1, 0))
-    >>> len(white), codes_of(white)[:4].tolist(), codes_of(black)[:4].tolist()
-    (466, [2, 2, 2, 2], [5, 5, 5, 5])
-    """
+    """Solves the tiers of a variant, lower ones first, and keeps them in memory."""
 
     def __init__(
         self,
@@ -104,86 +80,28 @@ class TierSolver:
         self._simpler = build_tables(rules_to_solve_by(variant))
         self.index = tier_tables(variant, self.materials, self.group)
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
-        self._desks = [self.solving_desk() for _ in range(threads)]
-        self._directories = [directory(desk) for desk in self._desks]
 
     def size(self, material: tuple[int, int]) -> int:
-        """Return the number of entries of a tier, for one side to move.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-
-        Returns
-        -------
-        int
-            Entries, aliases included.
-        """
+        """Return the number of entries of a tier, for one side to move."""
         return int(self.index.tier.size[self.materials.index(material)])
 
-    def new_desk(self, defenders: int, column_men: int = 0, alone: int = 0) -> Desk:
-        """Return what a thread works with; see `retrograde.solver.kernels.workspace.new_workspace`.
-
-        Parameters
-        ----------
-        defenders : int
-            Most defenders of the tiers that it works on.
-        column_men : int
-            Most column soldiers of these; 0 if no row will be judged as a whole.
-        alone : int
-            Most attackers of those without defenders; 0 if no king will be.
-
-        Returns
-        -------
-        Desk
-            Of this solver's variant and tiers.
-        """
-        workspace = new_workspace(self.variant, defenders, column_men, alone)
+    def new_desk(self, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Desk:
+        """Return what a thread works with; see `retrograde.solver.kernels.workspace.new_workspace`."""
+        workspace = new_workspace(self.variant, defenders, judged)
         return Desk(self.tables, build_origins(self.variant), self.index, workspace)
 
-    def solving_desk(self) -> Desk:
-        """Return what a thread works with that solves these tiers.
-
-        Returns
-        -------
-        Desk
-            Of the rules that `retrograde.solver.rules.rules_to_solve_by` gives.
-        """
-        defenders = max(defenders for _, defenders in self.materials)
-        column_men = max((attackers for attackers, defenders in self.materials if defenders), default=0)
-        alone = max((attackers for attackers, defenders in self.materials if not defenders), default=0)
-        return self.new_desk(defenders, column_men, alone)._replace(tables=self._simpler)
+    def solving_desk(self, material: tuple[int, int]) -> Desk:
+        """Return what a thread works with that solves a tier."""
+        judged = judging_room(self.variant, material)
+        return self.new_desk(material[1], judged)._replace(tables=self._simpler)
 
     def rows(self, tier: int) -> int:
-        """Return the number of rows of a tier, given by its number.
-
-        Parameters
-        ----------
-        tier : int
-            Its place in ``materials``.
-
-        Returns
-        -------
-        int
-            Over all kings.
-        """
+        """Return the number of rows of a tier, given by its number."""
         kings = self.index.square.kings
         return int(self.index.tier.row_count[tier * kings : (tier + 1) * kings].sum())
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
-        """Return the plain index of a tier.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-
-        Returns
-        -------
-        TierIndex
-            Under the symmetries of this solver.
-        """
+        """Return the plain index of a tier."""
         return TierIndex(self.variant, *material, group=self.group)
 
     def solve(
@@ -192,27 +110,7 @@ class TierSolver:
         allocate: Callable[[int], NDArray[np.uint16]] | None = None,
         advanced: Callable[[str], None] | None = None,
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Solve one tier; all tiers that captures lead to must be there.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-        allocate : callable, optional
-            Returns an array of zeros of so many items; by default in memory.
-        advanced : callable, optional
-            Told what is being done.
-
-        Returns
-        -------
-        white, black : ndarray of uint16, shape (size,)
-            The items; also kept in ``items``.
-
-        Raises
-        ------
-        SolverError
-            If the solver contradicts itself.
-        """
+        """Solve one tier; all tiers that captures lead to must be there."""
         tier = self.materials.index(material)
         make_array = allocate or (lambda size: np.zeros(size, dtype=np.uint16))
         arrays = (make_array(self.size(material)), make_array(self.size(material)))
@@ -259,6 +157,8 @@ class _Tier:
             number = solver.materials.index(material)
             self.lower[2 * number], self.lower[2 * number + 1] = white.ctypes.data, black.ctypes.data
         attackers, defenders = solver.materials[tier]
+        self._desks = [solver.solving_desk((attackers, defenders)) for _ in range(solver.threads)]
+        self.directories = [directory(desk) for desk in self._desks]
         needed = tier_graph(solver.variant).successors((attackers, defenders))
         missing = sorted(material for material in needed if material not in solver.items)
         if missing:
@@ -335,7 +235,7 @@ class _Tier:
         """Run a pass part by part, on all threads, and return what it reports."""
         solver = self.solver
         parts = list(self.parts(whole_kings=whole_kings))
-        free = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in solver._directories]
+        free = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in self.directories]
         reports = [report for _, report in free]
         if len(parts) == 1:
             errors = run(*free[0], *parts[0])
@@ -358,35 +258,11 @@ class _Tier:
 
 
 def is_quicker(forward: int, backward: int) -> bool:
-    """Return whether it is less work to look at parents than to propagate from successors; the values are the same.
-
-    Parameters
-    ----------
-    forward : int
-        How many parents are not final.
-    backward : int
-        How many successors have a new value.
-
-    Returns
-    -------
-    bool
-        Whether to go forward.
-    """
+    """Return whether it is less work to look at parents than to propagate from successors; the values are the same."""
     return forward < backward
 
 
 def codes_of(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes of items, see `tablut.indexing.values`; aliases give 0.
-
-    Parameters
-    ----------
-    items : ndarray of uint16, shape (n,)
-        The items.
-
-    Returns
-    -------
-    ndarray of uint16, shape (n,)
-        Their codes.
-    """
+    """Return the codes of items, see `tablut.indexing.values`; aliases give 0."""
     codes: NDArray[np.uint16] = code_of(items)
     return codes

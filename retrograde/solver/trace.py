@@ -18,18 +18,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from tablut import __version__
-from tablut.compilation import cpu_clock, thread_clock
 from tablut.errors import InputError
-from tablut.files import excerpt, read_bytes, write_text
-from tablut.machine import peak_memory
 from tablut.results import Result
+from tablut.running.clocks import cpu_clock, thread_clock
+from tablut.running.machine import peak_memory
+from tablut.store.files import excerpt, read_bytes, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tablut.variants import Variant
-
-__all__ = ["PASS", "PLAN", "STORE", "WHOLE", "Meter", "TaskTrace", "Trace", "Tracer", "read_trace", "write_trace"]
 
 PLAN: Final = "plan"
 PASS: Final = "pass"
@@ -44,31 +42,7 @@ Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
 
 
 class TaskTrace(Result):
-    """A task of a build.
-
-    Attributes
-    ----------
-    tier : str
-        Its name, such as ``4v2``.
-    kind : str
-        ``whole`` (a tier in memory), ``pass`` (over a slice), ``plan`` or ``store`` (of a tier in slices).
-    step, number : int
-        Of a pass: which one, and over which slice.
-    entries, window : int
-        Of a pass: the slice's entries of either side, and those of black's that the task sees.
-    began, ended : float
-        Seconds of the clock on the wall since the build began.
-    cpu : float
-        Processor seconds.
-    waited : float, optional
-        Seconds in which the task was ready and other programs had the processor; None where the system does not say.
-    read, written : int
-        Of a pass: bytes of the files of slices.
-    worker : int
-        Which thread of which process it ran in, numbered as they first answered.
-    peak : int, optional
-        Most memory that the process had taken until then, in bytes.
-    """
+    """A task of a build."""
 
     tier: Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
     kind: Literal["plan", "pass", "store", "whole"]
@@ -98,23 +72,7 @@ class TaskTrace(Result):
 
 
 class Trace(Result):
-    """All tasks of a build, in the order in which they began.
-
-    Attributes
-    ----------
-    variant, game : str
-        Its rule set and the digest of its rules.
-    men : int
-        Most men, the king counted.
-    memory : int
-        Bytes that a process was allowed.
-    workers : int
-        Tasks at once.
-    cores : int
-        Processors of the machine that led the build.
-    seconds : float
-        The whole build by the clock on the wall.
-    """
+    """All tasks of a build, in the order in which they began."""
 
     format: Literal[1] = 1
     version: Annotated[str, Field(max_length=80)]
@@ -139,34 +97,14 @@ class Trace(Result):
 
 
 class Meter:
-    """Measures one task, from when it is made.
-
-    Parameters
-    ----------
-    whole : bool
-        Whether the task has its process to itself, and may use several threads.
-
-    Examples
-    --------
-    >>> found = Meter().read()
-    >>> sorted(found)
-    ['began', 'cpu', 'ended', 'peak', 'waited', 'worker']
-    >>> found["began"] <= found["ended"]
-    True
-    """
+    """Measures one task, from when it is made."""
 
     def __init__(self, *, whole: bool = False) -> None:
         self._clock = cpu_clock if whole else thread_clock
         self._began, self._cpu, self._waited = time.time(), self._clock(), _waited()
 
     def read(self) -> dict[str, Any]:
-        """Return what was measured so far.
-
-        Returns
-        -------
-        dict
-            ``began`` and ``ended`` by the system's clock, ``cpu``, ``waited``, ``worker`` (a name) and ``peak``.
-        """
+        """Return what was measured so far."""
         waited = _waited()
         return {
             "began": self._began,
@@ -194,31 +132,7 @@ def _waited() -> float | None:
 
 
 class Tracer:
-    """Collects what the tasks of a build took.
-
-    Parameters
-    ----------
-    variant : Variant
-        Its rule set.
-    men : int
-        Most men, the king counted.
-    memory : int
-        Bytes that a process is allowed.
-
-    Attributes
-    ----------
-    slots : int
-        How many tasks can run at once; the build says it.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> tracer = Tracer(load_variant("brandubh"), 3, 1 << 20)
-    >>> tracer.note("1v0", "whole", Meter().read())
-    >>> trace = tracer.trace()
-    >>> [(task.tier, task.kind, task.worker) for task in trace.tasks], trace.seconds >= trace.tasks[0].ended
-    ([('1v0', 'whole', 0)], True)
-    """
+    """Collects what the tasks of a build took."""
 
     def __init__(self, variant: Variant, men: int, memory: int) -> None:
         self._variant, self._men, self._memory = variant, men, memory
@@ -228,17 +142,7 @@ class Tracer:
         self.slots = 1
 
     def note(self, tier: str, kind: str, measured: Mapping[str, Any], **more: int) -> None:
-        """Note a task that is done.
-
-        Parameters
-        ----------
-        tier, kind : str
-            As in `TaskTrace`.
-        measured : mapping
-            What `Meter.read` gave.
-        **more : int
-            Other fields of `TaskTrace`.
-        """
+        """Note a task that is done."""
         worker = self._workers.setdefault(measured["worker"], len(self._workers))
         times = {name: round(max(measured[name] - self._began, 0.0), 6) for name in ("began", "ended")}
         spent = {name: None if measured[name] is None else round(measured[name], 6) for name in ("cpu", "waited")}
@@ -246,13 +150,7 @@ class Tracer:
         self._found.append(found)
 
     def trace(self) -> Trace:
-        """Return the account of the build, which ends now.
-
-        Returns
-        -------
-        Trace
-            All tasks, in the order in which they began.
-        """
+        """Return the account of the build, which ends now."""
         tasks = tuple(sorted((TaskTrace(**found) for found in self._found), key=lambda task: task.began))
         last = max((task.ended for task in tasks), default=0.0)
         return Trace(
@@ -278,41 +176,12 @@ def _cores() -> int:
 
 
 def write_trace(target: Path, trace: Trace) -> None:
-    """Write a trace as JSON, whole or not at all.
-
-    Parameters
-    ----------
-    target : Path
-        The file; what stands there is replaced.
-    trace : Trace
-        The trace.
-
-    Raises
-    ------
-    OutputError, MachineError
-        If it cannot be written.
-    """
+    """Write a trace as JSON, whole or not at all."""
     write_text(target, trace.model_dump_json(exclude_defaults=True) + "\n", hint="; choose another file with --trace")
 
 
 def read_trace(path: Path) -> Trace:
-    """Return a trace that `write_trace` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Trace
-        Every field of it checked.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it holds something else.
-    """
+    """Return a trace that `write_trace` wrote."""
     content = read_bytes(path, "trace", _MOST_BYTES)
     try:
         return Trace.model_validate_json(content)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retrograde.tablebase.encoding import slices, value_table
+from tablut.engine.packing import cells_of, soldier_counts
 from tablut.engine.tables import build_tables
-from tablut.engine.words import cells_of, soldier_counts
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS_CODE
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from retrograde.tablebase.memory import UnpackedTiers
     from retrograde.tablebase.store import Store
     from retrograde.tablebase.stored_tier import SideName
-
-__all__ = ["BatchProber"]
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
@@ -36,13 +34,6 @@ class BatchProber:
 
     A tier of which few positions are asked for is read chunk by chunk; its index is made and its codes are unpacked,
     to stay, when more are.
-
-    Parameters
-    ----------
-    store : Store
-        The tablebase.
-    code : callable
-        Returns the code of one placement of a material with a side to move; None if it is no undecided one.
     """
 
     def __init__(self, store: Store, code: Callable[[Material, str, SideName], int | None]) -> None:
@@ -54,27 +45,7 @@ class BatchProber:
         self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
-        """Return the values of positions, shape (n, W) to (n,); ``missing`` where there is none.
-
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (n, W)
-            The positions, packed.
-        missing : int
-            The value where there is none.
-
-        Returns
-        -------
-        ndarray of int16, shape (n,)
-            The values.
-
-        Raises
-        ------
-        InputError
-            If the words are not of the variant's width.
-        TablebaseError
-            If a tier is damaged.
-        """
+        """Return the values of positions, shape (n, W) to (n,); ``missing`` where there is none."""
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self._tables.words:
             raise InputError(
                 f"positions of {self._variant.name!r} are uint64 of shape (n, {self._tables.words}), "

@@ -17,9 +17,9 @@ from retrograde.tablebase.shards import file_records
 from retrograde.tablebase.store import Store, open_store, tier_name
 from retrograde.tablebase.writer import create, writing
 from tablut.errors import output_failure
-from tablut.files import sync_names, write_bytes
 from tablut.locations import as_location, resolved
 from tablut.prober import MissingTableError
+from tablut.store.files import sync_names, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,39 +28,9 @@ if TYPE_CHECKING:
     from tablut.locations import LocationLike
     from tablut.remote import Remote
 
-__all__ = ["Staging", "copy_store"]
-
 
 def copy_store(source: LocationLike, target: LocationLike, advanced: Callable[[str], None] = lambda _: None) -> Store:
-    """Copy the tiers of a tablebase to another place, every file compared with its digest.
-
-    Parameters
-    ----------
-    source : Path, Remote or str
-        A tablebase.
-    target : Path, Remote or str
-        A new place, or a tablebase of the same game: tiers that it has as they are here are left as they are.
-    advanced : callable
-        Told the name of each tier that has been copied.
-
-    Returns
-    -------
-    Store
-        The copy.
-
-    Raises
-    ------
-    TablebaseError
-        If the source is damaged, or the target holds something else.
-    OutputError
-        If the target cannot be written.
-
-    Examples
-    --------
-    >>> from retrograde.tablebase.probing import shipped_store
-    >>> copy_store(shipped_store("brandubh-5-4v0"), "memory://example-copy").tiers()
-    [(1, 0), (2, 0), (3, 0), (4, 0)]
-    """
+    """Copy the tiers of a tablebase to another place, every file compared with its digest."""
     store, place = open_store(source), as_location(target)
     if resolved(store.root) == resolved(place):
         raise TablebaseError(f"tablebase {str(place)!r}: is what is to be copied; choose another place")
@@ -120,18 +90,6 @@ class Staging:
 
     It begins with the tiers that are there already. Each tier that is finished is sent as soon as a step is told, so
     a build that is killed loses no more than one in a folder would.
-
-    Parameters
-    ----------
-    root : Remote
-        Where the tablebase is to be.
-    advanced : callable
-        Told what is being done.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder; a store, if there was one.
     """
 
     def __init__(self, root: Remote, advanced: Callable[[str], None] = lambda _: None) -> None:
@@ -163,24 +121,12 @@ class Staging:
             self._held.cleanup()
 
     def tell(self, step: str) -> None:
-        """Pass a step on, after what is finished has been sent.
-
-        Parameters
-        ----------
-        step : str
-            What is being done.
-        """
+        """Pass a step on, after what is finished has been sent."""
         self.send()
         self._advanced(step)
 
     def send(self) -> None:
-        """Send the tiers that have been finished since the last time.
-
-        Raises
-        ------
-        OutputError
-            If the store does not take them.
-        """
+        """Send the tiers that have been finished since the last time."""
         if not (self.folder / "zarr.json").exists():
             return
         store = open_store(self.folder)

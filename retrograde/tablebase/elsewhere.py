@@ -23,36 +23,12 @@ if TYPE_CHECKING:
     from tablut.remote import Remote
     from tablut.variants import Variant
 
-__all__ = ["plan_tiers", "send_tier"]
-
 _TRIES: Final = 8
 """How often the record of the store is read again because another program has just replaced it."""
 
 
 def plan_tiers(root: Remote, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
-    """Write what a store elsewhere is to have, or add to it.
-
-    Parameters
-    ----------
-    root : Remote
-        Its place.
-    variant : Variant
-        The game.
-    tiers : sequence of (attackers, defenders)
-        The tiers; those planned before stay.
-
-    Returns
-    -------
-    Store
-        With all these tiers planned.
-
-    Raises
-    ------
-    TablebaseError
-        If something else is there: another game, another format, other files.
-    OutputError
-        If the store takes no files, or does not answer.
-    """
+    """Write what a store elsewhere is to have, or add to it."""
     path = root / "zarr.json"
     for _ in range(_TRIES):
         there = path.find("tablebase file")
@@ -78,20 +54,7 @@ def plan_tiers(root: Remote, variant: Variant, tiers: Sequence[tuple[int, int]])
 
 
 def send_tier(folder: Path, root: Remote) -> None:
-    """Write a tier that lies in a folder to a store elsewhere; one that is there is replaced.
-
-    Parameters
-    ----------
-    folder : Path
-        The tier's, verified by the caller.
-    root : Remote
-        A store that plans it.
-
-    Raises
-    ------
-    OutputError
-        If the store takes no files, or does not answer.
-    """
+    """Write a tier that lies in a folder to a store elsewhere; one that is there is replaced."""
     record, place = read_record(folder, TierRecord), root / folder.name
     if folder.name != tier_name((record.attackers, record.defenders)):
         raise TablebaseError(f"tablebase folder {str(folder)!r}: holds tier {record.name}; build it again")

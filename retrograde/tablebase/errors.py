@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tablut.errors import InputError
 
-__all__ = ["DamagedTableError", "NoRecordError", "TablebaseError", "TooNewError", "TooOldError"]
-
 
 class TablebaseError(InputError):
     """A tablebase that cannot be used as it is; the message names the file or folder."""

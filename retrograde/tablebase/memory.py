@@ -14,8 +14,7 @@ from retrograde.tablebase.encoding import value_table
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.scratch import mapped_array
 from retrograde.tablebase.stored_tier import SIDES
-from tablut.indexing.tier_tables import TierTables, tier_tables
-from tablut.indexing.tier_values import ADDRESS, WIDE, TierValues
+from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
 
@@ -27,34 +26,12 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase.store import Store
 
-__all__ = ["UnpackedTiers", "tiers_within"]
-
 _INDEX_BYTES = 10
 """For each king and combination of row soldiers: row, element, and as much again if each has a row of its own."""
 
 
 class UnpackedTiers:
-    """Codes of some tiers, ready for kernels.
-
-    Parameters
-    ----------
-    store : Store
-        Where they come from.
-    materials : sequence of (attackers, defenders)
-        The tiers that may be asked for; their index tables are made at once.
-    scratch : Path, optional
-        A folder: arrays are mapped from files there, so that the system may drop them
-        from memory. By default they are held in memory.
-
-    Attributes
-    ----------
-    tables : TierTables
-        The compiled index.
-    places : ndarray of int64, shape (4 * tiers,)
-        See `tablut.indexing.tier_values.TierValues`.
-    arrays : dict
-        By material, the codes with white and with black to move.
-    """
+    """Codes of some tiers, ready for kernels."""
 
     def __init__(self, store: Store, materials: Sequence[tuple[int, int]], scratch: Path | None = None) -> None:
         self.store, self.materials, self.scratch = store, list(materials), scratch
@@ -63,35 +40,11 @@ class UnpackedTiers:
         self.arrays: dict[tuple[int, int], tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]] = {}
 
     def number(self, material: tuple[int, int]) -> int:
-        """Return the number of a tier in the tables.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-
-        Returns
-        -------
-        int
-            Its place in the tables.
-        """
+        """Return the number of a tier in the tables."""
         return self.materials.index(material)
 
     def load(self, material: tuple[int, int]) -> None:
-        """Unpack a tier, its checksums verified; nothing to do if it is there.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-
-        Raises
-        ------
-        MissingTableError, TablebaseError
-            As `retrograde.tablebase.store.Store.tier` and `retrograde.tablebase.stored_tier.StoredTier.codes`.
-        MachineError
-            If the disk has no room for it.
-        """
+        """Unpack a tier, its checksums verified; nothing to do if it is there."""
         if material in self.arrays:
             return
         tier = self.store.tier(*material)
@@ -116,13 +69,7 @@ class UnpackedTiers:
         self.arrays[material] = (found[0], found[1])
 
     def drop(self, material: tuple[int, int]) -> None:
-        """Forget a tier's codes.
-
-        Parameters
-        ----------
-        material : (int, int)
-            Attackers and defenders.
-        """
+        """Forget a tier's codes."""
         at = 4 * self.number(material)
         self.places[at : at + 4] = 0
         self.arrays.pop(material, None)
@@ -132,25 +79,7 @@ class UnpackedTiers:
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:
-    """Return the values of a store's tiers as far as memory goes, those of the fewest men first; None if of no tier.
-
-    Parameters
-    ----------
-    store : Store
-        What it has not is passed over, and so is what does not fit.
-    memory : int
-        Bytes, for codes and index. Making the index takes as much again as the index for a moment.
-
-    Returns
-    -------
-    TierValues or None
-        Ready for kernels.
-
-    Raises
-    ------
-    TablebaseError
-        If a tier that is to be loaded is damaged.
-    """
+    """Return the values of a store's tiers as far as memory goes, those of the fewest men first; None if of no tier."""
     needs = sorted((sum(material), _bytes_of(store, material), material) for material in store.tiers())
     chosen = []
     for _, need, material in needs:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.batch import BatchProber
     from retrograde.tablebase.stored_tier import SideName, StoredTier
     from tablut.formats.reading import PositionLike
-    from tablut.indexing.tier_values import TierValues
+    from tablut.indexing.tier_tables import TierValues
     from tablut.locations import LocationLike
     from tablut.position import Move
     from tablut.variants import Variant, VariantLike
@@ -447,18 +447,7 @@ def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
 
 
 def shipped_store(variant: VariantLike) -> Path | None:
-    """Return the folder of the tablebase that ships for a variant's game, or None.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The game.
-
-    Returns
-    -------
-    Path or None
-        The folder.
-    """
+    """Return the folder of the tablebase that ships for a variant's game, or None."""
     variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
     return next((folder for folder, game in _shipped(data) if game.same_game(variant)), None)
@@ -485,23 +474,6 @@ def prober_for(variant: VariantLike, store: LocationLike | None = None) -> Table
 
     Who asks again gets the same object, with all that it has read, unless the store has been changed meanwhile.
     It may be asked from several threads.
-
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The game.
-    store : Path, Remote or str, optional
-        A store of it; by default what ships.
-
-    Returns
-    -------
-    Tablebase or None
-        To be probed.
-
-    Raises
-    ------
-    TablebaseError
-        If the store cannot be read or is of another game.
     """
     variant = as_variant(variant)
     found = store if store is not None else shipped_store(variant)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["Standing", "published_text", "standing_of"]
-
 Standing = Literal["same", "unknown", "different"]
 
 _FORMAT: Final = "tablut-published-tables"
@@ -35,28 +33,7 @@ def _published() -> dict[str, Any]:
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Return how a tier's values stand to the published ones.
-
-    Parameters
-    ----------
-    variant : Variant
-        The game.
-    material : (int, int)
-        Attackers and defenders.
-    digest : str
-        Of the tier's values.
-
-    Returns
-    -------
-    {'same', 'unknown', 'different'}
-        ``unknown`` if nothing is published for the tier.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> standing_of(load_variant("ashton"), (1, 0), "0" * 64)
-    'different'
-    """
+    """Return how a tier's values stand to the published ones."""
     game = _published()["games"].get(variant.digest)
     expected = None if game is None else game["tiers"].get(f"{material[0]}v{material[1]}")
     if expected is None:
@@ -65,23 +42,7 @@ def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Sta
 
 
 def published_text(stores: Iterable[Path | str]) -> str:
-    """Return what is to be published of some stores, every file of them checked.
-
-    Parameters
-    ----------
-    stores : iterable of Path or str
-        Their folders.
-
-    Returns
-    -------
-    str
-        As JSON.
-
-    Raises
-    ------
-    TablebaseError
-        If a store is damaged or not complete.
-    """
+    """Return what is to be published of some stores, every file of them checked."""
     from retrograde.tablebase.schema import digest_of
     from retrograde.tablebase.store import open_store, tier_name
 

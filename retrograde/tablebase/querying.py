@@ -16,7 +16,7 @@ from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.stored_tier import SIDES
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
-from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.values import ALIAS_CODE, Verdict, Wdl, unforced, verdict_of
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
     from tablut.position import Position
 
-__all__ = ["Listed", "Listing", "TableQuery", "list_positions"]
-
 _SLICE: Final = 1 << 18
 """Entries read at once."""
 _STEP: Final = 1 << 12
@@ -41,23 +39,7 @@ Order = Literal["index", "longest", "shortest"]
 
 
 class TableQuery(NamedTuple):
-    """What is asked for; None leaves a point open.
-
-    Attributes
-    ----------
-    wdl : {'win', 'draw', 'loss', 'unresolved'} or None
-        For the side to move.
-    side : {'white', 'black'} or None
-        Who is to move.
-    shortest, longest : int or None
-        Bounds of the distance in plies; only wins and losses have one.
-    materials : tuple of (int, int)
-        Attackers and defenders; empty for all that are there.
-    zugzwang : {'full', 'half', 'any'} or None
-        Placements in which either side would rather not be to move: both lose (full), or the move costs a draw (half).
-    order : {'index', 'longest', 'shortest'}
-        By tiers and entries, or by distance.
-    """
+    """What is asked for; None leaves a point open."""
 
     wdl: Wdl | None = None
     side: Literal["white", "black"] | None = None
@@ -69,17 +51,7 @@ class TableQuery(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A position with its value.
-
-    Attributes
-    ----------
-    position : Position
-        One of its class.
-    wdl : {'win', 'draw', 'loss', 'unresolved'}
-        For the side to move.
-    dtm : int or None
-        Plies to the end under best play.
-    """
+    """A position with its value."""
 
     position: Position
     wdl: Wdl
@@ -92,54 +64,14 @@ class Listed(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """What a query found.
-
-    Attributes
-    ----------
-    found : int
-        Positions that are as asked for, up to symmetry.
-    positions : list of Listed
-        The first of them in the order that was asked for.
-    """
+    """What a query found."""
 
     found: int
     positions: list[Listed]
 
 
 def list_positions(store: Store, query: TableQuery, most: int, tell: Callable[[int], None] = lambda _: None) -> Listing:
-    """Return the positions of a tablebase that are as a query asks for: O(entries) of the tiers that have them.
-
-    Parameters
-    ----------
-    store : Store
-        The tablebase.
-    query : TableQuery
-        What is asked for.
-    most : int
-        Positions to be listed; all are counted.
-    tell : callable
-        Told again and again how many more entries have been read.
-
-    Returns
-    -------
-    Listing
-        Of classes, each by one position.
-
-    Raises
-    ------
-    InputError
-        If the query names material that is not there.
-    TablebaseError
-        If the tablebase is damaged.
-
-    Examples
-    --------
-    >>> from retrograde.tablebase.probing import shipped_store
-    >>> from retrograde.tablebase.store import open_store
-    >>> store = open_store(shipped_store("ashton"))
-    >>> list_positions(store, TableQuery(wdl="win", side="white", order="longest"), 1)[1][0].dtm
-    35
-    """
+    """Return the positions of a tablebase that are as a query asks for: O(entries) of the tiers that have them."""
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
     if missing:

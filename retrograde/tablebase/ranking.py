@@ -20,36 +20,12 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["Ranker"]
-
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
 """Under one element, the number of each cell's image among the row soldiers' cells, and the column soldiers', or -1."""
 
 
 class Ranker:
-    """Ranks positions of one tier.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    attackers, defenders : int
-        The material.
-    packed : ndarray of uint8, shape (K, B)
-        The representatives, see `retrograde.tablebase.encoding.pack_bits`.
-
-    Examples
-    --------
-    >>> from retrograde.tablebase.encoding import pack_bits
-    >>> from tablut.variants import load_variant
-    >>> index = TierIndex(load_variant("ashton"), attackers=2, defenders=1)
-    >>> ranker = Ranker(index.variant, 2, 1, pack_bits(index.representatives))
-    >>> cells = index.unrank(1_000_000, "b").cells
-    >>> ranker.rank(cells) == index.rank(index.unrank(1_000_000, "b"))
-    True
-    >>> ranker.size == index.size
-    True
-    """
+    """Ranks positions of one tier."""
 
     def __init__(self, variant: Variant, attackers: int, defenders: int, packed: NDArray[np.uint8]) -> None:
         plain = TierIndex(variant, attackers, defenders)
@@ -85,23 +61,7 @@ class Ranker:
         return self._offsets[-1]
 
     def rank(self, cells: str) -> int | None:
-        """Return the entry of a placement of this material; None if it is no undecided one.
-
-        Parameters
-        ----------
-        cells : str
-            One letter a cell; one king and the tier's soldiers, which is not checked.
-
-        Returns
-        -------
-        int or None
-            The entry.
-
-        Raises
-        ------
-        TablebaseError
-            If the representatives are not those of the tier: they lack the placement's class.
-        """
+        """Return the entry of a placement of this material; None if it is no undecided one."""
         king = cells.find("K")
         number = self._kings.orbit.get(king)
         if number is None:

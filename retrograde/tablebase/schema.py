@@ -16,12 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from retrograde.tablebase.errors import DamagedTableError, NoRecordError, TablebaseError, TooNewError, TooOldError
 from tablut.errors import InputError
-from tablut.files import read_bytes, write_text
 from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
 from tablut.segments import Segment
+from tablut.store.files import read_bytes, write_text
 from tablut.variants import Variant
-from tablut.variants.regions import CAMP_LETTERS
-from tablut.variants.rules import Rules
+from tablut.variants.model import CAMP_LETTERS, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,23 +28,6 @@ if TYPE_CHECKING:
     from tablut.indexing.values import Wdl
     from tablut.locations import Location
     from tablut.remote import Remote
-
-__all__ = [
-    "FORMAT_NAME",
-    "FORMAT_VERSION",
-    "PARTS",
-    "FileRecord",
-    "Part",
-    "RootRecord",
-    "RulesRecord",
-    "SideRecord",
-    "TierRecord",
-    "digest_of",
-    "has_record",
-    "read_record",
-    "record_text",
-    "write_record",
-]
 
 FORMAT_NAME: Final = "tablut-tablebase"
 FORMAT_VERSION: Final = 3
@@ -99,18 +81,7 @@ class RulesRecord(_Record):
 
     @classmethod
     def of(cls, variant: Variant) -> RulesRecord:
-        """Return the record of a variant.
-
-        Parameters
-        ----------
-        variant : Variant
-            The rule set.
-
-        Returns
-        -------
-        RulesRecord
-            Its record.
-        """
+        """Return the record of a variant."""
         return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
 
     def variant(self) -> Variant:
@@ -119,17 +90,7 @@ class RulesRecord(_Record):
 
 
 class RootRecord(_Record):
-    """The whole store: the game, and the tiers that it has or is to have.
-
-    Attributes
-    ----------
-    format, version : str, int
-        `FORMAT_NAME` and `FORMAT_VERSION`.
-    variant : RulesRecord
-        The game.
-    tiers : tuple of (int, int)
-        Attackers and defenders of each planned tier, ascending.
-    """
+    """The whole store: the game, and the tiers that it has or is to have."""
 
     format: str = FORMAT_NAME
     version: int = FORMAT_VERSION
@@ -148,33 +109,14 @@ class RootRecord(_Record):
 
 
 class SideRecord(_Record):
-    """The values with one side to move.
-
-    Attributes
-    ----------
-    dtype : str
-        Of the stored codes: ``uint8`` or ``uint16``.
-    classes : dict of int to int
-        By code, the number of classes that have it.
-    """
+    """The values with one side to move."""
 
     dtype: Literal["uint8", "uint16"]
     classes: dict[Annotated[int, Field(ge=0, lt=ALIAS_CODE)], Count]
 
 
 class FileRecord(_Record):
-    """A file of a tier: its length in bytes and the SHA-256 digest of its content.
-
-    Attributes
-    ----------
-    bytes : int
-        Its length.
-    sha256 : str
-        The digest of all of it.
-    segments : tuple of (int, str), or None
-        Of a shard, in order, the lengths of its chunks and of its index, each with the digest of these bytes; see
-        `retrograde.tablebase.shards`. None in versions 1 and 2, and for other files.
-    """
+    """A file of a tier: its length in bytes and the SHA-256 digest of its content."""
 
     bytes: Count
     sha256: Digest
@@ -195,32 +137,7 @@ class FileRecord(_Record):
 
 
 class TierRecord(_Record):
-    """One tier.
-
-    Attributes
-    ----------
-    format, version : str, int
-        `FORMAT_NAME` and `FORMAT_VERSION`.
-    game : str
-        `Variant.digest` of the variant that the values belong to.
-    attackers, defenders : int
-        The material.
-    placements : int
-        Placements without symmetry; there are twice as many positions.
-    entries : int
-        Length of the arrays.
-    classes : int
-        Placements up to symmetry: entries that are no aliases.
-    chunk, shard : int
-        Entries of a chunk and of a shard.
-    white, black : SideRecord
-        The values with white and with black to move.
-    values : dict of str to str, or None
-        By array, the SHA-256 digest of its decoded items (little-endian, in the stored dtype): unlike those
-        of the files they do not change with a library that packs. None in version 1.
-    files : dict of str to FileRecord
-        Every other file of the tier, by its path inside the tier's folder.
-    """
+    """One tier."""
 
     format: str = FORMAT_NAME
     version: int = FORMAT_VERSION
@@ -266,36 +183,12 @@ class TierRecord(_Record):
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a forced win, in plies, of those that fit into a move limit.
-
-        Parameters
-        ----------
-        move_limit : int, optional
-            Plies of a game; what takes longer is not forced.
-
-        Returns
-        -------
-        int
-            The distance.
-        """
+        """Return the longest distance of a forced win, in plies, of those that fit into a move limit."""
         plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
-        """Return how many classes, of both sides to move, are worth what to the side to move.
-
-        Parameters
-        ----------
-        unforced : {'draw', 'unresolved'}
-            What a position is from which neither side can force a win.
-        move_limit : int, optional
-            Plies of a game; what takes longer is not forced.
-
-        Returns
-        -------
-        dict of str to int
-            By ``win``, ``draw``, ``unresolved`` and ``loss``.
-        """
+        """Return how many classes, of both sides to move, are worth what to the side to move."""
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
@@ -305,23 +198,7 @@ class TierRecord(_Record):
 
 
 def digest_of(values: Mapping[Part, str]) -> str:
-    """Return one digest of those of a tier's arrays.
-
-    Parameters
-    ----------
-    values : mapping of str to str
-        The digest of each array, by its name.
-
-    Returns
-    -------
-    str
-        Hexadecimal digits.
-
-    Examples
-    --------
-    >>> digest_of(dict.fromkeys(PARTS, "0"))[:8]
-    'cffb57f2'
-    """
+    """Return one digest of those of a tier's arrays."""
     return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 
 
@@ -341,62 +218,17 @@ def _group_text(body: Any) -> str:
 
 
 def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
-    """Write a record as the attributes of a folder's Zarr group, with its digest.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    record : RootRecord or TierRecord
-        The record.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write a record as the attributes of a folder's Zarr group, with its digest."""
     write_text(folder / "zarr.json", record_text(record), lasting=True)
 
 
 def record_text(record: RootRecord | TierRecord) -> str:
-    """Return the text of the Zarr group that has a record.
-
-    Parameters
-    ----------
-    record : RootRecord or TierRecord
-        The record.
-
-    Returns
-    -------
-    str
-        JSON, with the record's digest.
-    """
+    """Return the text of the Zarr group that has a record."""
     return _group_text(record.model_dump(mode="json", by_alias=True, exclude_none=False))
 
 
 def read_record(folder: Location, model: type[Model]) -> Model:
-    """Return the record of a folder's Zarr group.
-
-    Parameters
-    ----------
-    folder : Path or Remote
-        The folder.
-    model : type
-        What the record is to be.
-
-    Returns
-    -------
-    RootRecord or TierRecord
-        The record, its digest verified.
-
-    Raises
-    ------
-    TablebaseError
-        If there is no such record; `TooOldError`, `TooNewError` or `DamagedTableError`
-        if it is of another format version or not as it was written.
-    MachineError
-        If a store elsewhere does not answer.
-    """
+    """Return the record of a folder's Zarr group."""
     path = folder / "zarr.json"
     shown = repr(str(path))
     if isinstance(path, Path):
@@ -426,23 +258,7 @@ def read_record(folder: Location, model: type[Model]) -> Model:
 
 
 def has_record(folder: Remote) -> bool:
-    """Return whether a folder elsewhere has a record; it is not read.
-
-    Parameters
-    ----------
-    folder : Remote
-        The folder.
-
-    Returns
-    -------
-    bool
-        Whether there is one.
-
-    Raises
-    ------
-    MachineError
-        If the store does not answer.
-    """
+    """Return whether a folder elsewhere has a record; it is not read."""
     return (folder / "zarr.json").find("tablebase file") is not None
 
 

@@ -13,48 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tablut.errors import output_failure
-from tablut.files import reserve
+from tablut.store.files import reserve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["mapped_array"]
-
 
 def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of zeros that is mapped from a file.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its folder is made if it is missing.
-    size : int
-        Number of items.
-    dtype : dtype
-        Of the items.
-
-    Returns
-    -------
-    ndarray, shape (size,)
-        On POSIX systems the file lasts as long as the array does.
-
-    Raises
-    ------
-    MachineError
-        If the disk has no room for it; nothing is left behind.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     array = mapped_array(Path(folder) / "items", 3, np.uint16)
-    ...     array[1] = 7
-    ...     array.tolist()
-    [0, 7, 0]
-    """
+    """Return an array of zeros that is mapped from a file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         reserve(path, max(size, 1) * np.dtype(dtype).itemsize)

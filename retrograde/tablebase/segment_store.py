@@ -19,58 +19,19 @@ if TYPE_CHECKING:
     from zarr.abc.store import ByteRequest
     from zarr.core.buffer import Buffer, BufferPrototype
 
-__all__ = ["VerifiedFiles", "array_source"]
-
 
 class VerifiedFiles(Protocol):
     """Files that are verified as they are read; see `retrograde.tablebase.tier_files`."""
 
     def read(self, name: str, start: int, stop: int) -> bytes:
-        """Return bytes of a file, verified.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-        start, stop : int
-            Within the file.
-
-        Returns
-        -------
-        bytes
-            As they were written.
-        """
+        """Return bytes of a file, verified."""
 
     def size(self, name: str) -> int | None:
-        """Return the length of a file of the record; None for any other.
-
-        Parameters
-        ----------
-        name : str
-            A path inside the tier's folder.
-
-        Returns
-        -------
-        int or None
-            Bytes.
-        """
+        """Return the length of a file of the record; None for any other."""
 
 
 def array_source(files: VerifiedFiles, array: str) -> StorePath:
-    """Return what Zarr opens an array of a tier elsewhere from.
-
-    Parameters
-    ----------
-    files : VerifiedFiles
-        The tier's.
-    array : str
-        The array's name.
-
-    Returns
-    -------
-    StorePath
-        It can only be read.
-    """
+    """Return what Zarr opens an array of a tier elsewhere from."""
     return StorePath(_SegmentStore(files), array)
 
 

@@ -19,25 +19,12 @@ from retrograde.tablebase.schema import FileRecord
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["file_records"]
-
 _EMPTY: Final = np.iinfo(np.uint64).max
 """Stands in the index for a chunk that was not written."""
 
 
 def file_records(folder: Path) -> dict[str, FileRecord]:
-    """Return the records of all files of a tier that has just been written, those of its shards with their segments.
-
-    Parameters
-    ----------
-    folder : Path
-        With the tier's arrays and nothing else.
-
-    Returns
-    -------
-    dict of str to FileRecord
-        By path inside the folder.
-    """
+    """Return the records of all files of a tier that has just been written, those of its shards with their segments."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():

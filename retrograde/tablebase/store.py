@@ -37,51 +37,16 @@ from tablut.prober import MissingTableError
 if TYPE_CHECKING:
     from tablut.locations import Location, LocationLike
 
-__all__ = ["Store", "is_store", "open_store", "tier_name"]
-
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
 
 def tier_name(material: tuple[int, int]) -> str:
-    """Return what a tier and its folder are called.
-
-    Parameters
-    ----------
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    str
-        Its name.
-
-    Examples
-    --------
-    >>> tier_name((3, 1))
-    '3v1'
-    """
+    """Return what a tier and its folder are called."""
     return f"{material[0]}v{material[1]}"
 
 
 class Store:
-    """A tablebase in a folder, of this machine or elsewhere; see `open_store`.
-
-    Parameters
-    ----------
-    root : Path or Remote
-        Its folder.
-    record : RootRecord
-        What it says about itself.
-
-    Attributes
-    ----------
-    root : Path or Remote
-        Its folder.
-    record : RootRecord
-        What it says about itself.
-    variant : Variant
-        The game.
-    """
+    """A tablebase in a folder, of this machine or elsewhere; see `open_store`."""
 
     def __init__(self, root: Location, record: RootRecord) -> None:
         self.root, self.record = root, record
@@ -103,18 +68,7 @@ class Store:
         return [material for material in self.planned if self.has(*material)]
 
     def has(self, attackers: int, defenders: int) -> bool:
-        """Return whether a tier is there.
-
-        Parameters
-        ----------
-        attackers, defenders : int
-            The material.
-
-        Returns
-        -------
-        bool
-            Whether its folder is.
-        """
+        """Return whether a tier is there."""
         if (attackers, defenders) not in self.planned:
             return False
         folder = self._folder(attackers, defenders)
@@ -127,25 +81,7 @@ class Store:
         return there
 
     def tier(self, attackers: int, defenders: int) -> StoredTier:
-        """Return a tier, its record and the presence of its files checked; what is no folder of the store is refused.
-
-        Parameters
-        ----------
-        attackers, defenders : int
-            The material.
-
-        Returns
-        -------
-        StoredTier
-            The tier.
-
-        Raises
-        ------
-        MissingTableError
-            If the store does not have it.
-        TablebaseError
-            If it is damaged, or belongs to another game.
-        """
+        """Return a tier, its record and the presence of its files checked; refuse what is no folder of the store."""
         material = (attackers, defenders)
         found = self._tiers.get(material)
         if found is not None:
@@ -166,19 +102,7 @@ class Store:
         return found
 
     def is_current(self) -> bool:
-        """Return whether the records that have been read are still there as they were: else open the store anew.
-
-        Returns
-        -------
-        bool
-            For a folder of this machine by time, length and number of each record's file; elsewhere they are read
-            again.
-
-        Raises
-        ------
-        MachineError
-            If a store elsewhere does not answer.
-        """
+        """Return whether the records that have been read are still there as they were: else open the store anew."""
         if isinstance(self.root, Path):
             return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
         try:
@@ -196,13 +120,7 @@ class Store:
         return [tier_name(material) for material in self.planned if not self.has(*material)]
 
     def check_complete(self) -> None:
-        """Refuse a tablebase of which planned tiers are not there.
-
-        Raises
-        ------
-        TablebaseError
-            Naming them.
-        """
+        """Refuse a tablebase of which planned tiers are not there."""
         missing = self.missing()
         if missing:
             raise TablebaseError(
@@ -229,25 +147,7 @@ def _where_it_ships(named: Path) -> str:
 
 
 def open_store(root: LocationLike) -> Store:
-    """Open a tablebase.
-
-    Parameters
-    ----------
-    root : Path, Remote or str
-        Its folder, or its URL; see `tablut.locations.as_location`.
-
-    Returns
-    -------
-    Store
-        The tablebase.
-
-    Raises
-    ------
-    TablebaseError
-        If there is none that this program can read.
-    MachineError
-        If a store elsewhere does not answer.
-    """
+    """Open a tablebase."""
     place = as_location(root)
     if isinstance(place, Path) and not place.is_dir():
         raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_where_it_ships(place)}")
@@ -270,21 +170,5 @@ def _stamp(folder: Location) -> tuple[int, int, int] | None:
 
 
 def is_store(place: Location) -> bool:
-    """Return whether a folder has the record that a tablebase begins with.
-
-    Parameters
-    ----------
-    place : Path or Remote
-        The folder; it need not be there.
-
-    Returns
-    -------
-    bool
-        Whether there is one.
-
-    Raises
-    ------
-    MachineError
-        If a store elsewhere does not answer.
-    """
+    """Return whether a folder has the record that a tablebase begins with."""
     return (place / "zarr.json").exists() if isinstance(place, Path) else has_record(place)

@@ -19,8 +19,8 @@ from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.schema import PARTS, TierRecord, read_record
 from retrograde.tablebase.tier_files import files_of
 from tablut.errors import TablutError
-from tablut.files import excerpt
 from tablut.indexing.tiers import TierIndex
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,29 +31,12 @@ if TYPE_CHECKING:
     from tablut.locations import Location
     from tablut.variants import Variant
 
-__all__ = ["SIDES", "SideName", "StoredTier", "little_endian"]
-
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
 
 
 class StoredTier:
-    """One tier of a store, read chunk by chunk.
-
-    Parameters
-    ----------
-    folder : Path or Remote
-        Its folder.
-    variant : Variant
-        The game that it must belong to.
-    material : (int, int)
-        Attackers and defenders that it must be of.
-
-    Raises
-    ------
-    TablebaseError
-        If the record, or a file that it names, is not as it should be.
-    """
+    """One tier of a store, read chunk by chunk."""
 
     def __init__(self, folder: Location, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
@@ -118,38 +101,11 @@ class StoredTier:
                 yield error
 
     def content(self, name: str) -> bytes:
-        """Return all of a file of the tier, compared with its digest.
-
-        Parameters
-        ----------
-        name : str
-            One of the record's names.
-
-        Returns
-        -------
-        bytes
-            As it was written.
-
-        Raises
-        ------
-        TablebaseError
-            If it is not, or cannot be read.
-        """
+        """Return all of a file of the tier, compared with its digest."""
         return self._files.content(name)
 
     def values(self) -> dict[Part, str]:
-        """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`.
-
-        Returns
-        -------
-        dict of str to str
-            By the name of the array.
-
-        Raises
-        ------
-        TablebaseError
-            If a file cannot be read, or the digests are not those of the record.
-        """
+        """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`."""
         found: dict[Part, str] = {}
         for part, length in self._lengths().items():
             digest = hashlib.sha256()
@@ -171,43 +127,12 @@ class StoredTier:
         return self.record.entries
 
     def chunk(self, part: Part, number: int) -> NDArray[Any]:
-        """Return one chunk, its checksum verified.
-
-        Parameters
-        ----------
-        part : str
-            The name of the array.
-        number : int
-            Which chunk.
-
-        Returns
-        -------
-        ndarray
-            Its items.
-
-        Raises
-        ------
-        DamagedTableError
-            Naming the file, if it cannot be read as it was written.
-        """
+        """Return one chunk, its checksum verified."""
         start = number * self.record.chunk
         return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
 
     def read(self, part: Part, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of an array; all shards and chunks that it touches are verified.
-
-        Parameters
-        ----------
-        part : str
-            The name of the array.
-        start, stop : int
-            The range.
-
-        Returns
-        -------
-        ndarray
-            Its items.
-        """
+        """Return a range of an array; all shards and chunks that it touches are verified."""
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
             self._files.before_reading(f"{part}/c/{number}")
@@ -254,20 +179,7 @@ class StoredTier:
             )
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard.
-
-        Parameters
-        ----------
-        side : str
-            ``white`` or ``black``, who is to move.
-        out : ndarray, optional
-            Receives the codes.
-
-        Returns
-        -------
-        ndarray
-            The codes, by entry.
-        """
+        """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
         found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
             found[start:stop] = self.read(side, start, stop)
@@ -285,18 +197,7 @@ class StoredTier:
 
     @cached_property
     def ranker(self) -> Ranker:
-        """What finds the entry of a single position.
-
-        Returns
-        -------
-        Ranker
-            Made once.
-
-        Raises
-        ------
-        DamagedTableError
-            If the representatives do not make the entries that the record says.
-        """
+        """What finds the entry of a single position."""
         ranker = Ranker(self.variant, self.record.attackers, self.record.defenders, self.packed_representatives())
         if ranker.size != self.entries:
             raise DamagedTableError(
@@ -318,18 +219,7 @@ class StoredTier:
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
-    """Return the bytes of items, the lowest first, on any machine.
-
-    Parameters
-    ----------
-    items : ndarray
-        The items.
-
-    Returns
-    -------
-    bytes
-        The bytes.
-    """
+    """Return the bytes of items, the lowest first, on any machine."""
     return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
 
 

@@ -17,27 +17,11 @@ if TYPE_CHECKING:
     from tablut.indexing.values import Verdict
     from tablut.position import Move
 
-__all__ = ["LongestWin", "MutualZugzwang", "Summary", "Zugzwangs", "best_line", "summarise"]
-
 _SIDES: Final[tuple[SideName, ...]] = ("white", "black")
 
 
 class LongestWin(NamedTuple):
-    """A position in which a side takes longest to win.
-
-    Attributes
-    ----------
-    material : (int, int)
-        Attackers and defenders.
-    winner : {'white', 'black'}
-        Who wins, to move or not.
-    position : Position
-        The first of its kind in the order of the index.
-    dtm : int
-        Plies to the end under best play.
-    line : list of Move
-        Best play by both sides, to the end.
-    """
+    """A position in which a side takes longest to win."""
 
     material: tuple[int, int]
     winner: SideName
@@ -47,15 +31,7 @@ class LongestWin(NamedTuple):
 
 
 class MutualZugzwang(NamedTuple):
-    """A placement in which either side would rather not be to move.
-
-    Attributes
-    ----------
-    position : Position
-        With white to move.
-    white, black : Verdict
-        What white, or black, gets that has to move.
-    """
+    """A placement in which either side would rather not be to move."""
 
     position: Position
     white: Verdict
@@ -63,17 +39,7 @@ class MutualZugzwang(NamedTuple):
 
 
 class Zugzwangs(NamedTuple):
-    """The mutual zugzwangs of some materials, up to symmetry.
-
-    Attributes
-    ----------
-    full : int
-        Placements in which whoever is to move loses.
-    half : int
-        Those in which the move costs a draw.
-    listed : list of MutualZugzwang
-        The first of them: white's longest losses first, then what is not lost.
-    """
+    """The mutual zugzwangs of some materials, up to symmetry."""
 
     full: int
     half: int
@@ -81,53 +47,14 @@ class Zugzwangs(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a tablebase shows.
-
-    Attributes
-    ----------
-    longest : list of LongestWin
-        By material, white's before black's; a side that never wins has none.
-    zugzwangs : Zugzwangs
-        Of all materials.
-    """
+    """What a tablebase shows."""
 
     longest: list[LongestWin]
     zugzwangs: Zugzwangs
 
 
 def summarise(tablebase: Tablebase, most: int, tell: Callable[[int], None] = lambda _: None) -> Summary:
-    """Return the longest wins of a tablebase and its mutual zugzwangs: O(entries).
-
-    Parameters
-    ----------
-    tablebase : Tablebase
-        What is looked through.
-    most : int
-        Mutual zugzwangs to be listed; all are counted.
-    tell : callable
-        Told again and again how many more entries have been read.
-
-    Returns
-    -------
-    Summary
-        One position of each class under the symmetries of the board.
-
-    Raises
-    ------
-    MissingTableError
-        If a line of best play leads to a material that is not there.
-    TablebaseError
-        If the tablebase is damaged.
-
-    Examples
-    --------
-    >>> from retrograde.tablebase.probing import open_tablebase, shipped_store
-    >>> summary = summarise(open_tablebase(shipped_store("brandubh-5-4v0")), 10)
-    >>> [(won.winner, won.dtm, str(won.position)) for won in summary.longest][-1]
-    ('black', 11, '5/b3b/1b3/1K3/1b3 b')
-    >>> summary.zugzwangs.full, summary.zugzwangs.half
-    (2, 4)
-    """
+    """Return the longest wins of a tablebase and its mutual zugzwangs: O(entries)."""
     longest = [
         LongestWin(material, winner, found.position, found.dtm or 0, best_line(tablebase, found.position))
         for material in tablebase.store.tiers()
@@ -138,32 +65,7 @@ def summarise(tablebase: Tablebase, most: int, tell: Callable[[int], None] = lam
 
 
 def best_line(tablebase: Tablebase, position: Position) -> list[Move]:
-    """Return a line of best play by both sides.
-
-    Parameters
-    ----------
-    tablebase : Tablebase
-        Covers everything that the position leads to.
-    position : Position
-        Undecided, and won for one side.
-
-    Returns
-    -------
-    list of Move
-        The first of the best moves of each position, to the end.
-
-    Raises
-    ------
-    MissingTableError
-        If the line leads to a material that is not covered.
-
-    Examples
-    --------
-    >>> from retrograde.tablebase.probing import prober_for
-    >>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)
-    >>> " ".join(map(str, best_line(prober_for("ashton"), position)))
-    'e1-a1 c5-c1'
-    """
+    """Return a line of best play by both sides."""
     board = Board(tablebase.variant, position)
     line: list[Move] = []
     while board.outcome() is None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tablut.locations import Location
     from tablut.remote import Remote
 
-__all__ = ["TierFiles", "files_of", "sha256_of"]
-
 _AGAIN: Final = "build the tier again"
 
 
@@ -31,109 +29,28 @@ class TierFiles(Protocol):
     """What a tier asks of its files; names are those of its record, which were checked against its length."""
 
     def find(self, name: str) -> None:
-        """Refuse a file that can be seen to be another without reading it.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-
-        Raises
-        ------
-        TablebaseError
-            If it is missing, of another length, a link or a device.
-        """
+        """Refuse a file that can be seen to be another without reading it."""
 
     def compare(self, name: str) -> None:
-        """Refuse a file with other bytes than were written; reads all of it.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-
-        Raises
-        ------
-        TablebaseError
-            If it differs, or cannot be read.
-        """
+        """Refuse a file with other bytes than were written; reads all of it."""
 
     def content(self, name: str) -> bytes:
-        """Return all of a file, as it was written.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-
-        Returns
-        -------
-        bytes
-            Its content.
-
-        Raises
-        ------
-        TablebaseError
-            As `compare`.
-        """
+        """Return all of a file, as it was written."""
 
     def before_reading(self, name: str) -> None:
-        """Make sure that what `source` gives of a file will be what was written.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-
-        Raises
-        ------
-        TablebaseError
-            As `find` and `compare`.
-        """
+        """Make sure that what `source` gives of a file will be what was written."""
 
     def source(self, array: str) -> Any:
-        """Return what Zarr opens an array from.
-
-        Parameters
-        ----------
-        array : str
-            The array's name.
-
-        Returns
-        -------
-        Path or StorePath
-            Where it is.
-        """
+        """Return what Zarr opens an array from."""
 
 
 def files_of(folder: Location, records: Mapping[str, FileRecord]) -> TierFiles:
-    """Return the files of a tier.
-
-    Parameters
-    ----------
-    folder : Path or Remote
-        The tier's folder.
-    records : mapping of str to FileRecord
-        What its record says of each.
-
-    Returns
-    -------
-    TierFiles
-        Nothing is read yet.
-    """
+    """Return the files of a tier."""
     return _LocalFiles(folder, records) if isinstance(folder, Path) else _RemoteFiles(folder, records)
 
 
 class _LocalFiles:
-    """Files of a folder of this machine.
-
-    Parameters
-    ----------
-    folder : Path
-        The tier's folder.
-    records : mapping of str to FileRecord
-        What its record says of each.
-    """
+    """Files of a folder of this machine."""
 
     def __init__(self, folder: Path, records: Mapping[str, FileRecord]) -> None:
         self._folder, self._records = folder, records
@@ -195,15 +112,7 @@ class _LocalFiles:
 
 
 class _RemoteFiles:
-    """Files of a folder elsewhere.
-
-    Parameters
-    ----------
-    folder : Remote
-        The tier's folder.
-    records : mapping of str to FileRecord
-        What its record says of each.
-    """
+    """Files of a folder elsewhere."""
 
     def __init__(self, folder: Remote, records: Mapping[str, FileRecord]) -> None:
         self._records = records
@@ -216,13 +125,7 @@ class _RemoteFiles:
             self._readers[name] = SegmentReader(file, record.cut(), cache, "tablebase file")
 
     def find(self, name: str) -> None:
-        """Do nothing: what is missing or too short will not have its digest.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-        """
+        """Do nothing: what is missing or too short will not have its digest."""
 
     def compare(self, name: str) -> None:
         self.content(name)
@@ -235,13 +138,7 @@ class _RemoteFiles:
         return found
 
     def before_reading(self, name: str) -> None:
-        """Do nothing: whatever is read is compared with the digest of its segment.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-        """
+        """Do nothing: whatever is read is compared with the digest of its segment."""
 
     def source(self, array: str) -> Any:
         from retrograde.tablebase.segment_store import array_source
@@ -249,27 +146,7 @@ class _RemoteFiles:
         return array_source(self, array)
 
     def read(self, name: str, start: int, stop: int) -> bytes:
-        """Return bytes of a file, every segment that they touch compared with its digest.
-
-        Parameters
-        ----------
-        name : str
-            Its path inside the tier's folder.
-        start, stop : int
-            Within the file.
-
-        Returns
-        -------
-        bytes
-            As they were written.
-
-        Raises
-        ------
-        DamagedTableError
-            If the store has other bytes.
-        MachineError
-            If the store does not answer.
-        """
+        """Return bytes of a file, every segment that they touch compared with its digest."""
         return self._read(name, start, stop)
 
     def _read(self, name: str, start: int, stop: int, *, anew: bool = False) -> bytes:
@@ -279,33 +156,11 @@ class _RemoteFiles:
             raise DamagedTableError(f"{error}; {_AGAIN}") from error
 
     def size(self, name: str) -> int | None:
-        """Return the length of a file of the record; None for any other.
-
-        Parameters
-        ----------
-        name : str
-            A path inside the tier's folder.
-
-        Returns
-        -------
-        int or None
-            Bytes.
-        """
+        """Return the length of a file of the record; None for any other."""
         return self._records[name].bytes if name in self._records else None
 
 
 def sha256_of(path: Path) -> str:
-    """Return the digest of a file's content.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-        Hexadecimal digits.
-    """
+    """Return the digest of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

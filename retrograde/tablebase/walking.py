@@ -22,25 +22,9 @@ if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from tablut.position import Position
 
-__all__ = ["WalkMove", "WalkNode", "walk"]
-
 
 class WalkMove(Result):
-    """A move with its value for the side that makes it.
-
-    Attributes
-    ----------
-    move : str
-        The move.
-    takes : tuple of str
-        The squares on which it captures.
-    wdl : str
-        ``win``, ``draw``, ``loss`` or ``unresolved``.
-    dtm : int or None
-        Plies to the end, the move included.
-    to : int or None
-        The number of the position that it leads to; None if the game is over, or the walk has it not.
-    """
+    """A move with its value for the side that makes it."""
 
     move: str
     takes: tuple[str, ...] = ()
@@ -55,19 +39,7 @@ class WalkMove(Result):
 
 
 class WalkNode(Result):
-    """An undecided position with all its moves.
-
-    Attributes
-    ----------
-    position : str
-        As text.
-    wdl : str
-        Its value for the side to move.
-    dtm : int or None
-        Plies to the end.
-    moves : list of WalkMove
-        The best first.
-    """
+    """An undecided position with all its moves."""
 
     position: str
     wdl: str
@@ -78,41 +50,7 @@ class WalkNode(Result):
 def walk(
     tablebase: Tablebase, position: Position, plies: int, most: int, tell: Callable[[], None] = lambda: None
 ) -> list[WalkNode]:
-    """Return the positions near one, and best play from each.
-
-    Parameters
-    ----------
-    tablebase : Tablebase
-        Covers everything that the position can lead to.
-    position : Position
-        Undecided.
-    plies : int
-        How far all moves are followed.
-    most : int
-        Most positions.
-    tell : callable
-        Called after each position.
-
-    Returns
-    -------
-    list of WalkNode
-        The first is that of the position.
-
-    Raises
-    ------
-    InputError
-        If there are more, or the game is over.
-    MissingTableError
-        If the tablebase does not cover a position.
-
-    Examples
-    --------
-    >>> from retrograde.tablebase.probing import prober_for
-    >>> from tablut.position import Position
-    >>> nodes = walk(prober_for("ashton"), Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9), 1, 100)
-    >>> nodes[0].wdl, nodes[0].dtm, nodes[0].moves[0].move, nodes[nodes[0].moves[0].to].wdl
-    ('loss', 2, 'e1-a1', 'win')
-    """
+    """Return the positions near one, and best play from each."""
     if Board(tablebase.variant, position).outcome() is not None:
         raise InputError(f"position '{position}': the game is over, there is nothing to walk to")
     numbers: dict[Position, int] = {position: 0}

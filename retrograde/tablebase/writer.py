@@ -28,9 +28,9 @@ from retrograde.tablebase.shards import file_records
 from retrograde.tablebase.store import Store, open_store
 from retrograde.tablebase.stored_tier import little_endian
 from tablut.errors import OutputError, output_failure
-from tablut.files import lock_folder, remove_temporaries, sync_names, write_text
 from tablut.indexing.values import ALIAS_CODE
 from tablut.locations import as_location
+from tablut.store.files import lock_folder, remove_temporaries, sync_names, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from tablut.indexing.tiers import TierIndex
     from tablut.locations import LocationLike
     from tablut.variants import Variant
-
-__all__ = ["CHUNK", "SHARD", "Codes", "create", "sweep", "write_tier", "writing"]
 
 CHUNK: Final = 1 << 20
 """Entries of a chunk: what is unpacked to read one of them."""
@@ -74,29 +72,7 @@ class Codes(Protocol):
 
 
 def create(root: LocationLike, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
-    """Make a store for a game, or open the one that is there and add to what it is to have.
-
-    Parameters
-    ----------
-    root : Path, Remote or str
-        The folder; made if it is missing.
-    variant : Variant
-        The game.
-    tiers : sequence of (attackers, defenders)
-        The tiers that the store is to have; those planned before stay.
-
-    Returns
-    -------
-    Store
-        With all these tiers planned.
-
-    Raises
-    ------
-    TablebaseError
-        If the folder holds something else: another game, another format, other files.
-    OutputError
-        If it cannot be written.
-    """
+    """Make a store for a game, or open the one that is there and add to what it is to have."""
     root = as_location(root)
     if not isinstance(root, Path):
         return plan_tiers(root, variant, tiers)
@@ -140,20 +116,7 @@ def _of_game(root: Path, variant: Variant) -> Store:
 
 @contextmanager
 def writing(root: Path | str) -> Iterator[None]:
-    """Keep other writers away from a store for as long as the context lasts; what a killed one left is removed.
-
-    Parameters
-    ----------
-    root : Path
-        The folder of the store.
-
-    Raises
-    ------
-    InputError
-        If another one is writing.
-    OutputError
-        If the folder cannot be written.
-    """
+    """Keep other writers away from a store for as long as the context lasts; what a killed one left is removed."""
     root = Path(root)
     with lock_folder(root, "tablebase"):
         sweep(root)
@@ -161,18 +124,7 @@ def writing(root: Path | str) -> Iterator[None]:
 
 
 def sweep(root: Path) -> None:
-    """Remove what a writer that did not end left in a store; whoever calls keeps the others away.
-
-    Parameters
-    ----------
-    root : Path
-        The folder of the store.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be removed.
-    """
+    """Remove what a writer that did not end left in a store; whoever calls keeps the others away."""
     try:
         remove_temporaries(root)
         if (root / "provenance").is_dir():
@@ -193,36 +145,7 @@ def write_tier(
     *,
     threads: int = 1,
 ) -> TierRecord:
-    """Write a tier, whole or not at all.
-
-    Parameters
-    ----------
-    root : Path or str
-        A store that plans the tier.
-    index : TierIndex
-        The tier, under all symmetries.
-    white, black : ndarray of uint16, shape (index.size,), or Codes
-        Codes (see `tablut.indexing.values`) by entry; aliases are `ALIAS_CODE`.
-        Read part by part, so they may come from files.
-    statistics : mapping, optional
-        Provenance for people, such as seconds and program version; kept beside the data.
-    threads : int
-        With two or more, both sides to move are packed at once.
-
-    Returns
-    -------
-    TierRecord
-        What was written.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not fit the index, or disagree on what is an alias.
-    TablebaseError
-        If the store does not plan the tier.
-    OutputError
-        If it cannot be written.
-    """
+    """Write a tier, whole or not at all."""
     store = open_store(root)
     material = (index.attackers, index.defenders)
     name = f"{index.attackers}v{index.defenders}"

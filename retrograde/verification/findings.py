@@ -10,25 +10,13 @@ from tablut.indexing.values import value_of_code, verdict_of
 if TYPE_CHECKING:
     from retrograde.tablebase.published import Standing
 
-__all__ = ["LISTED", "Verification", "Wrong", "describe"]
-
 LISTED: Final = 20
 """Of what is wrong, so many are listed."""
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """Something that is wrong.
-
-    Attributes
-    ----------
-    where : str
-        The tier or the file.
-    what : str
-        What is wrong with it; for a value the stored and the proved one.
-    position : str or None
-        The position, if it is about one.
-    """
+    """Something that is wrong."""
 
     where: str
     what: str
@@ -85,23 +73,7 @@ class Verification:
 
 
 def describe(code: int) -> str:
-    """Return a code in words.
-
-    Parameters
-    ----------
-    code : int
-        See `tablut.indexing.values`.
-
-    Returns
-    -------
-    str
-        The words.
-
-    Examples
-    --------
-    >>> describe(0), describe(6), describe(5)
-    ('not forced', 'win in 3', 'loss in 2')
-    """
+    """Return a code in words."""
     if code == 0:
         return "not forced"
     verdict = verdict_of(value_of_code(code))

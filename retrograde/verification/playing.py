@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     _Kind: TypeAlias = "tuple[StoredTier, SideName, int]"
 
-__all__ = ["DRAW_PLIES", "FOLLOWED_PLIES", "SEARCHED_PLIES", "ForwardCheck", "play_out", "sample_values"]
-
 SEARCHED_PLIES: Final = 5
 """The longest win or loss that is searched."""
 DRAW_PLIES: Final = 3
@@ -47,13 +45,7 @@ class _GivenUpError(Exception):
 
 
 class ForwardCheck:
-    """Searches and follows positions.
-
-    Parameters
-    ----------
-    tablebase : Tablebase
-        What is to be checked, and what orders the moves.
-    """
+    """Searches and follows positions."""
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase
@@ -61,20 +53,7 @@ class ForwardCheck:
         self.nodes = 0
 
     def check(self, position: Position, value: int) -> str | None:
-        """Return what is wrong with a value.
-
-        Parameters
-        ----------
-        position : Position
-            An undecided position.
-        value : int
-            What it is said to be worth to the side to move, see `tablut.indexing.values`.
-
-        Returns
-        -------
-        str or None
-            None if it is right.
-        """
+        """Return what is wrong with a value."""
         start = self.game.read(str(position))
         if value == 0:
             return self._check_unforced(start)
@@ -93,20 +72,7 @@ class ForwardCheck:
         return None
 
     def wins(self, position: NaivePosition, plies: int) -> bool:
-        """Return whether the side to move can force a win within so many plies.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            An undecided position.
-        plies : int
-            How many.
-
-        Returns
-        -------
-        bool
-            By search alone.
-        """
+        """Return whether the side to move can force a win within so many plies."""
         if plies < 1:
             return False
         return any(
@@ -115,20 +81,7 @@ class ForwardCheck:
         )
 
     def loses(self, position: NaivePosition, plies: int) -> bool:
-        """Return whether the side to move cannot avoid to lose within so many plies; without a move it has lost.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            An undecided position.
-        plies : int
-            How many.
-
-        Returns
-        -------
-        bool
-            By search alone.
-        """
+        """Return whether the side to move cannot avoid to lose within so many plies; without a move it has lost."""
         if plies < 1:
             return not self.game.legal_moves(position)
         return all(
@@ -215,32 +168,7 @@ def _other(position: NaivePosition) -> Literal["white", "black"]:
 
 
 def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
-    """Yield positions with their values: wins, losses and what is not forced in turn, as far as they occur.
-
-    Parameters
-    ----------
-    store : Store
-        The tablebase.
-    number : int
-        How many.
-    seed : int
-        Decides which: a tier, a side and a value that occurs there are drawn first, each
-        as likely as any other of the three, then the first position of that kind from a random entry on.
-
-    Yields
-    ------
-    tier : StoredTier
-        Where the position is.
-    position : Position
-        The position.
-    value : int
-        As it is stored, see `tablut.indexing.values`.
-
-    Raises
-    ------
-    LookupError
-        If a record counts a value that its tier does not have.
-    """
+    """Yield positions with their values: wins, losses and what is not forced in turn, as far as they occur."""
     random = np.random.default_rng(seed)
     wins: list[_Kind] = []
     losses: list[_Kind] = []
@@ -274,19 +202,7 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
 
 
 def play_out(store: Store, number: int, seed: int, report: Verification) -> None:
-    """Check a sample of positions, and add what is found to a report.
-
-    Parameters
-    ----------
-    store : Store
-        The tablebase.
-    number : int
-        How many positions.
-    seed : int
-        Decides which ones.
-    report : Verification
-        Added to.
-    """
+    """Check a sample of positions, and add what is found to a report."""
     check = ForwardCheck(Tablebase(store))
     for tier, position, value in sample_values(store, number, seed):
         wrong = check.check(position, value)

@@ -20,22 +20,12 @@ if TYPE_CHECKING:
     from retrograde.verification.kernels.desk import Tally
     from tablut.indexing.tiers import TierIndex
 
-__all__ = ["Part", "TierProof", "listing"]
-
 _PART: Final = 1 << 18
 """Entries that a thread proves at once, at least."""
 
 
 class Part(NamedTuple):
-    """Some rows of a tier.
-
-    Attributes
-    ----------
-    first, last : int
-        Their numbers; the last one is left out.
-    entries : int
-        How many entries they have.
-    """
+    """Some rows of a tier."""
 
     first: int
     last: int
@@ -43,17 +33,7 @@ class Part(NamedTuple):
 
 
 class TierProof:
-    """The proof of one tier, part by part.
-
-    Parameters
-    ----------
-    index : TierIndex
-        The tier, with the representatives that are stored.
-    unpacked : UnpackedTiers
-        Its values, and those of the tiers that captures lead to.
-    codes : int
-        Codes from here on are not counted.
-    """
+    """The proof of one tier, part by part."""
 
     def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int) -> None:
         self.index, self.unpacked, self.codes = index, unpacked, codes
@@ -61,13 +41,7 @@ class TierProof:
         self.number = unpacked.number((index.attackers, index.defenders))
 
     def parts(self) -> Iterable[Part]:
-        """Yield ranges of rows of about `_PART` entries each, all of them.
-
-        Yields
-        ------
-        Part
-            In order, each within the rows of one king.
-        """
+        """Yield ranges of rows of about `_PART` entries each, all of them."""
         rows = self.rows
         for number in range(len(rows.king_cell)):
             first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
@@ -80,20 +54,7 @@ class TierProof:
                 yield Part(start, stop, (stop - start) * width)
 
     def prove(self, part: Part, *, plainly: bool = False) -> Tally:
-        """Prove the positions of a part.
-
-        Parameters
-        ----------
-        part : Part
-            Which.
-        plainly : bool
-            Prove entry by entry, which comes to the same and takes longer.
-
-        Returns
-        -------
-        Tally
-            What is found.
-        """
+        """Prove the positions of a part."""
         variant = self.index.variant
         tables, unpacked = build_tables(variant), self.unpacked
         memory, ways = new_memory(variant, self.index.defenders)
@@ -105,18 +66,7 @@ class TierProof:
 
 
 def listing(index: TierIndex) -> Listing:
-    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own.
-
-    Parameters
-    ----------
-    index : TierIndex
-        The tier.
-
-    Returns
-    -------
-    Listing
-        For kernels.
-    """
+    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own."""
     counts = np.count_nonzero(index.representatives, axis=1)
     most = 1 + max(index.row_men, index.column_men)
     cells = index.variant.size**2

@@ -16,12 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retrograde.tablebase.errors import TablebaseError
 from tablut import __version__
-from tablut.files import read_text, write_text
+from tablut.store.files import read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-__all__ = ["VerifiedTiers", "proof_digest"]
 
 _FORMAT: Final = "tablut-verified-tiers"
 _VERSION: Final = 1
@@ -43,49 +41,17 @@ class _Notes(BaseModel):
 
 
 def proof_digest(values: str, below: Iterable[str]) -> str:
-    """Return what the proof of a tier depends on, as one digest: its values, those below it, and the program.
-
-    Parameters
-    ----------
-    values : str
-        The digest of the tier's values.
-    below : iterable of str
-        Those of the tiers that captures lead to.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal.
-
-    Examples
-    --------
-    >>> proof_digest("0" * 64, []) == proof_digest("0" * 64, ["1" * 64])
-    False
-    """
+    """Return what the proof of a tier depends on, as one digest: its values, those below it, and the program."""
     from tablut.engine.kernel_cache import source_digest
 
     # Development versions are many programs: what the proof is compiled from says which.
-    program = (__version__, source_digest(Path(__file__).parent / "kernels"))
+    here = Path(__file__).with_name("proving.py")
+    program = (__version__, source_digest("retrograde.verification.proving", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
 
 
 class VerifiedTiers:
-    """The tiers that a file says are verified; written whenever one more is.
-
-    Parameters
-    ----------
-    path : Path
-        The file; it need not exist yet.
-    game : str
-        The digest of the game whose tiers are asked for; a file may hold those of several.
-
-    Raises
-    ------
-    TablebaseError
-        If the file is not as it was written.
-    InputError, MachineError
-        If it cannot be read.
-    """
+    """The tiers that a file says are verified; written whenever one more is."""
 
     def __init__(self, path: Path, game: str) -> None:
         self.path, self.game = path, game
@@ -111,40 +77,12 @@ class VerifiedTiers:
             raise TablebaseError(f"{shown}: damaged: holds what no record does; remove it") from None
 
     def positions(self, tier: str, proof: str) -> int | None:
-        """Return how many values of a tier were proved, or None if it was not, or not as it is now.
-
-        Parameters
-        ----------
-        tier : str
-            Its name.
-        proof : str
-            See `proof_digest`.
-
-        Returns
-        -------
-        int or None
-            The number.
-        """
+        """Return how many values of a tier were proved, or None if it was not, or not as it is now."""
         note = self._tiers.get(self.game, {}).get(tier)
         return note.positions if note is not None and note.proof == proof else None
 
     def add(self, tier: str, proof: str, positions: int) -> None:
-        """Note a tier, and write the file.
-
-        Parameters
-        ----------
-        tier : str
-            Its name.
-        proof : str
-            See `proof_digest`.
-        positions : int
-            How many values were proved.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
+        """Note a tier, and write the file."""
         self._tiers.setdefault(self.game, {})[tier] = _Note(proof=proof, positions=positions)
         notes = _Notes(format=_FORMAT, version=_VERSION, tiers=self._tiers)
         write_text(self.path, _text(notes.model_dump(mode="json")), lasting=True)

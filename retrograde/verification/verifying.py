@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from retrograde.tablebase.stored_tier import StoredTier
     from tablut.locations import LocationLike
 
-__all__ = ["MEMORY", "Verification", "Wrong", "describe", "verify"]
-
 MEMORY: Final = 4 << 30
 """Most memory for unpacked tiers, in bytes, by default."""
 
@@ -149,21 +147,7 @@ def _lower(tier: StoredTier) -> list[tuple[int, int]]:
 
 
 class _Work(NamedTuple):
-    """What is to be proved, and with what.
-
-    Attributes
-    ----------
-    store : Store
-        The tablebase.
-    sound : list of (StoredTier, str)
-        Its tiers that are as they were written, lower ones first, with the digests of their values.
-    scratch : Path or None
-        A folder for unpacked tiers, if memory is not to hold them.
-    threads : int
-        Number of threads.
-    verified : VerifiedTiers or None
-        The tiers that were proved before.
-    """
+    """What is to be proved, and with what."""
 
     store: Store
     sound: list[tuple[StoredTier, str]]

@@ -29,18 +29,6 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-__all__ = [
-    "SymmetryCheck",
-    "breaks",
-    "checks",
-    "images",
-    "near_start",
-    "random_placements",
-    "random_positions",
-    "verify",
-]
-
-
 _PART = 20_000
 """Positions of which all plies are held in memory at once."""
 
@@ -66,52 +54,13 @@ class SymmetryCheck:
 
 
 def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
-    """Return the images of positions under one symmetry.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of the variant.
-    words : ndarray of uint64, shape (n, W)
-        Positions.
-    symmetry : Symmetry
-        Any symmetry of the square.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n, W)
-        In the same order.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> engine = engine_for(load_variant("ashton"))
-    >>> start = engine.words(engine.start())
-    >>> turn = engine.variant.symmetries[1]
-    >>> bool((images(engine, start, turn) == start).all())  # the start is symmetric
-    True
-    """
+    """Return the images of positions under one symmetry."""
     # The least image under a set of one element is the image under that element.
     return engine.canonical(words, (symmetry,))[0]
 
 
 def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
-    """Return random undecided placements, both sides to move; half of the soldiers stand near the king.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    count : int
-        How many.
-    rng : numpy.random.Generator
-        The source of chance.
-
-    Returns
-    -------
-    ndarray of uint64, shape (count, W)
-        Packed positions; some may be equal.
-    """
+    """Return random undecided placements, both sides to move; half of the soldiers stand near the king."""
     engine, regions, size = engine_for(variant), variant.regions, variant.size
     kings = sorted(regions.king_cells)
     boards = []
@@ -143,24 +92,7 @@ def _distance(cell: int, other: int, size: int) -> tuple[int, int]:
 
 
 def random_positions(variant: Variant, count: int, rng: np.random.Generator, plies: int = 40) -> Words:
-    """Return undecided positions of random games, spread over their plies.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    count : int
-        How many positions, at most; fewer if the games are short.
-    rng : numpy.random.Generator
-        The source of chance.
-    plies : int
-        Length of a game.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n, W)
-        Packed, distinct and sorted.
-    """
+    """Return undecided positions of random games, spread over their plies."""
     engine = engine_for(variant)
     each = max(1, count // plies)
     words = np.repeat(engine.words(engine.start()), each, axis=0)
@@ -176,31 +108,7 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
-    """Return every undecided position within some plies of the start.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    most : int
-        Plies are added while the positions stay below this number.
-
-    Returns
-    -------
-    words : ndarray of uint64, shape (n, W)
-        Distinct positions.
-    plies : int
-        How many plies away the last ones are.
-    complete : bool
-        Whether these are all positions that the start can reach.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> words, plies, complete = near_start(load_variant("ashton"), 5000)
-    >>> len(words), plies, complete
-    (4465, 2, False)
-    """
+    """Return every undecided position within some plies of the start."""
     engine = engine_for(variant)
     known = engine.words(engine.start())
     frontier, plies = known, 0
@@ -266,22 +174,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
 
 
 def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
-    """Return a position that a symmetry of the square does not carry over, or None if it carries all of these.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    symmetry : Symmetry
-        Any symmetry of the square.
-    words : ndarray of uint64, shape (n, W)
-        Positions to try.
-
-    Returns
-    -------
-    Position or None
-        The first of them that shows it.
-    """
+    """Return a position that a symmetry of the square does not carry over, or None if it carries all of these."""
     engine = engine_for(variant)
     wrong = _wrong_parents(engine, words, symmetry)
     return _position(engine, words[wrong[0]]) if len(wrong) else None
@@ -339,32 +232,7 @@ def checks(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> Iterator[SymmetryCheck]:
-    """Yield what `verify` returns, each claim as soon as it has been tested.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    samples : int
-        Number of random placements, and of positions of random play.
-    seed : int
-        Of the random positions.
-    most : int, optional
-        As in `verify`.
-    group : sequence of Symmetry, optional
-        The claimed symmetries; by default those of the variant.
-
-    Yields
-    ------
-    SymmetryCheck
-        One for each claim.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> next(checks(load_variant("brandubh-5-4v0"), samples=50, most=1000)).name
-    'the symmetries form a subgroup of D4'
-    """
+    """Yield what `verify` returns, each claim as soon as it has been tested."""
     elements = tuple(variant.symmetries if group is None else group)
     yield _is_group(elements, variant.size)
     yield _keeps_cells(variant, elements)

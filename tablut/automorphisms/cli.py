@@ -9,23 +9,20 @@ import typer
 from rich.text import Text
 
 from symmetry import dihedral, orbits, stabiliser
-from tablut.cli.draw import draw_board, side_by_side
 from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position
+from tablut.cli.people import Table, draw_board, label, number, prose, side_by_side
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible
-from tablut.cli.tables import Table, label, number, prose
 from tablut.errors import InputError
-from tablut.files import write_text
 from tablut.notation import diagram_cells, square_name
 from tablut.position import Position
 from tablut.results import Result
+from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.automorphisms.checks import SymmetryCheck
     from tablut.cli.people import PeopleConsole
-
-__all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Verify the symmetry reduction, or draw an orbit.")
 

@@ -14,7 +14,7 @@ def main() -> None:
     try:
         from tablut.cli import shell
     except KeyboardInterrupt:
-        from tablut.cli.interrupts import leave
+        from tablut.cli.streams import leave
 
         leave("interrupted")
     shell.main()

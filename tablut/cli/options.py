@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tablut import files
-from tablut.cli.completion import variant_names_from
 from tablut.errors import InputError, input_failure
-from tablut.files import excerpt
 from tablut.formats import reading
 from tablut.status import check_playable, position_status, reasons
+from tablut.store import files
+from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -23,92 +22,33 @@ if TYPE_CHECKING:
     from tablut.position import Position, Side
     from tablut.variants import Variant
 
-__all__ = [
-    "PositionOption",
-    "ResumeOption",
-    "SchedulerOption",
-    "StoreArgument",
-    "VariantOption",
-    "check_folder",
-    "check_resume",
-    "material_option",
-    "position_text",
-    "read_bytes",
-    "read_materials",
-    "read_position",
-    "read_text",
-    "seed_option",
-    "threads_option",
-    "variant_option",
-    "warn",
-    "warn_if_impossible",
-]
-
-
 _MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 
 
+def variant_names_from(incomplete: str) -> list[str]:
+    """Return the shipped rule sets whose names begin so, for ``autocompletion=``."""
+    from tablut.variants import variant_names
+
+    return [name for name in variant_names() if name.startswith(incomplete)]
+
+
 def variant_option(text: str) -> Any:
-    """Return the option ``--variant`` of a command whose default is not a rule set's name.
-
-    Parameters
-    ----------
-    text : str
-        The help, with the default at its end in square brackets.
-
-    Returns
-    -------
-    typer.models.OptionInfo
-        For `typing.Annotated`.
-    """
+    """Return the option ``--variant`` of a command whose default is not a rule set's name."""
     return typer.Option("--variant", "-v", metavar="NAME|FILE", help=text, autocompletion=variant_names_from)
 
 
 def seed_option(text: str) -> Any:
-    """Return the option ``--seed``.
-
-    Parameters
-    ----------
-    text : str
-        The help: what the seed is of.
-
-    Returns
-    -------
-    typer.models.OptionInfo
-        For `typing.Annotated`.
-    """
+    """Return the option ``--seed``."""
     return typer.Option("--seed", min=0, max=(1 << 63) - 1, help=text)
 
 
 def threads_option(text: str) -> Any:
-    """Return the option ``--threads``.
-
-    Parameters
-    ----------
-    text : str
-        The help: what the threads do.
-
-    Returns
-    -------
-    typer.models.OptionInfo
-        For `typing.Annotated`.
-    """
+    """Return the option ``--threads``."""
     return typer.Option("--threads", min=1, max=1024, help=text)
 
 
 def material_option(text: str) -> Any:
-    """Return the option ``--material``, which may be repeated; `read_materials` reads what it names.
-
-    Parameters
-    ----------
-    text : str
-        The help: what is done with the material.
-
-    Returns
-    -------
-    typer.models.OptionInfo
-        For `typing.Annotated`.
-    """
+    """Return the option ``--material``, which may be repeated; `read_materials` reads what it names."""
     return typer.Option("--material", metavar="AvD", help=text, show_default=False)
 
 
@@ -136,40 +76,12 @@ _POSITION_BYTES: Final = 64 << 10
 
 
 def warn(message: str) -> None:
-    """Say on standard error, in one line, what the user should know about the answer.
-
-    Parameters
-    ----------
-    message : str
-        The warning; line ends in it become spaces.
-    """
+    """Say on standard error, in one line, what the user should know about the answer."""
     typer.echo("tablut: warning: " + " ".join(message.split()), err=True)
 
 
 def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
-    """Return the content of a file, or of standard input for ``-``.
-
-    Parameters
-    ----------
-    source : str
-        A path, or ``-``.
-    what : str
-        What error messages call the file.
-    most : int
-        Most bytes that it may have.
-
-    Returns
-    -------
-    bytes
-        All of it.
-
-    Raises
-    ------
-    InputError
-        Naming the file, if there is none, or it is longer, a folder or a device.
-    MachineError
-        If the system cannot read it.
-    """
+    """Return the content of a file, or of standard input for ``-``."""
     if source != "-":
         return files.read_bytes(Path(source), what, most)
     stream = getattr(sys.stdin, "buffer", None)
@@ -183,27 +95,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
 
 
 def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
-    """Return the text of a file in UTF-8, or of standard input for ``-``.
-
-    Parameters
-    ----------
-    source : str
-        A path, or ``-``.
-    what : str
-        What error messages call the file.
-    most : int
-        Most bytes that it may have.
-
-    Returns
-    -------
-    str
-        Without a byte order mark; every line ends with a line feed.
-
-    Raises
-    ------
-    InputError, MachineError
-        As `read_bytes`; and if it is not UTF-8.
-    """
+    """Return the text of a file in UTF-8, or of standard input for ``-``."""
     if source != "-":
         return files.read_text(Path(source), what, most)
     try:
@@ -214,23 +106,7 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
 
 
 def position_text(source: str) -> str:
-    """Return the text of a position that an option names: itself, a file's content, or standard input for ``-``.
-
-    Parameters
-    ----------
-    source : str
-        The text, a path, or ``-``.
-
-    Returns
-    -------
-    str
-        Not parsed yet.
-
-    Raises
-    ------
-    InputError
-        If it is neither the text of a position nor a readable file, or the file is empty.
-    """
+    """Return the text of a position that an option names: itself, a file's content, or standard input for ``-``."""
     if source != "-" and reading.looks_like_position(source) and not _exists(source):
         return source
     text = read_text(source, "position file", _POSITION_BYTES)
@@ -240,28 +116,7 @@ def position_text(source: str) -> str:
 
 
 def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
-    """Return the materials that ``--material`` names, each once.
-
-    Parameters
-    ----------
-    texts : sequence of str or None
-        Each of attackers and defenders, such as 2v1.
-
-    Returns
-    -------
-    tuple of (int, int)
-        Attackers and defenders, in the order of the texts.
-
-    Raises
-    ------
-    InputError
-        If one is no material.
-
-    Examples
-    --------
-    >>> read_materials(["2v1", "10v0", "2v1"])
-    ((2, 1), (10, 0))
-    """
+    """Return the materials that ``--material`` names, each once."""
     materials = []
     for text in texts or ():
         found = _MATERIAL.fullmatch(text)
@@ -272,39 +127,13 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
 
 
 def check_resume(store: str | None, *, resume: bool) -> None:
-    """Refuse ``--resume`` without the folder of the run that it goes on with.
-
-    Parameters
-    ----------
-    store : str or None
-        What ``--store`` names.
-    resume : bool
-        Whether ``--resume`` is given.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to go on with.
-    """
+    """Refuse ``--resume`` without the folder of the run that it goes on with."""
     if resume and store is None:
         raise InputError("--resume: needs --store DIR, the folder of the run that it goes on with")
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Refuse a folder for output that is a file, before anything is written there.
-
-    Parameters
-    ----------
-    folder : Path
-        What an option names; it need not exist.
-    option : str
-        The option, for the error message.
-
-    Raises
-    ------
-    InputError
-        If a file, a device or a pipe has that name.
-    """
+    """Refuse a folder for output that is a file, before anything is written there."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} {excerpt(str(folder))}: is no folder; name one, which need not exist yet")
 
@@ -312,30 +141,7 @@ def check_folder(folder: Path, option: str) -> None:
 def read_position(
     source: str | None, variant: Variant | str, *, side: str | None = None, judged: bool = True
 ) -> Position | None:
-    """Return the position that an option names; None for the start.
-
-    Parameters
-    ----------
-    source : str or None
-        The text of a position in any form, or the name of a file that holds one, or ``-``.
-    variant : Variant or str
-        The rule set, or the name or path of one.
-    side : str, optional
-        The side to move, ``w`` or ``b``, for a text that does not say it.
-    judged : bool
-        Warn on standard error if the position is impossible, and refuse one to which the
-        rules cannot be applied. False for a command that reports this itself.
-
-    Returns
-    -------
-    Position or None
-        None if ``source`` is None.
-
-    Raises
-    ------
-    InputError
-        If there is no such file and the text is not a position, or the side is neither.
-    """
+    """Return the position that an option names; None for the start."""
     if side not in (None, "w", "b"):
         raise InputError(f"side {excerpt(side or '')}: expected w or b")
     if source is None:
@@ -350,17 +156,7 @@ def read_position(
 
 
 def warn_if_impossible(variant: Variant, position: Position, where: str | None = None) -> None:
-    """Say on standard error why a position is impossible, if it is; by default it is named by its text.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    position : Position
-        On a board of the variant's size.
-    where : str, optional
-        What the warning calls the position; by default its text.
-    """
+    """Say on standard error why a position is impossible, if it is; by default it is named by its text."""
     if status := position_status(variant, position):
         shown = f"position '{position}'" if where is None else where
         warn(f"{shown}: is impossible in {variant.name}: {reasons(status)}")

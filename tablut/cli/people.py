@@ -9,9 +9,11 @@ broken: a word that is longer than a line gets a longer line. Our own styling is
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,15 +21,17 @@ from rich.control import Control
 from rich.segment import Segment
 from rich.text import Text
 
-from tablut.cli.printable import printable
+from tablut.cli.streams import AS_JSON, printable, write_output
+from tablut.notation import FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import IO
 
-    from rich.console import ConsoleOptions, RenderableType
+    from rich.columns import Columns
+    from rich.console import ConsoleOptions, RenderableType, RenderResult
 
-__all__ = ["NARROWEST", "UNLIMITED", "PeopleConsole", "safe_text", "wrapped"]
+    from tablut.variants import Variant
 
 NARROWEST: Final = 40
 """The least columns of a layout; a narrower terminal breaks lines itself."""
@@ -39,23 +43,7 @@ _WORD = re.compile(r"\s*\S+")
 
 
 def safe_text(content: str | Text) -> Text:
-    r"""Return text as the console shows it: without markup, and without characters that a terminal obeys.
-
-    Parameters
-    ----------
-    content : str or Text
-        Text from anywhere.
-
-    Returns
-    -------
-    Text
-        The same object if it is safe as it is.
-
-    Examples
-    --------
-    >>> safe_text("[/bold]\x1b[31m").plain
-    '[/bold]\\x1b[31m'
-    """
+    r"""Return text as the console shows it: without markup, and without characters that a terminal obeys."""
     if isinstance(content, str):
         return Text(printable(content))
     plain = printable(content.plain)
@@ -63,27 +51,7 @@ def safe_text(content: str | Text) -> Text:
 
 
 def wrapped(content: str | Text, width: int, *, indent: int = 0) -> list[Text]:
-    """Break text between words; a word longer than a line is not broken.
-
-    Parameters
-    ----------
-    content : str or Text
-        Its own line ends are kept.
-    width : int
-        Columns of a line, the indent included.
-    indent : int
-        Spaces before every line.
-
-    Returns
-    -------
-    list of Text
-        The lines; one empty line for no text.
-
-    Examples
-    --------
-    >>> [line.plain for line in wrapped("at most 41019808636966473872687808", 12, indent=2)]
-    ['  at most', '  41019808636966473872687808']
-    """
+    """Break text between words; a word longer than a line is not broken."""
     lines = []
     for line in safe_text(content).split("\n", allow_blank=True):
         breaks, used = [], indent
@@ -102,15 +70,7 @@ def wrapped(content: str | Text, width: int, *, indent: int = 0) -> list[Text]:
 
 
 class PeopleConsole(Console):
-    """A console for text that people read.
-
-    Parameters
-    ----------
-    stderr : bool
-        Write to standard error instead of standard output.
-    file : text stream, optional
-        Write there instead.
-    """
+    """A console for text that people read."""
 
     def __init__(self, *, stderr: bool = False, file: IO[str] | None = None) -> None:
         super().__init__(markup=False, highlight=False, emoji=False, stderr=stderr, file=file)
@@ -121,17 +81,7 @@ class PeopleConsole(Console):
             self.width = NARROWEST
 
     def print(self, *objects: Any, indent: int = 0, **settings: Any) -> None:
-        """Print as `rich.console.Console.print` does, but break text between words only.
-
-        Parameters
-        ----------
-        *objects
-            Strings, `rich.text.Text` and anything that rich renders.
-        indent : int
-            Spaces before every line, for text alone.
-        **settings
-            As rich has them; ``soft_wrap=True`` breaks no line at all.
-        """
+        """Print as `rich.console.Console.print` does, but break text between words only."""
         if any(isinstance(thing, Control) for thing in objects):
             super().print(*objects, **settings)
             return
@@ -144,37 +94,253 @@ class PeopleConsole(Console):
         super().print(*objects, **{"crop": False, **settings})
 
     def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
-        """Write text as it is, except for characters that a terminal obeys.
-
-        Parameters
-        ----------
-        *objects
-            What is written, as ``str`` shows it.
-        sep : str
-            Between the objects.
-        end : str
-            After the last one.
-        **settings
-            As rich has them.
-        """
+        """Write text as it is, except for characters that a terminal obeys."""
         text = Text(sep.join(printable(str(thing)) for thing in objects))
         # Not by rich's own `out`, which would call the `print` above, and that wraps.
         super().print(text, end=end, **{"no_wrap": True, "overflow": "ignore", "crop": False, **settings})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render anything; control characters that rich itself did not add become escapes.
-
-        Parameters
-        ----------
-        renderable : RenderableType
-            Anything that rich renders.
-        options : ConsoleOptions, optional
-            Those of the console by default.
-
-        Yields
-        ------
-        Segment
-            The parts in order.
-        """
+        """Render anything; control characters that rich itself did not add become escapes."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+# -- tables that show every number and label whole, at any width ---------------------------
+
+
+# The columns stand side by side where they fit; else the text of each row stands below it; else each field has a line.
+
+
+_GAP = 2
+_WHOLE = 10**9
+
+
+class Column(NamedTuple):
+    """A column of a `Table`."""
+
+    name: str
+    field: str
+    kind: str
+    style: str
+    least: int = 24
+
+
+def number(name: str, field: str = "", style: str = "") -> Column:
+    """Return a column of numbers, right-aligned and never broken."""
+    return Column(name, field or name, "number", style)
+
+
+def label(name: str = "", field: str = "", style: str = "") -> Column:
+    """Return a column of words that are never broken."""
+    return Column(name, field or name, "label", style)
+
+
+def prose(name: str = "", field: str = "", style: str = "", least: int = 24) -> Column:
+    """Return a column of text that may be broken between words."""
+    return Column(name, field or name, "prose", style, least)
+
+
+class Table:
+    r"""A table that rich prints."""
+
+    def __init__(self, *columns: Column, header: bool = True) -> None:
+        self.columns = columns
+        self.header = header and any(column.name for column in columns)
+        self._rows: list[tuple[list[Text], str]] = []
+
+    def add(self, *cells: str | Text, style: str = "") -> None:
+        """Add a row; missing cells at its end are empty."""
+        texts = [safe_text(cell) for cell in cells]
+        self._rows.append((texts + [Text()] * (len(self.columns) - len(texts)), style))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines, in the layout that fits."""
+        for line in self.lines(options.max_width):
+            line.no_wrap, line.overflow = True, "ignore"
+            yield line
+
+    def lines(self, width: int) -> list[Text]:
+        """Return the lines of the table in the layout that fits a width."""
+        whole = len(self.columns)
+        # The columns at the end that say what the row is about can stand below it.
+        beside = max(
+            (i + 1 for i, column in enumerate(self.columns) if column.kind != "prose" and column.name), default=1
+        )
+        for shown in dict.fromkeys((whole, beside)):
+            widths = self._widths(width, shown)
+            if widths is not None:
+                return self._columnar(widths, width)
+        return self._fields(width)
+
+    def _widths(self, width: int, shown: int) -> list[int] | None:
+        """Return how wide each of the first columns is, or None if they do not fit side by side."""
+        natural, least = [], []
+        for place, column in enumerate(self.columns[:shown]):
+            cells = [row[place].plain for row, _ in self._rows]
+            wide = max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
+            word = max((cell_len(word) for cell in cells for word in cell.split()), default=0)
+            head = cell_len(column.name) if self.header else 0
+            natural.append(max(wide, head))
+            least.append(max(word, head, min(wide, column.least)) if column.kind == "prose" else natural[-1])
+        room = width - _GAP * (shown - 1)
+        if sum(least) > room:
+            return None
+        for place in range(shown):
+            # What is left goes to the texts, from left to right.
+            least[place] = min(natural[place], least[place] + room - sum(least))
+        return least
+
+    def _columnar(self, widths: list[int], width: int) -> list[Text]:
+        lines, indent = [], min(widths[0] + _GAP, 3 * _GAP)
+        if self.header:
+            lines += self._row([Text(column.name) for column in self.columns], widths, "dim", styled=False)
+            below = [Text(column.name, style="dim") for column in self.columns[len(widths) :] if column.name]
+            lines += [line for name in below for line in wrapped(name, width, indent=indent)]
+        for cells, style in self._rows:
+            lines += self._row(cells, widths, style)
+            for cell, column in zip(cells[len(widths) :], self.columns[len(widths) :], strict=True):
+                if cell.plain:
+                    text = cell.copy()
+                    text.stylize_before(column.style or style)
+                    lines += wrapped(text, width if column.kind == "prose" else _WHOLE, indent=indent)
+        return lines
+
+    def _row(self, cells: list[Text], widths: list[int], style: str, *, styled: bool = True) -> list[Text]:
+        blocks = [
+            wrapped(cell, width) if column.kind == "prose" else list(cell.split("\n", allow_blank=True))
+            for cell, width, column in zip(cells, widths, self.columns, strict=False)
+        ]
+        lines = []
+        for height in range(max(map(len, blocks))):
+            line = Text(style=style)
+            for column, block, width in zip(self.columns, blocks, widths, strict=False):
+                part = block[height].copy() if height < len(block) else Text()
+                if styled and column.style:
+                    part.stylize_before(column.style)
+                spaces = " " * (width - part.cell_len)
+                line.append_text(Text(spaces) + part if column.kind == "number" else part + Text(spaces))
+                line.append(" " * _GAP)
+            line.rstrip()
+            lines.append(line)
+        return lines
+
+    def _fields(self, width: int) -> list[Text]:
+        """Return every row as a block of fields."""
+        lines: list[Text] = []
+        for cells, style in self._rows:
+            lines += [Text()] if lines else []
+            for column, cell in zip(self.columns, cells, strict=True):
+                if cell.plain:
+                    lines += _field(column, cell, style, width)
+        return lines
+
+
+def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
+    """Return the lines of one field: beside its name if it fits, else below it; alone if it has no name."""
+    text = cell.copy()
+    text.stylize_before(column.style or style)
+    limit = width if column.kind == "prose" else _WHOLE
+    if not column.field:
+        return wrapped(text, limit)
+    head = Text(f"{column.field}:", style="dim")
+    if "\n" not in text.plain and head.cell_len + 1 + text.cell_len <= width:
+        return [head + Text(" ") + text]
+    return [head, *wrapped(text, limit, indent=_GAP)]
+
+
+# -- boards in the terminal: terrain and pieces as rich text, coordinates around them ------
+
+
+# Each kind of cell: its sign when empty, its colour, its name.
+_GROUND = {
+    ".": ("·", "dim", "ordinary"),
+    "+": ("·", "dim", "ordinary"),
+    "T": ("╳", "bold yellow", "castle"),
+    "*": ("☆", "cyan", "escape"),
+    "X": ("✕", "bold cyan", "corner, for a king only"),
+} | dict.fromkeys("ABCD", ("▒", "magenta", "camp"))
+_PIECES = {"b": ("●", "bold red", "attacker"), "w": ("○", "bold white", "defender"), "K": ("♔", "bold green", "king")}
+
+
+def draw_board(variant: Variant, rows: tuple[str, ...]) -> Text:
+    """Return a drawn board."""
+    board = Text()
+    size = variant.size
+    for down, (row, ground) in enumerate(zip(rows, variant.terrain, strict=True)):
+        board.append(f"{size - down:<2}", style="dim")
+        for piece, letter in zip(row, ground, strict=True):
+            sign, style, _ = _PIECES[piece] if piece in _PIECES else _GROUND[letter]
+            board.append(" ")
+            board.append(sign, style=style)
+        board.append("\n")
+    board.append("   " + " ".join(FILES[:size]), style="dim")
+    return board
+
+
+def legend(variant: Variant) -> Text:
+    """Return the signs of a variant's board with what they mean."""
+    pieces = [_PIECES[piece] for piece in "bwK" if any(piece in row for row in variant.start)]
+    grounds = dict.fromkeys(_GROUND[letter] for row in variant.terrain for letter in row if letter not in ".+")
+    order = list(_GROUND.values())
+    text = Text()
+    for sign, style, meaning in [*pieces, *sorted(grounds, key=order.index)]:
+        text.append("  " if text else "").append(sign, style=style).append(f" {meaning}")
+    return text
+
+
+def side_by_side(boards: Mapping[str, Text]) -> Columns:
+    """Return drawn boards in frames with titles, as many in a row as fit."""
+    from rich.columns import Columns
+    from rich.panel import Panel
+
+    # A title that is a string would be read as markup.
+    return Columns([Panel.fit(board, title=Text(title), border_style="dim") for title, board in boards.items()])
+
+
+# -- what a command says while it still runs: moves of a game, players that come and go ----
+
+
+# People read it on standard output. Under ``--json`` that is kept for the answer: what is
+# said goes to standard error if that is a terminal, and nowhere otherwise.
+
+
+class Page(io.StringIO):
+    """Takes what is printed, and is a terminal in the console's eyes if the stream that it goes to is one."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the stream."""
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        """Return whether the stream is a terminal."""
+        return bool(self._stream.isatty())
+
+
+class Live:
+    """Prints at once, for whoever watches."""
+
+    def __init__(self) -> None:
+        self._json = AS_JSON.get()
+
+    @property
+    def watched(self) -> bool:
+        """Whether a terminal shows what is printed."""
+        return bool((sys.stderr if self._json else sys.stdout).isatty())
+
+    def print(self, *objects: Any, **settings: Any) -> None:
+        """Print as `tablut.cli.people.PeopleConsole` does."""
+        if self._json and not self.watched:
+            return
+        stream = sys.stderr if self._json else sys.stdout
+        page = Page(stream)
+        PeopleConsole(file=page).print(*objects, **settings)
+        if self._json:
+            stream.write(page.getvalue())
+            stream.flush()
+        else:
+            write_output(page.getvalue())

@@ -8,7 +8,6 @@ raises `Interrupted` with a reply that holds what was done until then.
 from __future__ import annotations
 
 import inspect
-import io
 import json
 import math
 import os
@@ -18,7 +17,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -26,11 +24,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
-from tablut.cli.interrupts import EXIT_INTERRUPTED
-from tablut.cli.streams import complain, is_utf8, write_output
-from tablut.compilation import announced, compile_seconds
+from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, is_utf8, write_output
 from tablut.errors import InputError
-from tablut.machine import peak_memory
+from tablut.running.clocks import announced, compile_seconds
+from tablut.running.machine import peak_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,29 +38,12 @@ if TYPE_CHECKING:
     from tablut.errors import TablutError
     from tablut.results import Result
 
-__all__ = [
-    "EXIT_NO",
-    "EXIT_UNKNOWN",
-    "Interrupted",
-    "Reply",
-    "command",
-    "commit",
-    "interruptible",
-    "json_wanted",
-    "origin",
-    "progress",
-    "provenance",
-    "text_of",
-]
-
 Answer = TypeVar("Answer")
 
 EXIT_NO = 1
 """The answer is no: a check failed, a stipulation is refuted."""
 EXIT_UNKNOWN = 3
 """Limits ran out before a proof."""
-
-_as_json: ContextVar[bool] = ContextVar("as_json", default=False)
 
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
@@ -72,19 +52,7 @@ _LONGEST = 1e9
 
 @dataclass(frozen=True)
 class Reply:
-    """What a command answers.
-
-    Attributes
-    ----------
-    result : Result
-        Dumped by ``--json``, provenance added.
-    show : callable
-        Prints the result to a console (`tablut.cli.people`); not called under ``--json``.
-    exit_code : int
-        0, `EXIT_NO`, `EXIT_UNKNOWN`, or 130 where the result itself says that it was interrupted.
-    seed : int, optional
-        The seed of everything random in the result.
-    """
+    """What a command answers."""
 
     result: Result
     show: Callable[[PeopleConsole], None]
@@ -97,19 +65,6 @@ class Interrupted(Exception):  # noqa: N818
 
     Raised where the command caught the `KeyboardInterrupt` or the error. The reply is printed
     as always, under ``--json`` with ``interrupted`` true, and standard error says how to go on.
-
-    Parameters
-    ----------
-    reply : Reply
-        What was done until then.
-    go_on : str
-        The command that goes on from there, or what else helps; empty if nothing does.
-    cause : TablutError, optional
-        What ended the command, reported when the reply has been printed; an interrupt by default.
-
-    Examples
-    --------
-    >>> raise Interrupted(Reply(result, show), "tablut census --all --store DIR --resume")  # doctest: +SKIP
     """
 
     def __init__(self, reply: Reply, go_on: str = "", cause: TablutError | None = None) -> None:
@@ -120,19 +75,7 @@ class Interrupted(Exception):  # noqa: N818
 
 
 def command(function: Callable[..., Reply]) -> Callable[..., None]:
-    """Make a sub-command of a function that returns a `Reply`.
-
-    Parameters
-    ----------
-    function : callable
-        Its parameters are the command's, annotated as typer wants them; ``--json`` is
-        added to them.
-
-    Returns
-    -------
-    callable
-        What a `tablut.cli.spec.CommandSpec` names.
-    """
+    """Make a sub-command of a function that returns a `Reply`."""
     hints = get_type_hints(function, include_extras=True)
     own = [
         parameter.replace(annotation=hints[name]) for name, parameter in inspect.signature(function).parameters.items()
@@ -142,13 +85,13 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     def _wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
         started, told = time.perf_counter(), announced()
         _check_numbers(ctx, parameters)
-        stopped, token = None, _as_json.set(as_json)
+        stopped, token = None, AS_JSON.set(as_json)
         try:
             reply = function(**parameters)
         except Interrupted as interrupted:
             stopped, reply = interrupted, interrupted.reply
         finally:
-            _as_json.reset(token)
+            AS_JSON.reset(token)
         if as_json:
             body = reply.result.model_dump(mode="json", by_alias=True)
             if stopped is not None:
@@ -182,11 +125,6 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     return _wrapper
 
 
-def json_wanted() -> bool:
-    """Return whether the command that runs was given ``--json``, for one that says something before it answers."""
-    return _as_json.get()
-
-
 def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
     """Refuse numbers that no kernel and no clock can take: beyond 63 bits, infinite, or not a number."""
     for name, value in parameters.items():
@@ -218,85 +156,24 @@ def _json_text(body: dict[str, Any]) -> str:
     return re.sub(r"[^\n -~]", escaped, text) + "\n"
 
 
-class _Page(io.StringIO):
-    """Takes what the console prints; the console takes it for standard output."""
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return getattr(sys.stdout, "encoding", None) or "utf-8"
-
-    def isatty(self) -> bool:
-        return sys.stdout.isatty()
-
-
 def text_of(reply: Reply) -> str:
-    """Return what a reply shows to people, laid out for standard output as it is now.
+    """Return what a reply shows to people, laid out for standard output as it is now."""
+    from tablut.cli.people import Page, PeopleConsole
 
-    Parameters
-    ----------
-    reply : Reply
-        What a command answered.
-
-    Returns
-    -------
-    str
-        The page, with colours if standard output is a terminal.
-    """
-    from tablut.cli.people import PeopleConsole
-
-    page = _Page()
+    page = Page(sys.stdout)
     reply.show(PeopleConsole(file=page))
     return page.getvalue()
 
 
 def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None, seconds: float) -> dict[str, Any]:
-    """Return where a result comes from.
-
-    Parameters
-    ----------
-    ctx : typer.Context
-        Of the command that ran; its ``obj`` is the list of arguments that the user typed.
-    parameters : dict
-        Its parameters, defaults included.
-    seed : int or None
-        The seed of everything random in it.
-    seconds : float
-        Wall time that it took.
-
-    Returns
-    -------
-    dict
-        Keys ``version``, ``commit`` (of the checkout that the program runs from, ``+``
-        appended if it has local changes; null otherwise), ``command``, ``parameters``,
-        ``seed``, ``seconds``, ``compile_seconds`` (the part of them that went into
-        compiling or loading kernels) and ``peak_rss_bytes``.
-    """
+    """Return where a result comes from."""
     return origin(shlex.join(["tablut", *ctx.obj]), parameters, seed, seconds, commit=commit())
 
 
 def origin(
     command_line: str, parameters: dict[str, Any], seed: int | None, seconds: float, *, commit: str | None
 ) -> dict[str, Any]:
-    """Return where a result comes from, whoever asked for it; `provenance` is this for a command.
-
-    Parameters
-    ----------
-    command_line : str
-        What was asked, as it was typed.
-    parameters : dict
-        What it means, defaults included.
-    seed : int or None
-        The seed of everything random in it.
-    seconds : float
-        Wall time that it took.
-    commit : str or None
-        As `commit` returns it.
-
-    Returns
-    -------
-    dict
-        As `provenance`.
-    """
+    """Return where a result comes from, whoever asked for it; `provenance` is this for a command."""
     from tablut import __version__
 
     return {
@@ -340,16 +217,6 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
 
     A kernel does not handle signals. It runs in a thread of its own here, which is
     abandoned when the main thread is interrupted; the process then ends without it.
-
-    Parameters
-    ----------
-    work : callable
-        Takes nothing, and changes nothing that an abandoned run would leave half done.
-
-    Returns
-    -------
-    object
-        What the work returns; its exceptions pass through.
     """
     results: list[Answer] = []
     failures: list[BaseException] = []
@@ -372,18 +239,7 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
 
 
 def progress(description: str) -> Progress:
-    """Return a progress display on standard error, silent unless that is a terminal.
-
-    Parameters
-    ----------
-    description : str
-        What is being done.
-
-    Returns
-    -------
-    rich.progress.Progress
-        A context manager; add tasks to it.
-    """
+    """Return a progress display on standard error, silent unless that is a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from tablut.cli.people import PeopleConsole

@@ -14,10 +14,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tablut.cli.interrupts import EXIT_INTERRUPTED, leave, watch_interrupts
-from tablut.cli.streams import complain, finish_output, prepare_streams
-from tablut.errors import MachineError, TablutError
-from tablut.files import excerpt
+from tablut.cli.streams import EXIT_INTERRUPTED, complain, finish_output, leave, prepare_streams, watch_interrupts
+from tablut.errors import InputError, MachineError, TablutError, output_failure
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,13 +43,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def command_specs() -> dict[str, CommandSpec]:
-    """Return every command that an installed package contributes, by name, in the order of the list.
-
-    Returns
-    -------
-    dict of str to CommandSpec
-        By name.
-    """
+    """Return every command that an installed package contributes, by name, in the order of the list."""
     found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
     return {spec.name: spec for spec in sorted(found, key=lambda spec: spec.order)}
 
@@ -93,7 +86,7 @@ class _LazyGroup(TyperGroup):
         if args[:1] == ["help"] and ctx.resilient_parsing:
             return None, None, []
         if args and args[0] not in self.specs and not args[0].startswith("-") and not ctx.resilient_parsing:
-            from tablut.files import excerpt
+            from tablut.store.files import excerpt
 
             hint = _nearest(args[0], [*self.specs, "help"])
             raise TablutError(f"command {excerpt(args[0])}: no such command{hint}; `tablut --help` lists them")
@@ -165,9 +158,7 @@ def _tablut(
         raise typer.Exit
     for wanted, install in ((install_completion, True), (show_completion, False)):
         if wanted is not None:
-            from tablut.cli.completion import completion
-
-            typer.echo(completion(wanted, _SHELLS, install=install))
+            typer.echo(_completion(wanted, install=install))
             raise typer.Exit
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
@@ -175,18 +166,7 @@ def _tablut(
 
 
 def run(args: Sequence[str]) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    args : sequence of str
-        The arguments, without the program's name.
-
-    Returns
-    -------
-    int
-        The exit code; errors have been printed as one line each.
-    """
+    """Run the command line and return its exit code."""
     try:
         with get_command(app).make_context("tablut", list(args), obj=list(args)) as context:
             context.command.invoke(context)
@@ -228,7 +208,7 @@ def _told(error: Exception, args: Sequence[str]) -> tuple[str, int]:
         where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"  # noqa: PTH119
         trace = trace.tb_next
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"a defect of this program ({what}; {where}); {_TRACE}=1 shows the trace, please report it", EXIT_DEFECT
+    return f"a defect of this program ({what}; {where}); {_TRACE}=1 shows the trace", EXIT_DEFECT
 
 
 _MACHINE = frozenset(
@@ -250,15 +230,56 @@ def _usage(error: typer.TyperException, args: Sequence[str]) -> str:
     return f"{message}; see `{command} --help`"
 
 
+# -- completion on the tab key ------------------------------------------------------------
+
+
+def _completion(shell: str, *, install: bool) -> str:
+    """Install completion for a shell, or return the script that does it."""
+    typers: Any = import_module("typer.completion")
+    name = shell or _asking()
+    option = "--install-completion" if install else "--show-completion"
+    if name not in _SHELLS:
+        what = f"{name!r} is not a shell with completion" if name else "cannot tell which shell asks"
+        raise InputError(f"{option}: {what}; name one: {', '.join(_SHELLS)}")
+    if not install:
+        return str(typers.get_completion_script(prog_name="tablut", complete_var=_COMPLETE, shell=name))
+    try:
+        _, path = typers.install(shell=name, prog_name="tablut", complete_var=_COMPLETE)
+    except OSError as error:
+        raise output_failure(f"{option}: {error.filename or ''}: {error.strerror}", error) from error
+    return f"completion for {name} is in {path}; it takes effect in a new terminal"
+
+
+def _asking() -> str:
+    """Return the name of the shell that the program was started from; empty if there is none."""
+    import shellingham  # type: ignore[import-untyped]
+
+    try:
+        return str(shellingham.detect_shell()[0])
+    except shellingham.ShellDetectionFailure:
+        return ""
+
+
+def _complete(group: Any) -> NoReturn:
+    """Answer a shell that asks how the line goes on, and exit; nothing else is ever printed."""
+    import_module("typer.completion").completion_init()
+    try:
+        group.main([], "tablut", complete_var=_COMPLETE)
+        sys.exit(0)
+    except Exception:
+        # Half a line often makes no sense to a command; this is not the place to report that.
+        if os.environ.get("TABLUT_TRACE"):
+            raise
+        sys.exit(0)
+
+
 def main() -> NoReturn:
     """Run the ``tablut`` command: streams, interrupts, completion, and the exit code."""
     try:
         prepare_streams()
         watch_interrupts()
         if _COMPLETE in os.environ:
-            from tablut.cli.completion import complete
-
-            complete(get_command(app), _COMPLETE)
+            _complete(get_command(app))
         code = run(sys.argv[1:])
         try:
             finish_output()

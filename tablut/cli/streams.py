@@ -1,21 +1,82 @@
-"""Standard input, output and error of the command, made safe whatever they are.
-
-Redirected output is UTF-8; a terminal with another encoding gets ASCII signs for those
-that it lacks. A closed or full standard output is a failure of the machine (exit code
-74); a reader that went away is not.
-"""
+"""Text from outside, made safe for a terminal, for one line and for any encoding."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
+import signal
 import sys
-from typing import IO, Any
+import threading
+from contextvars import ContextVar
+from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
-from tablut.cli.printable import one_line, plain_signs
 from tablut.errors import InputError, MachineError
 
-__all__ = ["complain", "finish_output", "is_utf8", "prepare_streams", "write_output"]
+if TYPE_CHECKING:
+    from types import FrameType
+
+ENCODING_ERRORS: Final = "tablut.signs"
+"""Name of the handler of encoding errors that `plain_signs` registers."""
+
+_LINE: Final = 1500
+
+_PLAIN = {
+    "●": "b", "○": "w", "♔": "K", "╳": "T", "✕": "X", "☆": "*", "▒": "#", "·": ".",
+    "…": "...", "–": "-", "—": "-", "−": "-", "±": "+-", "×": "x", "≤": "<=", "≥": ">=", "≠": "!=",
+    "─": "-", "━": "-", "│": "|", "┃": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+",
+}  # fmt: skip
+
+
+def printable(text: str) -> str:
+    r"""Return a text with an escape for every character that a terminal might obey; line ends stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape", "backslashreplace").decode()
+        for sign in text
+    )
+
+
+def one_line(text: str, most: int = _LINE) -> str:
+    r"""Return a message as one safe line; a very long one loses its middle."""
+    # Only the ends of a text of megabytes matter.
+    if len(text) > 4 * most:
+        text = text[: 2 * most] + text[-2 * most :]
+    line = printable(" ".join(text.split()))
+    if len(line) <= most:
+        return line
+    half = (most - 5) // 2
+    return f"{line[: most - 5 - half]} ... {line[len(line) - half :]}"
+
+
+def plain_signs() -> str:
+    r"""Register how to write signs that an encoding lacks, and return the name for ``errors=``.
+
+    Signs of boards and tables become ASCII characters, all others escapes.
+    """
+
+    def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        lost = error.object[error.start : error.end]
+        written = "".join(_PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode("ascii") for sign in lost)
+        return written, error.end
+
+    codecs.register_error(ENCODING_ERRORS, _replace)
+    return ENCODING_ERRORS
+
+
+# -- standard input, output and error of the command, made safe whatever they are ----------
+
+
+# Redirected output is UTF-8; a terminal with another encoding gets ASCII signs for those
+# that it lacks. A closed or full standard output is a failure of the machine (exit code
+# 74); a reader that went away is not.
+
+
+AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
+"""Whether the command that runs was given ``--json``."""
 
 
 class _Closed(io.TextIOBase):
@@ -57,39 +118,12 @@ def prepare_streams() -> None:
 
 
 def is_utf8(stream: IO[str] | None) -> bool:
-    """Return whether a stream shows every character.
-
-    Parameters
-    ----------
-    stream : text stream or None
-        None counts as UTF-8.
-
-    Returns
-    -------
-    bool
-        Whether its encoding is UTF-8 or another UTF.
-
-    Examples
-    --------
-    >>> is_utf8(io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
-    False
-    """
+    """Return whether a stream shows every character."""
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def write_output(text: str) -> None:
-    """Write to standard output and flush it.
-
-    Parameters
-    ----------
-    text : str
-        Written as it is.
-
-    Raises
-    ------
-    MachineError
-        If it is full or closed. A reader that went away is not an error.
-    """
+    """Write to standard output and flush it."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -108,13 +142,7 @@ def finish_output() -> None:
 
 
 def complain(message: str) -> None:
-    """Write one safe line to standard error, where there is one.
-
-    Parameters
-    ----------
-    message : str
-        Any text; see `tablut.cli.printable.one_line`.
-    """
+    """Write one safe line to standard error, where there is one."""
     try:
         sys.stderr.write(f"tablut: {one_line(message)}\n")
         sys.stderr.flush()
@@ -136,3 +164,65 @@ def _abandon(stream: Any) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, descriptor)
     os.close(null)
+
+
+# -- an interrupt is heard within a second, whatever the program is doing ------------------
+
+
+# Python handles signals between its own instructions only. A compiler or a sort of a large
+# array may delay that for many seconds. Then a thread that waits for interrupts ends the
+# process; what was stored is kept. So does an interrupt that arrives where Python can only
+# print an exception and go on: in a function that a compiler calls, or in a finaliser.
+
+
+EXIT_INTERRUPTED: Final = 130
+_PATIENCE: Final = 0.7
+"""Seconds for Python to handle an interrupt itself, so that it can clean up."""
+
+
+def watch_interrupts() -> None:
+    """Start to watch; this has no effect where interrupts are ignored, or outside the main thread."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+        return
+    heard = threading.Event()
+
+    def _hear(_signal: int, _frame: FrameType | None) -> NoReturn:
+        heard.set()
+        raise KeyboardInterrupt
+
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGINT, _hear)
+    # The system's own handler writes the signal's number here at once.
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+
+    def _watch() -> None:
+        while received := os.read(reader, 1):
+            if received[0] == signal.SIGINT and not heard.wait(_PATIENCE):
+                leave("interrupted")
+            heard.clear()
+
+    threading.Thread(target=_watch, daemon=True, name="interrupts").start()
+    say = sys.unraisablehook
+
+    def _lost(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
+            leave("interrupted")
+        say(unraisable)
+
+    sys.unraisablehook = _lost
+
+
+def leave(message: str = "") -> NoReturn:
+    """End the process at once with exit code 130; Python would wait for a kernel that still runs in a thread."""
+    if message:
+        complain(message)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        pass
+    finally:
+        os._exit(EXIT_INTERRUPTED)

@@ -148,11 +148,4 @@ COMMANDS = (
         79,
         examples=("tablut warmup",),
     ),
-    CommandSpec(
-        "bench",
-        "tablut.commands.bench:bench_command",
-        "The behaviour fingerprint, and this machine's speeds.",
-        80,
-        examples=("tablut bench",),
-    ),
 )

@@ -8,20 +8,18 @@ import typer
 from rich.text import Text
 
 from tablut.board import Board
-from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.people import draw_board
 from tablut.cli.runtime import Reply, command
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.indexing import PlacementIndex
 from tablut.results import ExactInt, Result
+from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.position import Position
-
-__all__ = ["rank_command", "unrank_command"]
 
 
 class TierRank(Result):

@@ -13,19 +13,17 @@ from rich.text import Text
 
 from tablut.cli.options import PositionOption, read_position, read_text, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
-from tablut.compilation import wall_clock
 from tablut.errors import InputError
-from tablut.files import excerpt
-from tablut.machine import check_memory
 from tablut.position import Move, Position
 from tablut.results import Result
+from tablut.running.clocks import wall_clock
+from tablut.running.machine import check_memory
+from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.engine import Engine, LeafStatistics
-
-__all__ = ["PerftCount", "PerftResult", "perft_command"]
 
 _CLAIM = re.compile(r"([1-9][0-9]?)=([0-9]{1,18})")
 
@@ -123,21 +121,7 @@ def perft_command(
 
 @dataclass
 class PerftCount:
-    """What has been counted so far.
-
-    Attributes
-    ----------
-    variant, position, threads : Variant, str, int
-        What is counted, and by how many threads.
-    counts : list of int
-        Sequences of exactly 1, 2, … plies.
-    seconds : float
-        Wall time of the last of them.
-    statistics : LeafStatistics or None
-        Of the last moves, where they were made.
-    divided : dict of int to int, or None
-        Sequences by the code of their first move.
-    """
+    """What has been counted so far."""
 
     variant: Variant
     position: str

@@ -9,30 +9,17 @@ import typer
 from rich.text import Text
 
 from tablut.board import Board
-from tablut.cli.draw import draw_board, legend
 from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.people import draw_board, legend
 from tablut.cli.runtime import Reply, command
-from tablut.files import write_text
 from tablut.notation import square_name
 from tablut.results import Result
 from tablut.status import MEANINGS
+from tablut.store.files import write_text
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.rules import Outcome
-
-__all__ = [
-    "MoveResult",
-    "MovesResult",
-    "OutcomeResult",
-    "apply_command",
-    "ending",
-    "moves_command",
-    "moves_result",
-    "outcome_result",
-    "show_command",
-    "status_command",
-]
 
 
 class OutcomeResult(Result):
@@ -82,41 +69,12 @@ class _Status(Result):
 
 
 def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
-    """Return an outcome as a command answers it.
-
-    Parameters
-    ----------
-    outcome : Outcome or None
-        None while the game goes on.
-
-    Returns
-    -------
-    OutcomeResult or None
-        None while the game goes on.
-    """
+    """Return an outcome as a command answers it."""
     return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
 
 
 def _push(board: Board, text: str) -> MoveResult:
-    """Make a move given as text and return what it did.
-
-    Parameters
-    ----------
-    board : Board
-        The move is made on it.
-    text : str
-        A move, as `Board.push_text` reads it.
-
-    Returns
-    -------
-    MoveResult
-        The move, its captures and how it ended the game.
-
-    Raises
-    ------
-    InputError
-        If the text is no legal move.
-    """
+    """Make a move given as text and return what it did."""
     move = board.push_text(text)
     captures = [square_name(square, board.size) for square in board.captured()]
     return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
@@ -167,23 +125,7 @@ def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
 
 
 def ending(outcome: OutcomeResult | None) -> str:
-    """Return how a game ended, in words; empty while it goes on.
-
-    Parameters
-    ----------
-    outcome : OutcomeResult or None
-        None while the game goes on.
-
-    Returns
-    -------
-    str
-        Such as ``king escaped: white has won``.
-
-    Examples
-    --------
-    >>> ending(OutcomeResult(termination="king_escaped", winner="white"))
-    'king escaped: white has won'
-    """
+    """Return how a game ended, in words; empty while it goes on."""
     if outcome is None:
         return ""
     how = outcome.termination.replace("_", " ")
@@ -198,23 +140,7 @@ def moves_command(variant: VariantOption = "ashton", position: PositionOption = 
 
 
 def moves_result(board: Board) -> MovesResult:
-    """Return the legal moves of a board as a command answers them.
-
-    Parameters
-    ----------
-    board : Board
-        Its history counts: a move that repeats may end the game. Not changed.
-
-    Returns
-    -------
-    MovesResult
-        The moves in the engine's order, with captures and outcomes.
-
-    Examples
-    --------
-    >>> [told.move for told in moves_result(Board("ashton-5-4v0")).moves]
-    ['c3-b3', 'c3-d3', 'c3-c2', 'c3-c4']
-    """
+    """Return the legal moves of a board as a command answers them."""
     told = []
     for move in list(board.legal_moves):
         told.append(_push(board, str(move)))

@@ -10,7 +10,6 @@ import typer
 from rich.text import Text
 
 from tablut.board import Board
-from tablut.cli.draw import draw_board
 from tablut.cli.options import (
     PositionOption,
     VariantOption,
@@ -21,20 +20,21 @@ from tablut.cli.options import (
     warn,
     warn_if_impossible,
 )
+from tablut.cli.people import draw_board
 from tablut.cli.runtime import EXIT_NO, Reply, command
 from tablut.commands.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.errors import InputError
-from tablut.files import check_output, excerpt, write_text
-from tablut.formats import berkeley, bologna, mcgill, opentafl, read_record, write_record
-from tablut.formats.replay import Replay, replay
+from tablut.formats import berkeley, bologna, mcgill, opentafl
 from tablut.notation import square_name
 from tablut.position import MoveText
+from tablut.records import read_record, write_record
+from tablut.records.native import Replay, replay
 from tablut.results import Result
+from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-__all__ = ["RECORD_BYTES", "convert_command", "replay_command"]
 
 RECORD_BYTES: Final = 8 << 20
 """Most bytes of a record; a log of Bologna's server has about 100,000 for a game."""

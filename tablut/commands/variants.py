@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from tablut.cli.completion import variant_names_from
-from tablut.cli.draw import draw_board, legend, side_by_side
+from tablut.cli.options import variant_names_from
+from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import Reply, command
-from tablut.cli.tables import Table, label, prose
 from tablut.results import Result
 from tablut.variants import load_variant, rule_fields, shipped_variants
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
-
-__all__ = ["DescribedVariant", "ListedVariant", "described_variant", "listed_variant", "variants_command"]
 
 
 class ListedVariant(Result):
@@ -73,18 +70,7 @@ def variants_command(
 
 
 def listed_variant(variant: Variant) -> ListedVariant:
-    """Return a rule set as the list of those that ship has it.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    ListedVariant
-        Name, title, size, material and source.
-    """
+    """Return a rule set as the list of those that ship has it."""
     return ListedVariant(
         name=variant.name,
         title=variant.title,
@@ -96,18 +82,7 @@ def listed_variant(variant: Variant) -> ListedVariant:
 
 
 def described_variant(variant: Variant) -> DescribedVariant:
-    """Return a rule set with all its fields, as a command answers it.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    DescribedVariant
-        Fields, their meanings, diagrams and regions.
-    """
+    """Return a rule set with all its fields, as a command answers it."""
     fields = rule_fields(variant.rules)
     return DescribedVariant(
         variant=variant.name,

@@ -4,8 +4,7 @@ Importing this package imports numba. Code that can run without numba (the comma
 help, variants, formulas) must therefore import it where it uses it, not at the top.
 """
 
-from tablut.engine.engine import Children, Engine, engine_for
-from tablut.engine.perft_engine import LeafStatistics
+from tablut.engine.engine import Children, Engine, LeafStatistics, engine_for
 from tablut.engine.tables import BLACK, WHITE, Tables, build_tables
 
 __all__ = ["BLACK", "WHITE", "Children", "Engine", "LeafStatistics", "Tables", "build_tables", "engine_for"]

@@ -35,27 +35,6 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = [
-    "NO_MOVE",
-    "attackers_beside",
-    "beside",
-    "blocking_places",
-    "captures_at",
-    "escape_targets",
-    "escape_ways",
-    "is_legal",
-    "king_capture",
-    "king_falls_to",
-    "king_slides",
-    "may_capture",
-    "neighbour",
-    "slides_along",
-    "slides_from",
-    "slides_of",
-    "slides_onto",
-    "winner_of",
-]
-
 NO_MOVE = -1
 
 
@@ -64,72 +43,19 @@ NO_MOVE = -1
 
 @inlined
 def slides_of(t: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
-    """Return where the slides of a side's piece on a cell begin, by line; the piece is the king if it stands there.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    side : int
-        0 white, 1 black.
-    start : int
-        The cell of the piece.
-    king : int
-        The king's cell.
-
-    Returns
-    -------
-    pointer to uint32
-        One of the three ``..._slides`` of the tables, 2N items.
-    """
+    """Return where the slides of a side's piece on a cell begin, by line; the piece is the king if it stands there."""
     return t.attacker_slides if side == 1 else (t.king_slides if start == king else t.defender_slides)
 
 
 @inlined
 def slides_along(t: Tables, slides_at: NDArray[np.uint32], line: int, place: int, occupancy: int) -> int:
-    """Return the places to which a piece may slide along a line.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    slides_at : pointer to uint32
-        Of the kind of piece; see `slides_of`.
-    line, place : int
-        Where the piece stands.
-    occupancy : int
-        The places of the line on which any piece stands.
-
-    Returns
-    -------
-    int
-        A mask of places.
-    """
+    """Return the places to which a piece may slide along a line."""
     return I64(t.slides[I64(slides_at[line]) + (place << t.size) + occupancy])
 
 
 @inlined
 def slides_from(t: Tables, board: NDArray[np.uint32], slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
-    """Return the pair of masks to which a piece on a cell may slide.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    slides_at : pointer to uint32
-        Of the kind of piece; see `slides_of`.
-    cell : int
-        0 to C - 1.
-
-    Returns
-    -------
-    row : int
-        Places on the cell's row.
-    column : int
-        Places on its column.
-    """
+    """Return the pair of masks to which a piece on a cell may slide."""
     rank, file = coordinates(t, cell)
     return (
         slides_along(t, slides_at, rank, file, occupied(line_of(board, rank))),
@@ -139,44 +65,13 @@ def slides_from(t: Tables, board: NDArray[np.uint32], slides_at: NDArray[np.uint
 
 @inlined
 def king_slides(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
-    """Return the pair of masks to which the king may slide.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    king : int
-        The king's cell.
-
-    Returns
-    -------
-    row : int
-        Places on the king's row.
-    column : int
-        Places on its column.
-    """
+    """Return the pair of masks to which the king may slide."""
     return slides_from(t, board, t.king_slides, king)
 
 
 @inlined
 def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
     """Return whether a move, any 14 bits, is legal for the side to move.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    move : int
-        Any 14 bits.
-
-    Returns
-    -------
-    bool
-        False for cells beyond the board, too.
 
     Notes
     -----
@@ -204,20 +99,6 @@ def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
 def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
     """Return the cell of an attacker that can slide to an empty cell, or `NO_MOVE`.
 
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    cell : int
-        An empty cell.
-
-    Returns
-    -------
-    int
-        The first one found: on the row, then on the column, in ascending order.
-
     Notes
     -----
     O(N) at most: one look-up for each attacker on the cell's row and column.
@@ -240,22 +121,7 @@ def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 @inlined
 def neighbour(t: Tables, cell: int, direction: int) -> int:
-    """Return the cell next to a cell in a direction; it must exist.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    cell : int
-        0 to C - 1.
-    direction : int
-        One bit: 1 west, 2 south, 4 east, 8 north.
-
-    Returns
-    -------
-    int
-        0 to C - 1.
-    """
+    """Return the cell next to a cell in a direction; it must exist."""
     if direction == 1:
         return cell - 1
     if direction == 2:
@@ -267,22 +133,7 @@ def neighbour(t: Tables, cell: int, direction: int) -> int:
 
 @inlined
 def attackers_beside(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
-    """Return the directions from a cell in which an attacker stands next to it, 0 to 15.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    cell : int
-        0 to C - 1.
-
-    Returns
-    -------
-    int
-        Bits of directions.
-    """
+    """Return the directions from a cell in which an attacker stands next to it, 0 to 15."""
     rank, file = coordinates(t, cell)
     row = (((line_of(board, rank) & 0xFFFF) << 1) >> file) & 5
     column = (((line_of(board, t.size + file) & 0xFFFF) << 1) >> rank) & 5
@@ -291,24 +142,7 @@ def attackers_beside(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 @inlined
 def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
-    """Return the places of a line beside which a piece of a side stands.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    line : int
-        0 to 2N - 1.
-    side : int
-        0 white, 1 black.
-
-    Returns
-    -------
-    int
-        A mask of places; the king counts as white.
-    """
+    """Return the places of a line beside which a piece of a side stands."""
     shift = 16 - (side << 4)
     pieces = (line_of(board, line) >> shift) & 0xFFFF
     found = (pieces << 1) | (pieces >> 1)
@@ -326,24 +160,6 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 
     ``side`` is the mover, ``king`` the king's cell after the move; the board already
     shows the piece on its target.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    side : int
-        The mover: 0 white, 1 black.
-    target : int
-        The cell on which it has arrived.
-    king : int
-        The king's cell after the move.
-
-    Returns
-    -------
-    int
-        Bits, seen from the target.
 
     Notes
     -----
@@ -389,24 +205,6 @@ def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 
     The piece need not be there yet: what it captures does not depend on the cell that it
     leaves, except around the king; ``king`` is the king's cell after the move.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    side : int
-        The mover: 0 white, 1 black.
-    target : int
-        The empty cell.
-    king : int
-        The king's cell after the move.
-
-    Returns
-    -------
-    bool
-        False only if it captures nothing.
     """
     if side == 1 and (king == t.castle or t.facing[king * t.cells + target] != 0):
         return True
@@ -418,24 +216,7 @@ def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 
 @inlined
 def king_falls_to(t: Tables, board: NDArray[np.uint32], king: int, cell: int) -> bool:
-    """Return whether an attacker that has just arrived on a cell, as the board shows, captures the king.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    king : int
-        The king's cell.
-    cell : int
-        The attacker's cell.
-
-    Returns
-    -------
-    bool
-        False if the attacker is not beside the king.
-    """
+    """Return whether an attacker that has just arrived on a cell, as the board shows, captures the king."""
     facing = I64(t.facing[king * t.cells + cell])
     return facing != 0 and (I64(t.king_falls[king * 16 + attackers_beside(t, board, king)]) & facing) != 0
 
@@ -446,18 +227,6 @@ def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
 
     It does exactly that: no slide leads from one cell beside the king to another, so that
     the attackers beside it stay.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-
-    Returns
-    -------
-    int
-        ``start | target << 7``, or `NO_MOVE`.
 
     Notes
     -----
@@ -478,24 +247,7 @@ def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
 
 @inlined
 def escape_targets(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
-    """Return the pair of masks of the escapes to which the king could slide.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    king : int
-        The king's cell.
-
-    Returns
-    -------
-    row : int
-        Places on the king's row.
-    column : int
-        Places on its column.
-    """
+    """Return the pair of masks of the escapes to which the king could slide."""
     row, column = king_slides(t, board, king)
     rank, file = coordinates(t, king)
     return row & I64(t.escapes_on[rank]), column & I64(t.escapes_on[t.size + file])
@@ -520,22 +272,7 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 
 @inlined
 def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int, int, int]:
-    """Return the ways on which the king may escape, nearest targets included.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    king : int
-        The king's cell.
-
-    Returns
-    -------
-    west, east, south, north : int
-        Masks, the first two of its row, the last two of its column; 0 where it cannot.
-    """
+    """Return the ways on which the king may escape, nearest targets included."""
     rank, file = coordinates(t, king)
     row, column = escape_targets(t, board, king)
     west, east = _nearest(row, file)
@@ -545,25 +282,7 @@ def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, i
 
 @inlined
 def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bool, int, int]:
-    """Return whether white, if it were to move, could let the king escape, and where one soldier would block that.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    king : int
-        The king's cell.
-
-    Returns
-    -------
-    threatens : bool
-        Whether it could.
-    row, column : int
-        If there is only one way, its cells as a mask of the king's row or of its
-        column; otherwise no cell blocks all ways, and both are 0.
-    """
+    """Return whether white, if it were to move, could let the king escape, and where one soldier would block that."""
     west, east, south, north = escape_ways(t, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
     if ways == 1:
@@ -576,16 +295,5 @@ def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bo
 
 @inlined
 def winner_of(outcome: int) -> int:
-    """Return the side that an outcome code of a decided position names: 0 white, 1 black.
-
-    Parameters
-    ----------
-    outcome : int
-        A code of `tablut.rules.outcome`, not `UNDECIDED`.
-
-    Returns
-    -------
-    int
-        0 or 1.
-    """
+    """Return the side that an outcome code of a decided position names: 0 white, 1 black."""
     return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK) else I64(1)

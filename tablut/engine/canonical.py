@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
-from tablut.engine.packing import board_bits, field, king_width, next_row
+from tablut.engine.packing import board_bits, field, king_width, least_images, next_row
 from tablut.engine.records import flat
-from tablut.engine.vector import least_images
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
     from symmetry import Symmetry
     from tablut.engine.tables import Tables
-
-__all__ = ["ImageTables", "canonicalise", "image_tables", "table_entries"]
 
 
 class ImageTables(NamedTuple):
@@ -52,27 +49,7 @@ class ImageTables(NamedTuple):
 
 
 def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
-    """Return the tables of a group.
-
-    Parameters
-    ----------
-    group : sequence of Symmetry
-        One to eight elements; for a canonical form they must form a group.
-    size : int
-        N, which must be that of the group's tables.
-
-    Returns
-    -------
-    ImageTables
-        0.6 MB on 9×9.
-
-    Examples
-    --------
-    >>> from symmetry import dihedral
-    >>> tables = image_tables(dihedral(9), 9)
-    >>> tables.kings[0].tolist()
-    [0, 8, 80, 72, 8, 80, 72, 0]
-    """
+    """Return the tables of a group."""
     elements = list(group) + [group[0]] * (8 - len(group))
     kings = np.array([element.table for element in elements], dtype=np.uint8).T.copy()
     rows = np.zeros((size, 1 << size, 2, 8), dtype=np.uint64)
@@ -103,22 +80,6 @@ def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint
 @inlined
 def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
     """Write the table entries of the rows of a board that are not empty, and return their number.
-
-    Parameters
-    ----------
-    low : uint64
-        The first 64 bits of the board.
-    high : uint64
-        Its other bits.
-    size : int
-        N.
-    entries : pointer to int64
-        Receives the entries, ``rank << N | content``; room for N.
-
-    Returns
-    -------
-    int
-        0 to N.
 
     Notes
     -----
@@ -156,17 +117,6 @@ def canonicalise(
     elements: NDArray[np.uint8],
 ) -> None:
     """Write the canonical form of each position.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant; only its size and packing are read.
-    images : ImageTables
-        The group.
-    words, result : ndarray of uint64, shape (n, W)
-        The positions and where their canonical forms go; they may be the same array.
-    elements : ndarray of uint8, shape (n,)
-        Receives the number of the first element of the group that gives the canonical form.
 
     Notes
     -----

@@ -1,23 +1,26 @@
-"""`Engine`: the kernels of one variant behind functions that allocate, validate and explain.
-
-Bulk work goes from arrays of words to arrays of words, here. What is done with one
-position is in `tablut.engine.board_engine`, counting in `tablut.engine.perft_engine`.
-"""
+"""Single steps of the engine, callable from Python: each is one kernel around an inlined function."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from symmetry import stabiliser
+from tablut.engine import kernels
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
+from tablut.engine.jit import kernel, pointer
+from tablut.engine.layout import KING_AT, SIDE_AT, head, new_board, read_undo
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
-from tablut.engine.perft_engine import PerftEngine
+from tablut.engine.perft import LEAF_COUNTERS, PerftCache, perft_applied, perft_cached, perft_counted
+from tablut.engine.records import flat
+from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.notation import diagram_cells
 from tablut.position import BoardLike, Position
+from tablut.rules.outcome import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,9 +28,223 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symmetry import Symmetry
+    from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
-__all__ = ["Children", "Engine", "engine_for"]
+
+@kernel
+def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
+    """Return the Zobrist key of a board, from scratch.
+
+    Notes
+    -----
+    O(C).
+    """
+    return kernels.position_key(flat(t), pointer(board))
+
+
+@kernel
+def legal_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+    """Write the legal moves and return their number."""
+    return kernels.generate(flat(t), pointer(board), pointer(moves))
+
+
+@kernel
+def mobility(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+    """Return the number of legal moves of a side.
+
+    Notes
+    -----
+    O(N): 2N look-ups.
+    """
+    return kernels.count_moves(flat(t), pointer(board), side)
+
+
+@kernel
+def make_move(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+    """Make a legal move."""
+    return kernels.make(flat(t), pointer(board), move)
+
+
+@kernel
+def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
+    """Take a move back."""
+    kernels.unmake(flat(t), pointer(board), undo)
+
+
+# -- `BoardEngine`: the compiled rules on one board array, set up, read, changed and taken back ---
+
+
+# A *board array* is ``uint32[2N + 4]`` (see `tablut.engine.layout`).
+
+
+_LETTERS = ".bwK"
+
+
+class BoardEngine:
+    """What `tablut.engine.Engine` does with one position."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.tables = build_tables(variant)
+
+    def board(self, cells: str, side: str) -> NDArray[np.uint32]:
+        """Return the board array of a placement."""
+        size = self.variant.size
+        if len(cells) != size * size or set(cells) - set(_LETTERS):
+            raise InputError(f"placement {cells!r}: expected {size * size} letters of '{_LETTERS}'")
+        if cells.count("K") != 1:
+            raise InputError(f"placement {cells!r}: expected one king (K), found {cells.count('K')}")
+        if side not in ("w", "b"):
+            raise InputError(f"side {side!r}: expected 'w' or 'b'")
+        board = new_board(size)
+        for cell, letter in enumerate(cells):
+            if letter != ".":
+                rank, file = divmod(cell, size)
+                shift = 0 if letter == "b" else 16
+                board[rank] |= np.uint32(1 << (file + shift))
+                board[size + file] |= np.uint32(1 << (rank + shift))
+        head(board)[:] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
+        return board
+
+    def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
+        """Return the letters and the side to move of a board array; the inverse of `board`."""
+        size = self.variant.size
+        rows = [
+            [".bw"[(int(board[rank]) >> file & 1) | (int(board[rank]) >> (file + 15) & 2)] for file in range(size)]
+            for rank in range(size)
+        ]
+        letters = [letter for row in rows for letter in row]
+        letters[int(head(board)[KING_AT])] = "K"
+        return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
+
+    def start(self) -> NDArray[np.uint32]:
+        """Return the board array of the start position."""
+        return self.board(diagram_cells(self.variant.start), self.variant.rules.first[0])
+
+    def legal_moves(self, board: NDArray[np.uint32]) -> NDArray[np.int32]:
+        """Return the legal moves of the side to move, in a fixed order."""
+        moves = np.empty(4 * self.tables.cells, dtype=np.int32)
+        return moves[: legal_moves(self.tables, board, moves)]
+
+    def count_moves(self, board: NDArray[np.uint32], side: int) -> int:
+        """Return the number of legal moves of a side, whoever is to move."""
+        return int(mobility(self.tables, board, side))
+
+    def make(self, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+        """Make a legal move on a board array, in place."""
+        undo, outcome = make_move(self.tables, board, move)
+        return int(undo), int(outcome)
+
+    def unmake(self, board: NDArray[np.uint32], undo: int) -> None:
+        """Take back the last move made on a board array, in place."""
+        unmake_move(self.tables, board, undo)
+
+    def captured(self, undo: int) -> tuple[int, ...]:
+        """Return the cells of the soldiers that a move captured, by its undo record."""
+        (_, target, directions), size = read_undo(undo), self.variant.size
+        steps = {1: -1, 2: -size, 4: 1, 8: size}
+        return tuple(sorted(target + step for direction, step in steps.items() if directions & direction))
+
+    def key(self, board: NDArray[np.uint32]) -> int:
+        """Return the Zobrist key of a board array."""
+        return int(position_key(self.tables, board))
+
+
+# ------------------------------------------------------------------------------------------
+# `PerftEngine`: how many move sequences there are from a board, counted or applied, by one thread or several
+
+
+_ROW = 64
+"""Items from one board to the next where threads write to them: 256 bytes, more than twice a board."""
+
+
+class LeafStatistics(NamedTuple):
+    """What the last plies of an applied perft did.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of move sequences.
+    captured : int
+        Soldiers captured by the last plies.
+    key_sum : int
+        Sum modulo 2**64 of the Zobrist keys after the last plies.
+    outcomes : dict
+        Number of sequences by the outcome of the last ply; only what occurred.
+    """
+
+    nodes: int
+    captured: int
+    key_sum: int
+    outcomes: dict[Outcome | None, int]
+
+
+class PerftEngine(BoardEngine):
+    """What `tablut.engine.Engine` counts."""
+
+    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1, cache_bytes: int = 0) -> int:
+        """Return the number of sequences of exactly ``depth`` plies from an undecided position; the last is counted."""
+        if cache_bytes and depth:
+            if threads > 1:
+                raise InputError("perft cache: is used by one thread; leave out the cache or the threads")
+            cache = PerftCache(cache_bytes, self.tables.words)
+            return int(perft_cached(self.tables, board.copy(), depth, cache.positions, cache.depths, cache.counts))
+        if depth < 2 or threads < 2:
+            return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
+        return sum(self.divide(board, depth, threads=threads).values())
+
+    def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
+        """Return what `perft` counts, with every last move made, and what these moves did."""
+        if depth < 1:
+            raise InputError(f"depth {depth}: an applied perft has at least one ply")
+        roots = [board.copy()]
+        if threads > 1 and depth > 1:
+            roots, depth = [child for child, outcome in self._children(board) if not outcome], depth - 1
+
+        def _task(root: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint64]]:
+            counters = np.zeros(_ROW, dtype=np.uint64)[:LEAF_COUNTERS]
+            return int(perft_applied(self.tables, root, depth, counters)), counters
+
+        with ThreadPoolExecutor(max_workers=threads) as pool:
+            results = list(pool.map(_task, roots))
+        counters = np.zeros(LEAF_COUNTERS, dtype=np.uint64)
+        for _, share in results:
+            counters += share
+        outcomes = {outcome: int(leaves) for outcome, leaves in zip(OUTCOMES, counters[2:], strict=True) if leaves}
+        return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
+
+    def divide(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> dict[int, int]:
+        """Return the share of each first move in `perft`."""
+        moves = self.legal_moves(board)
+        children = self._children(board)
+
+        def _task(child: tuple[NDArray[np.uint32], int]) -> int:
+            if depth == 1:
+                return 1
+            return 0 if child[1] else int(perft_counted(self.tables, child[0], depth - 1))
+
+        with ThreadPoolExecutor(max_workers=threads) as pool:
+            return {int(move): nodes for move, nodes in zip(moves, pool.map(_task, children), strict=True)}
+
+    def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
+        moves = self.legal_moves(board)
+        # Rows far apart: threads that write to neighbouring boards must not share a cache line.
+        rows = np.zeros((len(moves), _ROW), dtype=np.uint32)
+        found = []
+        for row, move in zip(rows, moves, strict=True):
+            child = row[: len(board)]
+            child[:] = board
+            _, outcome = self.make(child, int(move))
+            found.append((child, outcome))
+        return found
+
+
+# -- `Engine`: the kernels of one variant behind functions that allocate, validate and explain ---
+
+
+# Bulk work goes from arrays of words to arrays of words, here. What is done with one
+# position is in `tablut.engine.engine`, counting in `tablut.engine.engine`.
 
 
 class Children(NamedTuple):

@@ -2,7 +2,7 @@
 
 Kernels are compiled with bounds checks off, release the GIL, and are cached on disk
 (`tablut.engine.kernel_cache`); what they are made of is compiled as far as linking needs
-(`tablut.engine.parts`); the time it takes is counted (`tablut.compilation`).
+(`tablut.engine.parts`); the time it takes is counted (`tablut.running.clocks`).
 
 numba counts references to an array whenever it passes one on, by a call that nothing
 moves out of a loop; a tuple of thirty arrays made one ply cost 200 ns. So a kernel
@@ -17,6 +17,9 @@ arithmetic is therefore int64 throughout (a line has at most 11 bits), and what 
 
 from __future__ import annotations
 
+import ctypes
+import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -26,29 +29,12 @@ from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
-from tablut import compilation
 from tablut.engine.kernel_cache import KernelCache, attach_cache, described
 from tablut.engine.parts import KernelCompiler, PartCompiler
+from tablut.running import clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-__all__ = [
-    "I64",
-    "KERNELS",
-    "U64",
-    "address_of",
-    "advance",
-    "called",
-    "fetch_subtract",
-    "inlined",
-    "items_at",
-    "keep",
-    "kernel",
-    "pointer",
-    "popcount",
-    "trailing_zeros",
-]
 
 KERNELS: Final[list[Any]] = []
 """All kernels of the modules that have been imported, as numba's dispatchers."""
@@ -67,13 +53,13 @@ class _Watch(event.Listener):
 
     def on_start(self, event: Any) -> None:
         if _is_ours(event.data["dispatcher"]):
-            compilation.begin()
+            clocks.begin()
 
     def on_end(self, event: Any) -> None:
         dispatcher, arguments = event.data["dispatcher"], tuple(event.data["args"])
         if _is_ours(dispatcher):
             done = arguments in dispatcher.overloads
-            compilation.end(described(dispatcher.py_func, arguments), done=done)
+            clocks.end(described(dispatcher.py_func, arguments), done=done)
             if not done and isinstance(dispatcher._cache, KernelCache):
                 dispatcher._cache.unlock(arguments)
 
@@ -86,26 +72,7 @@ event.register("numba:compile", _Watch())
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function that Python calls: cached on disk, without the GIL.
-
-    Parameters
-    ----------
-    function : callable
-        Compiled at its first call with each kind of arguments.
-
-    Returns
-    -------
-    callable
-        numba's dispatcher.
-
-    Examples
-    --------
-    >>> @kernel
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(4)
-    8
-    """
+    """Compile a function that Python calls: cached on disk, without the GIL."""
     dispatcher: Any = _compiled(function, KernelCompiler)
     # A function without a source file (typed at a prompt) cannot be cached.
     if Path(function.__code__.co_filename).is_file():
@@ -115,34 +82,12 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function that kernels call, into each of them: LLVM must inline it.
-
-    Parameters
-    ----------
-    function : callable
-        Called from kernels only.
-
-    Returns
-    -------
-    callable
-        numba's dispatcher.
-    """
+    """Compile a function that kernels call, into each of them: LLVM must inline it."""
     return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True, forceinline=True))
 
 
 def called(function: Function) -> Function:
-    """Compile a function that kernels call, as a function of its own: for what is too large to repeat.
-
-    Parameters
-    ----------
-    function : callable
-        Called from kernels only.
-
-    Returns
-    -------
-    callable
-        numba's dispatcher.
-    """
+    """Compile a function that kernels call, as a function of its own: for what is too large to repeat."""
     return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True))
 
 
@@ -154,20 +99,7 @@ def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def popcount(_typing_context: Any, value: Any) -> Any:
-    """Return the number of set bits of an integer, by LLVM's ``ctpop``.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    value : integer
-        Of any width.
-
-    Returns
-    -------
-    int64
-        0 to the width.
-    """
+    """Return the number of set bits of an integer, by LLVM's ``ctpop``."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.ctpop(args[0]), value, types.int64)
@@ -177,20 +109,7 @@ def popcount(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def trailing_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the index of the lowest set bit of an integer, by LLVM's ``cttz``.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    value : integer
-        Not zero.
-
-    Returns
-    -------
-    int64
-        0 to the width less 1.
-    """
+    """Return the index of the lowest set bit of an integer, by LLVM's ``cttz``."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.cttz(args[0], cgutils.true_bit), value, types.int64)
@@ -200,20 +119,7 @@ def trailing_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def pointer(_typing_context: Any, array: Any) -> Any:
-    """Return the address of an array's first item; indexing it knows neither bounds nor shapes.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    array : ndarray
-        Contiguous, and kept alive by the caller; see `keep`.
-
-    Returns
-    -------
-    pointer to the array's dtype
-        Its first item.
-    """
+    """Return the address of an array's first item; indexing it knows neither bounds nor shapes."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.make_array(array)(context, builder, args[0]).data
@@ -223,20 +129,7 @@ def pointer(_typing_context: Any, array: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def scalar(_typing_context: Any, _value: Any) -> Any:
-    """Return an int64 as it is; LLVM does not turn the loop around it into vectors, where gathers cost more.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    _value : int64
-        Any number.
-
-    Returns
-    -------
-    int64
-        The same number.
-    """
+    """Return an int64 as it is; LLVM does not turn the loop around it into vectors, where gathers cost more."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         word = ir.IntType(64)
@@ -247,22 +140,7 @@ def scalar(_typing_context: Any, _value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
-    """Return a pointer moved on by a number of items.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    address : pointer
-        To items of any type.
-    _items : int64
-        How many items further.
-
-    Returns
-    -------
-    pointer
-        Of the same type.
-    """
+    """Return a pointer moved on by a number of items."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.gep(args[0], [args[1]])
@@ -272,20 +150,7 @@ def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def keep(_typing_context: Any, array: Any) -> Any:
-    """Do nothing, late enough: an array is not freed before its last use.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    array : ndarray
-        Whose pointer was used until here.
-
-    Returns
-    -------
-    int64
-        0.
-    """
+    """Do nothing, late enough: an array is not freed before its last use."""
 
     def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
         return context.get_constant(types.int64, 0)
@@ -295,22 +160,7 @@ def keep(_typing_context: Any, array: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
-    """Return an address as a pointer of the type of another; what lies there must be kept alive.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    _address : int64
-        The address.
-    like : pointer
-        Gives the type.
-
-    Returns
-    -------
-    pointer
-        Of the type of ``like``.
-    """
+    """Return an address as a pointer of the type of another; what lies there must be kept alive."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(like))
@@ -320,22 +170,7 @@ def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
-    """Return an address as a pointer to items of a numpy type; what lies there must be kept alive.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    _address : int64
-        The address.
-    dtype : numpy scalar type
-        Of the items.
-
-    Returns
-    -------
-    pointer to dtype
-        The first item.
-    """
+    """Return an address as a pointer to items of a numpy type; what lies there must be kept alive."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
@@ -345,22 +180,7 @@ def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
-    """Subtract from the item at a pointer, as one indivisible step, and return what was there.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    address : pointer to integer
-        The item.
-    _value : int64
-        What is subtracted.
-
-    Returns
-    -------
-    int64
-        The item before.
-    """
+    """Subtract from the item at a pointer, as one indivisible step, and return what was there."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         item = context.get_value_type(address.dtype)
@@ -368,3 +188,42 @@ def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
         return builder.zext(old, context.get_value_type(types.int64))
 
     return types.int64(address, types.int64), codegen
+
+
+# -- the clock as compiled code reads it: the C library's own, without the interpreter and its lock ---
+
+
+# A thread that waits for the interpreter's lock may wait long on a busy machine, so a
+# deadline that is only known to Python would be overstepped there.
+
+
+CLOCK: Final = getattr(time, "CLOCK_MONOTONIC", 0)
+"""The number of the clock that only goes forward."""
+
+
+@cache
+def clock_address() -> int:
+    """Return the address of ``clock_gettime``, 0 where the C library has none."""
+    if not hasattr(time, "clock_gettime"):
+        return 0
+    function = getattr(ctypes.CDLL(None), "clock_gettime", None)
+    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def monotonic_ns() -> int:
+    """Return what compiled code would read now, in nanoseconds; only where there is a `clock_address`."""
+    return time.clock_gettime_ns(CLOCK)
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def read_clock(_typing_context: Any, _address: Any, _clock: Any, time_spec: Any) -> Any:
+    """Call ``clock_gettime`` at an address."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        number = ir.IntType(32)
+        function = ir.FunctionType(number, [number, args[2].type])
+        called = builder.inttoptr(args[0], function.as_pointer())
+        result = builder.call(called, [builder.trunc(args[1], number), args[2]])
+        return builder.sext(result, context.get_value_type(types.int64))
+
+    return types.int64(types.int64, types.int64, time_spec), codegen

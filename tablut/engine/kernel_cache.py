@@ -19,28 +19,29 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import re
 import sys
 import time
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import llvmlite
 import numba
 import numba.core.config
+import numpy as np
 from numba.core.caching import FunctionCache
 
-from tablut import compilation
 from tablut.errors import TablutError
-from tablut.files import read_bytes, write_bytes
+from tablut.running import clocks
+from tablut.store.files import read_bytes, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from filelock import FileLock
-
-__all__ = ["KernelCache", "attach_cache", "described", "seal", "source_digest", "unseal"]
 
 _config: Any = numba.core.config
 
@@ -57,64 +58,19 @@ _PATIENCE: Final = 120.0
 
 
 def seal(key: bytes, payload: bytes) -> bytes:
-    """Return the content of a cache file.
-
-    Parameters
-    ----------
-    key : bytes
-        The digest of what the payload was made from, 32 bytes.
-    payload : bytes
-        What is kept.
-
-    Returns
-    -------
-    bytes
-        Magic line, key, length, digest and payload.
-
-    Examples
-    --------
-    >>> key = hashlib.sha256(b"sources, types, machine").digest()
-    >>> unseal(key, seal(key, b"code"))
-    b'code'
-    """
+    """Return the content of a cache file."""
     length = len(payload).to_bytes(_LENGTH, "little")
     return _MAGIC + key + length + hashlib.sha256(key + length + payload).digest() + payload
 
 
 def unseal(key: bytes, content: bytes) -> bytes | None:
-    """Return the payload of a cache file.
-
-    Parameters
-    ----------
-    key : bytes
-        The digest of what the payload should have been made from.
-    content : bytes
-        All of a file.
-
-    Returns
-    -------
-    bytes or None
-        None if the file was made from something else, or is damaged.
-    """
+    """Return the payload of a cache file."""
     payload = content[_HEAD:]
     return payload if content == seal(key, payload) else None
 
 
 def described(function: Callable[..., Any], sig: Any) -> str:
-    """Return the name of a function with its argument types, complete enough to tell any two apart.
-
-    Parameters
-    ----------
-    function : callable
-        A Python function.
-    sig : tuple or numba.core.typing.Signature
-        The argument types.
-
-    Returns
-    -------
-    str
-        Module, name and types.
-    """
+    """Return the name of a function with its argument types, complete enough to tell any two apart."""
     return f"{function.__module__}.{function.__qualname__}({', '.join(_types(sig))})"
 
 
@@ -122,60 +78,92 @@ def _types(sig: Any) -> tuple[str, ...]:
     return tuple(repr(argument) for argument in (sig if isinstance(sig, tuple) else sig.args))
 
 
+_IMPORT: Final = re.compile(r"^(?:from ([\w.]+) )?import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
+"""What a module imports when it is imported itself: such lines are not indented, those for checkers are."""
+_OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
+
+
 @cache
-def source_digest(folder: Path) -> str:
-    """Return the digest of the sources that kernels of a folder are made of.
+def source_digest(module: str, path: Path) -> str:
+    """Return the SHA-256, in hexadecimal, of all sources that a module's kernels can be made of.
 
-    These are the engine's, the outcome codes, the compiled indices, and the folder's own.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the kernel's module.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal.
+    These are the module and what it imports of the packages, directly or not: a kernel inlines functions and
+    freezes constants from anywhere among them.
     """
-    here = Path(__file__).parent
     digest = hashlib.sha256()
-    shared = {*here.glob("*.py"), here.parent / "rules" / "outcome.py", *(here.parent / "indexing").glob("*.py")}
-    for path in sorted(shared | set(folder.glob("*.py"))):
-        digest.update(path.read_bytes())
+    for name, source in sorted(imported_sources(module, path).items()):
+        digest.update(f"{name} {len(source)}\n".encode() + source)
     return digest.hexdigest()
 
 
-class KernelCache(FunctionCache):
-    """numba's cache of one function, with sealed files in place of its own, and all sources in the key.
+def imported_sources(module: str, path: Path) -> dict[str, bytes]:
+    """Return a module's source, and those of the packages' modules that it imports, directly or not, by name."""
+    sources = {module: path.read_bytes()}
+    waiting = imported_modules(sources[module].decode())
+    while waiting:
+        name = waiting.pop()
+        if name not in sources:
+            sources[name] = _path_of(name).read_bytes()
+            waiting += imported_modules(sources[name].decode())
+    return sources
 
-    Parameters
-    ----------
-    function : callable
-        The Python function.
+
+def imported_modules(source: str) -> list[str]:
+    """Return the packages' modules that a module's source imports when it runs, without what those import.
+
+    A name that a package's door gives on comes from the module where the door finds it.
     """
+    found = []
+    for package, listed in _IMPORT.findall(source):
+        names = [name.split(" as ")[0].strip() for name in re.sub(r"#[^\n]*|[()]", "", listed).split(",")]
+        for name in filter(None, names):
+            target = f"{package}.{name}" if package else name
+            # What has no file stands in a text, not among the imports.
+            if target.split(".")[0] in _OWN and _path_of(home := _home(target)).name:
+                found.append(home)
+    return found
+
+
+@cache
+def _home(name: str) -> str:
+    """Return the module in which an imported name is at home: itself, the module before the dot, or beyond a door."""
+    if _path_of(name).name:
+        return name
+    package, _, attribute = name.rpartition(".")
+    if _path_of(package).name == "__init__.py":
+        source = _path_of(package).read_text(encoding="utf-8")
+        given_on = re.search(
+            rf"^ *from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M
+        )
+        if given_on is not None:
+            return _home(f"{given_on[1]}.{attribute}")
+    return package
+
+
+@cache
+def _path_of(module: str) -> Path:
+    """Return the source file of a module, an empty path if there is none of that name."""
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        return Path(loaded.__file__ or "")
+    try:
+        found = find_spec(module)
+    except ModuleNotFoundError:  # what stands before the dot is no package
+        return Path()
+    return Path((found and found.origin) or "")
+
+
+class KernelCache(FunctionCache):
+    """numba's cache of one function, with sealed files in place of its own, and all sources in the key."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._folder = Path(function.__code__.co_filename).parent
+        self._source = function.__module__, Path(function.__code__.co_filename)
         self._locks: dict[tuple[str, ...], FileLock] = {}
 
     def path(self, sig: Any, codegen: Any) -> Path:
-        """Return the file of one version of the function: for argument types, a machine and a compiler.
-
-        Parameters
-        ----------
-        sig : tuple or numba.core.typing.Signature
-            The argument types.
-        codegen : numba.core.codegen.Codegen
-            numba's code generator, which names the machine.
-
-        Returns
-        -------
-        Path
-            It need not exist.
-        """
-        versions = (numba.__version__, llvmlite.__version__)
+        """Return the file of one version of the function: for argument types, a machine and a compiler."""
+        versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3])
         settings = (str(_config.OPT), _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
         text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
         return (
@@ -184,39 +172,13 @@ class KernelCache(FunctionCache):
         )
 
     def key(self, sig: Any, codegen: Any) -> bytes:
-        """Return the digest of everything that a compiled version depends on.
-
-        Parameters
-        ----------
-        sig : tuple or numba.core.typing.Signature
-            The argument types.
-        codegen : numba.core.codegen.Codegen
-            numba's code generator, which names the machine.
-
-        Returns
-        -------
-        bytes
-            32 bytes.
-        """
+        """Return the digest of everything that a compiled version depends on."""
         _, machine, code = self._index_key(sig, codegen)
-        text = (self.path(sig, codegen).name, machine, code, source_digest(self._folder))
+        text = (self.path(sig, codegen).name, machine, code, source_digest(*self._source))
         return hashlib.sha256(repr(text).encode()).digest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled version for argument types; if there is none, lock it until it has been compiled.
-
-        Parameters
-        ----------
-        sig : tuple or numba.core.typing.Signature
-            The argument types.
-        target_context : numba.core.base.BaseContext
-            numba's.
-
-        Returns
-        -------
-        CompileResult or None
-            None if there is no sound file.
-        """
+        """Return the compiled version for argument types; if there is none, lock it until it has been compiled."""
         found = self._found(sig, target_context)
         if found is None:
             self._lock(sig, target_context.codegen())
@@ -227,12 +189,12 @@ class KernelCache(FunctionCache):
 
     def _found(self, sig: Any, target_context: Any) -> Any:
         """Return what the file of a version holds, or None."""
-        compilation.begin(loads=True)
+        clocks.begin(loads=True)
         found = None
         try:
             found = super().load_overload(sig, target_context)
         finally:
-            compilation.end(described(self._py_func, sig), done=found is not None, loads=True)
+            clocks.end(described(self._py_func, sig), done=found is not None, loads=True)
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
@@ -243,24 +205,18 @@ class KernelCache(FunctionCache):
         if _types(sig) in self._locks:
             return
         lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
-        compilation.begin()
+        clocks.begin()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=_PATIENCE)
         except (Timeout, OSError, NotImplementedError):
             return  # the other process hangs, or the folder takes no locks: compiling twice is only slower
         finally:
-            compilation.end("", done=False)
+            clocks.end("", done=False)
         self._locks[_types(sig)] = lock
 
     def unlock(self, sig: Any) -> None:
-        """Let other processes have a version: it is kept, or could not be compiled.
-
-        Parameters
-        ----------
-        sig : tuple or numba.core.typing.Signature
-            The argument types.
-        """
+        """Let other processes have a version: it is kept, or could not be compiled."""
         lock = self._locks.pop(_types(sig), None)
         if lock is not None:
             with suppress(OSError):
@@ -269,20 +225,12 @@ class KernelCache(FunctionCache):
             lock.release()
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled version; if it cannot be kept, print a warning once.
-
-        Parameters
-        ----------
-        sig : tuple or numba.core.typing.Signature
-            The argument types.
-        data : CompileResult
-            What numba compiled.
-        """
-        compilation.begin(loads=True)
+        """Keep a compiled version; if it cannot be kept, print a warning once."""
+        clocks.begin(loads=True)
         try:
             super().save_overload(sig, data)
         finally:
-            compilation.end("", done=False, loads=True)
+            clocks.end("", done=False, loads=True)
             self.unlock(sig)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -308,15 +256,7 @@ class KernelCache(FunctionCache):
 
 
 def attach_cache(dispatcher: Any, function: Callable[..., Any]) -> None:
-    """Give a kernel its cache; print a warning once if there is no folder for one.
-
-    Parameters
-    ----------
-    dispatcher : numba.core.dispatcher.Dispatcher
-        The kernel.
-    function : callable
-        Its Python function.
-    """
+    """Give a kernel its cache; print a warning once if there is no folder for one."""
     try:
         dispatcher._cache = KernelCache(function)
     except (RuntimeError, OSError) as error:

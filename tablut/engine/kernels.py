@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, king_falls_to, king_slides, neighbour, slides_along, slides_of
-from tablut.engine.jit import I64, U64, inlined, popcount, scalar, trailing_zeros
+from tablut.engine.attacks import NO_MOVE, captures_at, king_falls_to, king_slides, neighbour, slides_along, slides_of
+from tablut.engine.jit import I64, U64, called, inlined, popcount, scalar, trailing_zeros
 from tablut.engine.layout import (
     coordinates,
     count_of,
@@ -47,57 +47,16 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = [
-    "can_move",
-    "count_moves",
-    "generate",
-    "judge",
-    "key_change",
-    "line_content",
-    "make",
-    "position_key",
-    "toggle",
-    "toggle_captured",
-    "unmake",
-]
-
 
 @inlined
 def line_content(t: Tables, line: int) -> int:
-    """Return the content of a line as a number in base 3: digit 1 an attacker, 2 a white piece.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    line : int
-        As `tablut.engine.layout.line_of` returns it.
-
-    Returns
-    -------
-    int
-        0 to 3**N - 1.
-    """
+    """Return the content of a line as a number in base 3: digit 1 an attacker, 2 a white piece."""
     return I64(t.ternary[line & 0xFFFF]) + 2 * I64(t.ternary[line >> 16])
 
 
 @inlined
 def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     """Return the number of legal moves of a side, 2N table look-ups; nothing is generated.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    side : int
-        0 white, 1 black.
-
-    Returns
-    -------
-    int
-        Whoever is to move.
 
     Notes
     -----
@@ -121,20 +80,6 @@ def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 @inlined
 def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a side has a legal move; stops at the first line that shows one.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    side : int
-        0 white, 1 black.
-
-    Returns
-    -------
-    bool
-        Whoever is to move.
 
     Notes
     -----
@@ -164,20 +109,6 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
     The order is by rank and file of the moving piece, then its targets along the row,
     then along the column, each in ascending order. ``moves`` must hold 4C entries: an
     empty cell is the end of at most four slides.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    moves : pointer to int32
-        Receives the moves, ``start | target << 7``; room for 4C.
-
-    Returns
-    -------
-    int
-        How many were written.
 
     Notes
     -----
@@ -211,19 +142,7 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
 
 @inlined
 def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
-    """Add or remove a piece on its row and its column.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    cell : int
-        0 to C - 1.
-    shift : int
-        0 for an attacker, 16 for a white piece.
-    """
+    """Add or remove a piece on its row and its column."""
     rank, file = I64(t.rank[cell]), I64(t.file[cell])
     board[rank] ^= np.uint32(1 << (file + shift))
     board[t.size + file] ^= np.uint32(1 << (rank + shift))
@@ -231,21 +150,7 @@ def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
 
 @inlined
 def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, directions: int, shift: int) -> None:
-    """Remove or restore the soldiers around a cell.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    target : int
-        The cell.
-    directions : int
-        Bits, seen from the cell.
-    shift : int
-        Of the soldiers: 0 for attackers, 16 for defenders.
-    """
+    """Remove or restore the soldiers around a cell."""
     while directions:
         direction = directions & -directions
         directions ^= direction
@@ -255,26 +160,6 @@ def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, direction
 @inlined
 def judge(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, attackers: int) -> int:
     """Return the outcome code after a ply; the board shows the position after it.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    side : int
-        The mover: 0 white, 1 black.
-    target : int
-        The cell that it moved to.
-    king : int
-        The king's cell after the ply.
-    attackers : int
-        Number of attackers after the ply.
-
-    Returns
-    -------
-    int
-        A code of `tablut.rules.outcome`.
 
     Notes
     -----
@@ -299,24 +184,7 @@ def judge(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: in
 
 @inlined
 def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
-    """Make a legal move on the board.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items; changed.
-    move : int
-        ``start | target << 7``.
-
-    Returns
-    -------
-    undo : int
-        The undo record.
-    outcome : int
-        A code of `tablut.rules.outcome`.
-    """
+    """Make a legal move on the board."""
     start, target = start_of(move), target_of(move)
     side, king = side_of(t, board), king_of(t, board)
     shift = 16 - (side << 4)
@@ -336,17 +204,7 @@ def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
 
 @inlined
 def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
-    """Take a move back, by its undo record.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items; changed.
-    undo : int
-        ``start | target << 7 | directions << 14``.
-    """
+    """Take a move back, by its undo record."""
     start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
     side = side_of(t, board) ^ 1
     shift = 16 - (side << 4)
@@ -362,24 +220,7 @@ def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
 
 @inlined
 def captured_key(t: Tables, side: int, target: int, directions: int) -> np.uint64:
-    """Return the keys of the soldiers that a move captured, combined by exclusive or.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    side : int
-        The mover: 0 white, 1 black.
-    target : int
-        The cell that it moved to.
-    directions : int
-        Bits, seen from the target.
-
-    Returns
-    -------
-    uint64
-        0 if it captured nothing.
-    """
+    """Return the keys of the soldiers that a move captured, combined by exclusive or."""
     change = U64(0)
     while directions:
         direction = directions & -directions
@@ -390,24 +231,7 @@ def captured_key(t: Tables, side: int, target: int, directions: int) -> np.uint6
 
 @inlined
 def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
-    """Return what a ply changes in the Zobrist key.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    side : int
-        The mover: 0 white, 1 black.
-    is_king : bool
-        Whether the king moved.
-    undo : int
-        ``start | target << 7 | directions << 14``.
-
-    Returns
-    -------
-    uint64
-        To be combined with the key by exclusive or.
-    """
+    """Return what a ply changes in the Zobrist key."""
     start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
     change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
@@ -417,18 +241,6 @@ def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
 @inlined
 def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
     """Return the Zobrist key of a board, from scratch.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-
-    Returns
-    -------
-    uint64
-        A hash, never an identity.
 
     Notes
     -----
@@ -447,3 +259,38 @@ def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
             elif (row >> (16 + file)) & 1 and cell != king:
                 key ^= t.keys[t.cells + cell]
     return U64(key)
+
+
+# -- the king's moves that win at once: search and proofs both ask here --------------------
+
+
+# A soldier that takes the king: `tablut.engine.attacks.king_capture`. Both are exact, so that a
+# game may be called won or lost on their word.
+
+
+@called
+def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) -> int:
+    """Return a move by which the king, white being to move, wins at once, or `NO_MOVE`.
+
+    The move is made and judged where a ply may leave either side without a move: there an
+    escape can lose.
+    """
+    size = t.size
+    king = king_of(t, board)
+    rank, file = coordinates(t, king)
+    found = I64(NO_MOVE)
+    while (row | column) != 0 and found == NO_MOVE:
+        if row != 0:
+            target = rank * size + trailing_zeros(row)
+            row &= row - 1
+        else:
+            target = trailing_zeros(column) * size + file
+            column &= column - 1
+        move = move_of(king, target)
+        if t.either_after_ply == 0:
+            return move
+        undo, outcome = make(t, board, move)
+        unmake(t, board, undo)
+        if outcome == KING_ESCAPED:
+            found = move
+    return found

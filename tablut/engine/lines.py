@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from tablut.notation import diagram_cells
-from tablut.variants.regions import CAMP_LETTERS
+from tablut.variants.model import CAMP_LETTERS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
-
-__all__ = ["LineTables", "Mover", "board_lines", "line_tables", "slide_masks"]
 
 Mover = Literal["attacker", "defender", "king"]
 
@@ -67,24 +65,7 @@ class LineTables(NamedTuple):
 
 
 def board_lines(variant: Variant) -> list[str]:
-    """Return the terrain letters of every line, in the order of the line numbers.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    list of str
-        2N texts of N letters: the rows, then the columns.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> board_lines(load_variant("ashton"))[3:6]
-    ['B.......C', 'BB..T..CC', 'B.......C']
-    """
+    """Return the terrain letters of every line, in the order of the line numbers."""
     cells, size = diagram_cells(variant.terrain), variant.size
     rows = [cells[rank * size : (rank + 1) * size] for rank in range(size)]
     return rows + ["".join(row[file] for row in rows) for file in range(size)]
@@ -93,33 +74,9 @@ def board_lines(variant: Variant) -> list[str]:
 def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint16]:
     """Return where a mover may slide on a line.
 
-    Parameters
-    ----------
-    variant : Variant
-        Says who may pass and stop on the castle.
-    terrain : str
-        The letters of the line.
-    mover : {'attacker', 'defender', 'king'}
-        The kind of piece.
-
-    Returns
-    -------
-    ndarray of uint16, shape (N, 2**N)
-        Mask of end places by place and occupancy; the mover's own bit does not matter.
-
     Notes
     -----
     O(N² 2**N).
-
-    Examples
-    --------
-    From d5 on ashton's middle row, empty otherwise, a soldier reaches c5; the castle
-    and the camp stop it:
-
-    >>> from tablut.variants import load_variant
-    >>> masks = slide_masks(load_variant("ashton"), "BB..T..CC", "defender")
-    >>> bin(masks[3, 1 << 3])
-    '0b100'
     """
     size, castle = len(terrain), variant.rules.castle
     occupancy = np.arange(1 << size)
@@ -165,25 +122,7 @@ class _Blocks:
 
 
 def line_tables(variant: Variant) -> LineTables:
-    """Return the line tables of a variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    LineTables
-        See there; about 0.3 MB on 9×9.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> tables = line_tables(load_variant("ashton"))
-    >>> len(tables.slides) // (9 * 512)  # distinct blocks, three movers together
-    7
-    """
+    """Return the line tables of a variant."""
     size = variant.size
     lines = board_lines(variant)
     ternary = np.zeros(1 << size, dtype=np.uint32)

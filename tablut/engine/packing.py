@@ -11,9 +11,12 @@ words is a set of positions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
@@ -30,34 +33,16 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
-from tablut.engine.vector import transpose_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
 
-__all__ = ["board_bits", "count_children", "expand", "field", "flip", "king_width", "pack", "unpack"]
-
 
 @inlined
 def field(words: NDArray[np.uint64], start: int, length: int) -> int:
-    """Return some bits of a position as a number.
-
-    Parameters
-    ----------
-    words : pointer to uint64
-        The packed position, W words.
-    start : int
-        The first bit.
-    length : int
-        How many bits, at most 31.
-
-    Returns
-    -------
-    int
-        0 to ``2**length - 1``.
-    """
+    """Return some bits of a position as a number."""
     word, shift = start >> 6, start & 63
     value = words[word] >> U64(shift)
     if shift + length > 64:
@@ -67,26 +52,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return C bits of a position, one a cell.
-
-    Parameters
-    ----------
-    words : pointer to uint64
-        The packed position, W words.
-    length : int
-        W.
-    start : int
-        The first bit.
-    cells : int
-        C.
-
-    Returns
-    -------
-    low : uint64
-        The first 64.
-    high : uint64
-        The others; 0 if C is at most 64.
-    """
+    """Return C bits of a position, one a cell."""
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:
@@ -103,24 +69,7 @@ def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -
 
 @inlined
 def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.uint64]:
-    """Return a board of bits without its lowest row: the others move down by one.
-
-    Parameters
-    ----------
-    low : uint64
-        Its first 64 bits.
-    high : uint64
-        Its other bits.
-    size : int
-        N.
-
-    Returns
-    -------
-    low : uint64
-        The first 64 bits.
-    high : uint64
-        The other bits.
-    """
+    """Return a board of bits without its lowest row: the others move down by one."""
     return (low >> U64(size)) | (high << U64(64 - size)), high >> U64(size)
 
 
@@ -135,18 +84,7 @@ def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -
 
 @inlined
 def king_width(t: Tables) -> int:
-    """Return the number of bits of the king's cell.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-
-    Returns
-    -------
-    int
-        The least number that C cells fit into.
-    """
+    """Return the number of bits of the king's cell."""
     width = 0
     while (1 << width) < t.cells:
         width += 1
@@ -156,15 +94,6 @@ def king_width(t: Tables) -> int:
 @inlined
 def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
     """Write one packed position to a board.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    words : pointer to uint64
-        The packed position, W words.
-    board : pointer to uint32
-        Receives the board, 2N + 4 items.
 
     Notes
     -----
@@ -198,15 +127,6 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
 def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
     """Write a board to one packed position.
 
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules, flat.
-    board : pointer to uint32
-        The board, 2N + 4 items.
-    words : pointer to uint64
-        Receives the position, W words.
-
     Notes
     -----
     O(N).
@@ -229,30 +149,13 @@ def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> Non
 
 @inlined
 def flip(words: NDArray[np.uint64], bit: int) -> None:
-    """Flip one bit of a position.
-
-    Parameters
-    ----------
-    words : pointer to uint64
-        The packed position, W words; changed.
-    bit : int
-        0 to 64W - 1.
-    """
+    """Flip one bit of a position."""
     words[bit >> 6] ^= U64(1) << U64(bit & 63)
 
 
 @kernel
 def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
     """Write packed positions to boards.
-
-    Parameters
-    ----------
-    tables : Tables
-        The compiled rules.
-    words : ndarray of uint64, shape (n, W)
-        The positions.
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        Receives the boards.
 
     Notes
     -----
@@ -267,15 +170,6 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
 def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
     """Write boards to packed positions.
 
-    Parameters
-    ----------
-    tables : Tables
-        The compiled rules.
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        The boards.
-    words : ndarray of uint64, shape (n, W)
-        Receives the positions.
-
     Notes
     -----
     O(n N).
@@ -288,20 +182,6 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 @kernel
 def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
     """Write the number of legal moves of each position and return their sum.
-
-    Parameters
-    ----------
-    tables : Tables
-        The compiled rules.
-    words : ndarray of uint64, shape (n, W)
-        The positions.
-    counts : ndarray of int64, shape (n,)
-        Receives the number for each position.
-
-    Returns
-    -------
-    int
-        The sum of ``counts``.
 
     Notes
     -----
@@ -329,27 +209,6 @@ def expand(
     outcomes: NDArray[np.uint8],
 ) -> int:
     """Write all children of positions and return how many there are.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    words : ndarray of uint64, shape (n, W)
-        Undecided positions.
-    children : ndarray of uint64, shape (m, W)
-        Receives the children, in the order of their parents and of `generate`; m is at
-        least the sum that `count_children` returns.
-    parents : ndarray of int64, shape (m,)
-        Receives the row of each child's parent.
-    moves : ndarray of int32, shape (m,)
-        Receives the moves, ``from | to << 7``.
-    outcomes : ndarray of uint8, shape (m,)
-        Receives the outcome codes, 0 where the child is undecided.
-
-    Returns
-    -------
-    int
-        How many rows of ``children`` were written.
 
     Notes
     -----
@@ -400,3 +259,130 @@ def expand(
     keep(scratch)
     keep(scratch_moves)
     return total
+
+
+# ------------------------------------------------------------------------------------------
+# Two vector intrinsics: the eight images of a board and which of them are least; the columns of a board
+
+
+# numba has no vector types, and LLVM does not find these vectors by itself: it cannot
+# know that the accumulators and the table do not overlap. The intermediate code is
+# generic; LLVM lowers it to whatever vectors the machine has.
+
+
+_WORD = ir.IntType(64)
+_LANES = ir.VectorType(_WORD, 8)
+_intrinsic: Any = intrinsic
+_FLAGS = ir.VectorType(ir.IntType(1), 8)
+_LINE = ir.IntType(32)
+_LINES = ir.VectorType(_LINE, 16)
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, candidates: Any, out: Any) -> Any:
+    """Unite table entries into eight 128-bit images and return which candidates are least."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        table, numbers, length, mask, result = args
+
+        def _lanes(base: Any, offset: Any) -> Any:
+            address = builder.gep(base, [offset])
+            return builder.bitcast(address, _LANES.as_pointer())
+
+        zero = ir.Constant(_LANES, [0] * 8)
+        halves = [cgutils.alloca_once_value(builder, zero) for _ in range(2)]
+        with cgutils.for_range(builder, length) as loop:
+            entry = builder.load(builder.gep(numbers, [loop.index]))
+            offset = builder.shl(entry, _WORD(4))
+            for number, half in enumerate(halves):
+                part = builder.load(_lanes(table, builder.add(offset, _WORD(8 * number))), align=8)
+                builder.store(builder.or_(builder.load(half), part), half)
+
+        low, high = (builder.load(half) for half in halves)
+        builder.store(low, _lanes(result, _WORD(0)), align=8)
+        builder.store(high, _lanes(result, _WORD(8)), align=8)
+        flags = builder.bitcast(builder.trunc(mask, ir.IntType(8)), _FLAGS)
+        least = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_WORD, [_LANES]), "llvm.vector.reduce.umin.v8i64"
+        )
+        greatest = ir.Constant(_LANES, [(1 << 64) - 1] * 8)
+        for half in (high, low):
+            bound = builder.call(least, [builder.select(flags, half, greatest)])
+            spread = builder.insert_element(ir.Constant(_LANES, ir.Undefined), bound, ir.IntType(32)(0))
+            spread = builder.shuffle_vector(spread, spread, ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8))
+            flags = builder.and_(flags, builder.icmp_unsigned("==", half, spread))
+        return builder.zext(builder.bitcast(flags, ir.IntType(8)), _WORD)
+
+    if count != types.int64 or candidates != types.int64:
+        return None
+    return types.int64(rows, entries, count, candidates, out), codegen
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
+    """Write the columns of a board, whose rows are given."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        source, count, target = args
+        half, zero = ir.IntType(16), ir.Constant(_LINES, [0] * 16)
+        columns = cgutils.alloca_once_value(builder, zero)
+        with cgutils.for_range(builder, count) as loop:
+            row = builder.load(builder.gep(source, [loop.index]))
+            found = builder.load(columns)
+            for shift in (0, 16):
+                content = builder.trunc(builder.lshr(row, _LINE(shift)), half)
+                present = builder.bitcast(content, ir.VectorType(ir.IntType(1), 16))
+                place = builder.shl(_LINE(1 << shift), builder.trunc(loop.index, _LINE))
+                spread = builder.insert_element(ir.Constant(_LINES, ir.Undefined), place, _LINE(0))
+                spread = builder.shuffle_vector(spread, spread, ir.Constant(ir.VectorType(_LINE, 16), [0] * 16))
+                found = builder.or_(found, builder.select(present, spread, zero))
+            builder.store(found, columns)
+        # Stored whole, the vector would go beyond the N columns; indexed itself, it would leave its register.
+        copy = cgutils.alloca_once(builder, _LINES)
+        builder.store(builder.load(columns), copy)
+        lanes = builder.bitcast(copy, _LINE.as_pointer())
+        with cgutils.for_range(builder, count) as loop:
+            builder.store(builder.load(builder.gep(lanes, [loop.index])), builder.gep(target, [loop.index]))
+        return _WORD(0)
+
+    if size != types.int64:
+        return None
+    return types.int64(rows, size, out), codegen
+
+
+# ------------------------------------------------------------------------------------------
+# Packed positions read without compiled code: a few of them, or their numbers of men; see `tablut.engine.packing`
+
+
+def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many attackers and defenders packed positions have, without compiled code."""
+    found = []
+    for start in (0, cells):
+        mask = ((1 << cells) - 1) << start
+        count = np.zeros(len(words), dtype=np.int64)
+        for number in range(words.shape[1]):
+            part = (mask >> (64 * number)) & 0xFFFF_FFFF_FFFF_FFFF
+            if part:
+                count += np.bitwise_count(words[:, number] & np.uint64(part))
+        found.append(count)
+    return found[0], found[1]
+
+
+def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
+    """Return the letters of a packed position's cells and its side to move, without compiled code; O(C)."""
+    bits = int.from_bytes(word.astype("<u8").tobytes(), "little")
+    width = (cells - 1).bit_length()
+    king = (bits >> (2 * cells)) & ((1 << width) - 1)
+    letters = ["."] * cells
+    if king >= cells:
+        return None
+    letters[king] = "K"
+    for letter, start in (("b", 0), ("w", cells)):
+        left = (bits >> start) & ((1 << cells) - 1)
+        while left:
+            cell = (left & -left).bit_length() - 1
+            left &= left - 1
+            if letters[cell] != ".":
+                return None
+            letters[cell] = letter
+    return "".join(letters), "b" if (bits >> (2 * cells + width)) & 1 else "w"

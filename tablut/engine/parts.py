@@ -26,9 +26,6 @@ from numba.core.untyped_passes import (
     WithLifting,
 )
 
-__all__ = ["KernelCompiler", "PartCompiler"]
-
-
 _UNUSED = {InlineClosureLikes, InlineInlinables, LiteralUnroll, MakeFunctionToJitFunction, WithLifting}
 """Passes that no kernel needs: functions within functions, ``with``, functions inlined as Python, unrolled tuples."""
 

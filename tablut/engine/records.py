@@ -30,38 +30,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Record", "directory", "field_kinds", "flat", "record_at"]
-
 _intrinsic: Any = intrinsic
 _ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
 
 
 @cache
 def field_kinds(record: type[tuple[Any, ...]]) -> dict[str, Any]:
-    """Return what each field of a record is declared to be.
-
-    Parameters
-    ----------
-    record : type
-        A NamedTuple whose fields are annotated ``int``, ``NDArray[np.…]`` or with another
-        such NamedTuple.
-
-    Returns
-    -------
-    dict of str to object
-        By name and in order: ``int``, the dtype of an array, or the class of a record.
-
-    Raises
-    ------
-    TypeError
-        If a field is declared as anything else.
-
-    Examples
-    --------
-    >>> from tablut.engine.tables import Tables
-    >>> field_kinds(Tables)["slides"], field_kinds(Tables)["castle"]
-    (dtype('uint16'), <class 'int'>)
-    """
+    """Return what each field of a record is declared to be."""
     return {name: _kind(record, name, declared) for name, declared in record.__annotations__.items()}
 
 
@@ -78,30 +53,7 @@ def _kind(record: type, name: str, declared: Any) -> Any:
 
 
 def directory(record: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Return a record as numbers and addresses of arrays, for `record_at`; the arrays must be kept alive.
-
-    Parameters
-    ----------
-    record : NamedTuple
-        Its arrays are contiguous and of the dtypes that the record declares.
-
-    Returns
-    -------
-    ndarray of int64, shape (fields,)
-        Those of records within it in their place.
-
-    Raises
-    ------
-    TypeError
-        If a field is not what the record declares.
-
-    Examples
-    --------
-    >>> from tablut.engine.tables import build_tables
-    >>> from tablut.variants import load_variant
-    >>> directory(build_tables(load_variant("ashton")))[:3]
-    array([ 9, 81,  3])
-    """
+    """Return a record as numbers and addresses of arrays, for `record_at`; the arrays must be kept alive."""
     return np.array(list(_items(record)), dtype=np.int64)
 
 
@@ -121,13 +73,7 @@ def _items(record: tuple[Any, ...]) -> Iterator[int]:
 
 
 class Record(types.NamedTuple):
-    """A named tuple whose name stands for all that its type is.
-
-    Parameters
-    ----------
-    whole : numba.types.NamedTuple
-        The type that it stands for.
-    """
+    """A named tuple whose name stands for all that its type is."""
 
     def __init__(self, whole: types.NamedTuple) -> None:
         super().__init__(whole.types, whole.instance_class)
@@ -183,18 +129,6 @@ def flat(_typing_context: Any, record: Any) -> Any:
     """Return a record with pointers for arrays, as all functions below a kernel take it.
 
     Indexing a pointer checks no bounds.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    record : NamedTuple
-        Of integers, arrays and further records; its arrays must be kept alive.
-
-    Returns
-    -------
-    NamedTuple
-        Of the same class, with pointers.
     """
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -233,20 +167,6 @@ def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
     """Return the record that a `directory` describes, with pointers for arrays.
 
     What lies at the addresses must be kept alive.
-
-    Parameters
-    ----------
-    _typing_context : numba.core.typing.BaseContext
-        Not used.
-    items : pointer to int64
-        The numbers of the directory.
-    record : type
-        The NamedTuple's class.
-
-    Returns
-    -------
-    NamedTuple
-        Of that class, with pointers.
     """
     made = _declared(record.instance_class)
 

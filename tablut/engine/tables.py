@@ -17,30 +17,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.lines import line_tables
-from tablut.engine.zobrist import zobrist_keys
-from tablut.variants.captures import anvils_against_attackers
+from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
-
-__all__ = [
-    "ATTACKER",
-    "BLACK",
-    "DEFENDER",
-    "EAST",
-    "KING",
-    "NORTH",
-    "SOUTH",
-    "WEST",
-    "WHITE",
-    "Tables",
-    "build_tables",
-    "line_masks",
-]
 
 WHITE: Final = 0
 BLACK: Final = 1
@@ -177,25 +161,7 @@ def build_tables(variant: Variant) -> Tables:
 
 
 def line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
-    """Return a set of cells as masks of lines.
-
-    Parameters
-    ----------
-    cells : iterable of int
-        On a board of N² cells.
-    size : int
-        N.
-
-    Returns
-    -------
-    ndarray of uint32, shape (2N,)
-        Of rows, then of columns.
-
-    Examples
-    --------
-    >>> line_masks({0, 4}, 3).tolist()
-    [1, 2, 0, 1, 2, 0]
-    """
+    """Return a set of cells as masks of lines."""
     masks = np.zeros(2 * size, dtype=np.uint32)
     for cell in cells:
         rank, file = divmod(cell, size)
@@ -279,3 +245,40 @@ def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def _words(cells: int) -> int:
     """Return the words of a packed position: two boards, the king's cell, the side; see `tablut.engine.packing`."""
     return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)
+
+
+# -- zobrist keys: one random 64-bit number for each piece on each cell, and one for black to move ---
+
+
+# The numbers are the outputs of SplitMix64 [1]_ from a stored seed, so that keys
+# written to a file keep their meaning: attackers on the cells 0, 1, ..., then
+# defenders, then the king, then the side. A key is a hash, never an identity.
+#
+# References
+# ----------
+# .. [1] G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number
+#    generators, OOPSLA 2014, https://doi.org/10.1145/2660193.2660195; constants of
+#    S. Vigna's public-domain ``splitmix64.c``.
+
+
+SEED: Final = 0x7461626C75743031
+"""The ASCII of ``tablut01``; changing it changes every key that was ever stored."""
+
+_MASK: Final = (1 << 64) - 1
+
+
+def split_mix(seed: int) -> Iterator[int]:
+    """Yield the outputs of SplitMix64, 64-bit integers without end."""
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) & _MASK
+        mixed = seed
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        yield mixed ^ (mixed >> 31)
+
+
+def zobrist_keys(cells: int, seed: int = SEED) -> tuple[NDArray[np.uint64], np.uint64]:
+    """Return the keys of pieces on cells, and the key of black to move."""
+    stream = split_mix(seed)
+    keys = np.array([next(stream) for _ in range(3 * cells)], dtype=np.uint64).reshape(3, cells)
+    return keys, np.uint64(next(stream))

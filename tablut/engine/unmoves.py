@@ -55,18 +55,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = [
-    "MOST_UNMOVES",
-    "OriginTables",
-    "Retractions",
-    "build_origins",
-    "has_unmove",
-    "line_origins",
-    "predecessors",
-    "unmoves",
-    "would_capture",
-]
-
 MOST_UNMOVES = 4 * 8
 """Un-moves for each cell of the board, at most: a cell is where at most four slides began, each with
 any of three captures taken back."""
@@ -102,24 +90,7 @@ class OriginTables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the tables of a variant; the same object for equal variants.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    OriginTables
-        Read-only arrays; the same object for equal variants.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> build_origins(load_variant("ashton")).attackers
-    16
-    """
+    """Return the tables of a variant; the same object for equal variants."""
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
@@ -189,24 +160,6 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
     """Return the places on the row and on the column from which a piece can have slid to a cell.
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    cell : int
-        Where the piece stands.
-    kind : int
-        0 for an attacker, 1 for a defender, 2 for the king.
-
-    Returns
-    -------
-    tuple of (int, int)
-        Masks of places on its row and on its column.
     """
     size = t.size
     rank, file = coordinates(t, cell)
@@ -221,26 +174,7 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
 
 @inlined
 def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
-    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    side : int
-        Its side: 0 white, 1 black.
-    cell : int
-        Where the piece stands.
-    king : int
-        The king's cell.
-
-    Returns
-    -------
-    bool
-        Then it cannot have come last.
-    """
+    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something."""
     return captures_at(t, board, side, cell, king) != 0 or (side == 1 and king_falls_to(t, board, king, cell))
 
 
@@ -291,22 +225,6 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 
     ``records`` must hold ``MOST_UNMOVES * C`` entries. None is written where the last ply would
     have decided the game by leaving a side without a move.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    board : ndarray of uint32, shape (2N + 4,)
-        Counted; as before on return.
-    records : ndarray of int32, shape (MOST_UNMOVES * C,)
-        Receives them.
-
-    Returns
-    -------
-    int
-        How many were written.
     """
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
@@ -344,22 +262,7 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 
 @inlined
 def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether `unmoves` would write any.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    r : OriginTables
-        Where pieces can have come from.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-
-    Returns
-    -------
-    bool
-        Whether the position can have been reached by a ply.
-    """
+    """Return whether `unmoves` would write any."""
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
@@ -388,22 +291,7 @@ def _retract(
     sources: NDArray[np.int64],
     records: NDArray[np.int32],
 ) -> int:
-    """Write the predecessors of positions and return how many there are.
-
-    Parameters
-    ----------
-    tables, origins
-        The variant.
-    words : ndarray of uint64, shape (n, W)
-        Counted, undecided positions.
-    predecessors : ndarray of uint64, shape (m, W)
-        Receives the counted positions from which a legal move leads there; they are
-        counted and not written if m is 0.
-    sources : ndarray of int64, shape (m,)
-        Receives the row of the position of each.
-    records : ndarray of int32, shape (m,)
-        Receives the un-moves.
-    """
+    """Write the predecessors of positions and return how many there are."""
     t, r = flat(tables), flat(origins)
     width = t.words
     scratch, scratch_records = (
@@ -448,33 +336,7 @@ class Retractions(NamedTuple):
 
 
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
-    """Return all predecessors of counted, undecided positions.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    words : ndarray of uint64, shape (n, W)
-        The positions.
-
-    Returns
-    -------
-    Retractions
-        Grouped by position.
-
-    Examples
-    --------
-    A white soldier or the king has come last; the attackers next to nobody have never moved:
-
-    >>> from tablut.engine import engine_for
-    >>> from tablut.variants import load_variant
-    >>> variant = load_variant("ashton-5-4v0")
-    >>> engine = engine_for(variant)
-    >>> first = engine.expand(engine.words(engine.start())).words
-    >>> found = predecessors(variant, first)
-    >>> len(first), np.bincount(found.sources).tolist()
-    (4, [3, 3, 3, 3])
-    """
+    """Return all predecessors of counted, undecided positions."""
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)

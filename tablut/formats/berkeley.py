@@ -8,40 +8,15 @@ from __future__ import annotations
 import re
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.notation import FILES, parse_square, square_name
 from tablut.position import Move
-
-__all__ = ["read_move", "write_move"]
+from tablut.store.files import excerpt
 
 _MOVE = re.compile(r"([a-z][0-9]{1,2})-(?:([a-z])|([0-9]{1,2}))", re.IGNORECASE | re.ASCII)
 
 
 def read_move(text: str, size: int = 9) -> Move:
-    """Return the move of a short text.
-
-    Parameters
-    ----------
-    text : str
-        The square, a dash, and the new rank or the new file.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    Move
-        Legal or not.
-
-    Raises
-    ------
-    InputError
-        If the text is no such move on the board.
-
-    Examples
-    --------
-    >>> str(read_move("d5-7")), str(read_move("i6-g"))
-    ('d5-d7', 'i6-g6')
-    """
+    """Return the move of a short text."""
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _MOVE.fullmatch(text)
     if found is None:
@@ -58,28 +33,7 @@ def read_move(text: str, size: int = 9) -> Move:
 
 
 def write_move(move: Move) -> str:
-    """Return the short text of a move; the inverse of `read_move`.
-
-    Parameters
-    ----------
-    move : Move
-        Along one rank or one file.
-
-    Returns
-    -------
-    str
-        Such as ``d5-7``.
-
-    Raises
-    ------
-    InputError
-        If the move changes both rank and file or neither: the short text cannot say that.
-
-    Examples
-    --------
-    >>> write_move(Move.parse("d5-d7", 9)), write_move(Move.parse("i6-g6", 9))
-    ('d5-7', 'i6-g')
-    """
+    """Return the short text of a move; the inverse of `read_move`."""
     (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
     if (rank == new_rank) == (file == new_file):
         raise InputError(f"move {str(move)!r}: Berkeley's notation writes moves along one rank or one file")

@@ -13,25 +13,13 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, Position
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from tablut.formats.game_record import Result
     from tablut.position import Side
-
-__all__ = [
-    "BolognaState",
-    "Turn",
-    "final_turn",
-    "read_move",
-    "read_name",
-    "read_state",
-    "write_move",
-    "write_name",
-    "write_state",
-]
+    from tablut.rules.outcome import Result
 
 Turn = Literal["WHITE", "BLACK", "WHITEWIN", "BLACKWIN", "DRAW"]
 
@@ -48,21 +36,7 @@ _SIZES = range(3, 12, 2)
 
 @dataclass(frozen=True, slots=True)
 class BolognaState:
-    """A state of the server: the cells, and whose turn it is or how the game ended.
-
-    Attributes
-    ----------
-    cells : str
-        One letter a cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
-    turn : {'WHITE', 'BLACK', 'WHITEWIN', 'BLACKWIN', 'DRAW'}
-        As the server says it.
-
-    Examples
-    --------
-    >>> state = BolognaState("b.w......", "WHITEWIN")
-    >>> state.side, state.result, str(state.position("b"))
-    (None, 'white', '3/3/b1w b')
-    """
+    """A state of the server: the cells, and whose turn it is or how the game ended."""
 
     cells: str
     turn: Turn
@@ -83,29 +57,7 @@ class BolognaState:
         return _OVER.get(self.turn)
 
     def position(self, side: Side | None = None) -> Position:
-        """Return the position.
-
-        Parameters
-        ----------
-        side : {'w', 'b'}, optional
-            The side to move of a game that is over, which the state does not say; ignored
-            where the state says it.
-
-        Returns
-        -------
-        Position
-            Possible or not.
-
-        Raises
-        ------
-        InputError
-            If the game is over and no side is given.
-
-        Examples
-        --------
-        >>> str(BolognaState("b.w.K....", "BLACK").position())
-        '3/1K1/b1w b'
-        """
+        """Return the position."""
         to_move = self.side or side
         if to_move is None:
             raise InputError(f"state with turn {self.turn!r}: the game is over, so it does not tell the side to move")
@@ -113,29 +65,7 @@ class BolognaState:
 
 
 def read_state(text: str) -> BolognaState:
-    """Return the state of the server's JSON.
-
-    Parameters
-    ----------
-    text : str
-        JSON.
-
-    Returns
-    -------
-    BolognaState
-        The cells and the turn.
-
-    Raises
-    ------
-    InputError
-        Naming the key, row or cell that is wrong and what was expected there.
-
-    Examples
-    --------
-    >>> read_state('{"board": [["EMPTY","BLACK","EMPTY"],["EMPTY","THRONE","KING"],'
-    ...            '["EMPTY","EMPTY","EMPTY"]], "turn": "BLACK"}')
-    BolognaState(cells='.b...K...', turn='BLACK')
-    """
+    """Return the state of the server's JSON."""
     data = _json_object(text, "state")
     turn, board = data.get("turn"), data.get("board")
     if turn not in _TURNS:
@@ -162,25 +92,7 @@ def read_state(text: str) -> BolognaState:
 
 
 def write_state(position: Position, turn: Turn | None = None) -> str:
-    """Return the server's JSON of a position, without spaces.
-
-    Parameters
-    ----------
-    position : Position
-        Its further fields are left out: the format has no place for them.
-    turn : Turn, optional
-        For a game that is over; without it the side to move.
-
-    Returns
-    -------
-    str
-        One line of JSON.
-
-    Examples
-    --------
-    >>> write_state(Position.parse("3/2K/1b1 b", 3))
-    '{"board":[["EMPTY","BLACK","EMPTY"],["EMPTY","THRONE","KING"],["EMPTY","EMPTY","EMPTY"]],"turn":"BLACK"}'
-    """
+    """Return the server's JSON of a position, without spaces."""
     size = position.size
     names = [_NAMES[letter] for letter in position.cells]
     centre = size * size // 2
@@ -194,31 +106,6 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
     """Return the move of a client's JSON and the side that claims it.
 
     Real clients write squares in either case and may leave ``turn`` out; so does this reader.
-
-    Parameters
-    ----------
-    text : str
-        Such as ``{"from":"e4","to":"f4","turn":"WHITE"}``.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    move : Move
-        The move.
-    side : {'w', 'b'} or None
-        Whose move it says to be; None where ``turn`` is null or missing.
-
-    Raises
-    ------
-    InputError
-        Naming the key that is wrong and what was expected there.
-
-    Examples
-    --------
-    >>> move, side = read_move('{"from":"e4","to":"f4","turn":"WHITE"}')
-    >>> str(move), side
-    ('e4-f4', 'w')
     """
     data = _json_object(text, "move")
     squares = []
@@ -237,73 +124,18 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
 
 
 def write_move(move: Move, side: Side) -> str:
-    """Return a client's JSON of a move, without spaces; the inverse of `read_move`.
-
-    Parameters
-    ----------
-    move : Move
-        The move.
-    side : {'w', 'b'}
-        Whose move it is.
-
-    Returns
-    -------
-    str
-        One line of JSON.
-
-    Examples
-    --------
-    >>> write_move(Move.parse("e4-f4", 9), "w")
-    '{"from":"e4","to":"f4","turn":"WHITE"}'
-    """
+    """Return a client's JSON of a move, without spaces; the inverse of `read_move`."""
     start, target = (square_name(square, move.size) for square in (move.start, move.target))
     return json.dumps({"from": start, "to": target, "turn": _TURN_OF[side]}, separators=(",", ":"))
 
 
 def final_turn(result: Result) -> Turn:
-    """Return the ``turn`` of the state that ends a game.
-
-    Parameters
-    ----------
-    result : {'white', 'black', 'draw'}
-        Who won.
-
-    Returns
-    -------
-    Turn
-        As the server says it.
-
-    Examples
-    --------
-    >>> final_turn("black")
-    'BLACKWIN'
-    """
+    """Return the ``turn`` of the state that ends a game."""
     return _TURN_AT_END[result]
 
 
 def read_name(text: str) -> str:
-    """Return the name of a player from a client's JSON, as the server keeps it: ten letters and digits.
-
-    Parameters
-    ----------
-    text : str
-        A JSON string.
-
-    Returns
-    -------
-    str
-        Empty if no letter and no digit is among its first ten characters.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON string.
-
-    Examples
-    --------
-    >>> read_name('"The A-Team 2026"'), read_name('"!"')
-    ('TheATeam', '')
-    """
+    """Return the name of a player from a client's JSON, as the server keeps it: ten letters and digits."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError(f"name {excerpt(text)}: expected a JSON string")
@@ -311,23 +143,7 @@ def read_name(text: str) -> str:
 
 
 def write_name(name: str) -> str:
-    """Return a client's JSON of its player's name.
-
-    Parameters
-    ----------
-    name : str
-        The server keeps the letters and digits among the first ten characters.
-
-    Returns
-    -------
-    str
-        ASCII alone.
-
-    Examples
-    --------
-    >>> write_name("Ragnar")
-    '"Ragnar"'
-    """
+    """Return a client's JSON of its player's name."""
     return json.dumps(name)
 
 

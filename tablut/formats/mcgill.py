@@ -10,45 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.position import Move
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.position import Side
-
-__all__ = ["read_move", "write_move"]
 
 _PLAYERS: tuple[Side, Side] = ("b", "w")
 
 
 def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
-    """Return the move of five numbers and the side that makes it.
-
-    Parameters
-    ----------
-    text : str
-        For example ``4 0 2 0 0``.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    move : Move
-        The move.
-    side : {'w', 'b'}
-        The player.
-
-    Raises
-    ------
-    InputError
-        If the text is no such move on the board.
-
-    Examples
-    --------
-    >>> move, side = read_move("3 0 3 2 0")
-    >>> str(move), side
-    ('a6-c6', 'b')
-    """
+    """Return the move of five numbers and the side that makes it."""
     expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
     words = text.split()
     if len(words) != 5 or not all(word.isascii() and word.isdecimal() and len(word) <= 2 for word in words):
@@ -65,25 +37,7 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
 
 
 def write_move(move: Move, side: Side) -> str:
-    """Return the five numbers of a move; the inverse of `read_move`.
-
-    Parameters
-    ----------
-    move : Move
-        The move.
-    side : {'w', 'b'}
-        The player.
-
-    Returns
-    -------
-    str
-        Such as ``3 0 3 2 0``.
-
-    Examples
-    --------
-    >>> write_move(Move.parse("a6-c6", 9), "b")
-    '3 0 3 2 0'
-    """
+    """Return the five numbers of a move; the inverse of `read_move`."""
     numbers = []
     for square in (move.start, move.target):
         rank, file = divmod(square, move.size)

@@ -13,14 +13,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.position import Side
-
-__all__ = ["read_move", "read_position", "write_position"]
 
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}
@@ -44,32 +42,7 @@ _CAPTURE = re.compile(_PIECE + _SQUARE)
 
 
 def read_position(text: str, side: Side, size: int | None = None) -> Position:
-    """Return the position of an OpenTafl string.
-
-    Parameters
-    ----------
-    text : str
-        Rows from rank 1 up, slashes around them.
-    side : {'w', 'b'}
-        The side to move, which the string does not say.
-    size : int, optional
-        Side of the board in cells; without it as many as the string has rows.
-
-    Returns
-    -------
-    Position
-        Possible or not.
-
-    Raises
-    ------
-    InputError
-        Naming the row and what was expected.
-
-    Examples
-    --------
-    >>> str(read_position("/1t1/K2/2T/", "w"))
-    '2w/K2/1b1 w'
-    """
+    """Return the position of an OpenTafl string."""
     trimmed = text.strip()
     shown = f"position {excerpt(text, _TEXT)}"
     if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
@@ -101,23 +74,7 @@ def _expand(row: str, rank: int, size: int, shown: str) -> str:
 
 
 def write_position(position: Position) -> str:
-    """Return the OpenTafl string of a position; side to move and further fields are left out.
-
-    Parameters
-    ----------
-    position : Position
-        Any position.
-
-    Returns
-    -------
-    str
-        Rows from rank 1 up, slashes around them.
-
-    Examples
-    --------
-    >>> write_position(Position.parse("2w/K2/1b1 w", 3))
-    '/1t1/K2/2T/'
-    """
+    """Return the OpenTafl string of a position; side to move and further fields are left out."""
     rows = []
     for row in reversed(position.rows()):
         runs = ((letter, len(list(run))) for letter, run in groupby(row))
@@ -129,30 +86,6 @@ def read_move(text: str, size: int) -> MoveText:
     """Return the move of an OpenTafl record such as ``Kd4-d6xd7/c6+``.
 
     The letter of the piece and the signs of threat and end after the move are ignored.
-
-    Parameters
-    ----------
-    text : str
-        One move.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    MoveText
-        Legal or not.
-
-    Raises
-    ------
-    InputError
-        If the text is no move on the board, or one of knights, commanders, jumps or berserk play.
-
-    Examples
-    --------
-    >>> str(read_move("Kd4-d6xd7/c6+", 7))
-    'd4-d6xc6xd7'
-    >>> read_move("d4-d6", 7).captures is None
-    True
     """
     found = _MOVE.fullmatch(text)
     if found is None:

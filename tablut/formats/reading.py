@@ -11,15 +11,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.formats import berkeley, bologna, mcgill, opentafl
 from tablut.position import BoardLike, Move, MoveText, Position
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.position import Side
     from tablut.variants import Variant
-
-__all__ = ["PositionLike", "SaidMove", "as_move", "as_position", "looks_like_position", "read_move", "read_position"]
 
 PositionLike: TypeAlias = "Position | BoardLike | str"
 """What `as_position` reads."""
@@ -34,55 +32,14 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 
 
 class SaidMove(NamedTuple):
-    """A move as a text says it.
-
-    Attributes
-    ----------
-    said : MoveText
-        The move, with the captures that the text claims.
-    side : {'w', 'b'} or None
-        Whose move the text says it is; None if it does not.
-    """
+    """A move as a text says it."""
 
     said: MoveText
     side: Side | None
 
 
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
-    r"""Return the position of a text: our line or grid, OpenTafl's string, or the Bologna server's JSON.
-
-    Parameters
-    ----------
-    text : str
-        OpenTafl's string may have a space and the side to move after it, ``w`` or ``b``,
-        which it lacks otherwise.
-    size : int
-        Side of the board in cells.
-    side : {'w', 'b'}, optional
-        The side to move, for a text that does not say it; one that does must agree.
-
-    Returns
-    -------
-    Position
-        Possible or not.
-
-    Raises
-    ------
-    InputError
-        If the text is none of these, of another size, or does not say the side to move.
-
-    Examples
-    --------
-    >>> for text in ("2w/K2/1b1 w", "..w\nK..\n.b.\nw", "/1t1/K2/2T/ w"):
-    ...     print(read_position(text, 3))
-    2w/K2/1b1 w
-    2w/K2/1b1 w
-    2w/K2/1b1 w
-    >>> read_position("/1t1/K2/2T/", 3)
-    Traceback (most recent call last):
-        ...
-    tablut.errors.InputError: position '/1t1/K2/2T/': an OpenTafl string does not tell the side to move; add ...
-    """
+    r"""Return the position of a text: our line or grid, OpenTafl's string, or the Bologna server's JSON."""
     trimmed = text.strip()
     if len(trimmed) > _MOST:
         raise InputError(f"position {excerpt(trimmed)}: is longer than any position")
@@ -118,25 +75,7 @@ def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
 
 
 def looks_like_position(text: str) -> bool:
-    """Return whether a text has the form of a position rather than that of a file's name.
-
-    Parameters
-    ----------
-    text : str
-        What a user typed.
-
-    Returns
-    -------
-    bool
-        True for several lines, JSON, rows with slashes, and text with a side to move.
-
-    Examples
-    --------
-    >>> [looks_like_position(text) for text in ("3/1K1/1b1 w", "3/1K1/1b1", "/3/1K1/1t1/", '{"board": 1}')]
-    [True, True, True, True]
-    >>> [looks_like_position(text) for text in ("positions.txt", "/home/me/one.txt", "my games/one")]
-    [False, False, False]
-    """
+    """Return whether a text has the form of a position rather than that of a file's name."""
     trimmed = text.strip()
     if not trimmed or "\n" in trimmed or trimmed.startswith("{"):
         return True
@@ -146,36 +85,7 @@ def looks_like_position(text: str) -> bool:
 
 
 def read_move(text: str, size: int) -> SaidMove:
-    """Return the move of a text: ours, OpenTafl's, a Bologna client's JSON, Berkeley's or McGill's.
-
-    Parameters
-    ----------
-    text : str
-        Such as ``e4-e7``, ``e4e7xe8``, ``Ke5-e1xd1/e2``, ``{"from":"e4","to":"e7"}``,
-        ``e4-7`` or ``5 4 2 4 1``.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    SaidMove
-        Legal or not.
-
-    Raises
-    ------
-    InputError
-        If the text is none of these.
-
-    Examples
-    --------
-    >>> for text in ("E4-E7", "Te4-e7", '{"from": "e4", "to": "e7"}', "e4-7", "5 4 2 4 1"):
-    ...     print(*read_move(text, 9))
-    e4-e7 None
-    e4-e7 None
-    e4-e7 None
-    e4-e7 None
-    e4-e7 w
-    """
+    """Return the move of a text: ours, OpenTafl's, a Bologna client's JSON, Berkeley's or McGill's."""
     text = text.strip()
     if len(text) > _MOST:
         raise InputError(f"move {excerpt(text)}: is longer than any move")
@@ -202,33 +112,6 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
     """Return the position that a value stands for: itself, that of a board, or that of a text.
 
     Every function of the toolkit that takes a position reads it so.
-
-    Parameters
-    ----------
-    value : Position, Board or str
-        Text is read as `read_position` does.
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Position
-        On a board of the variant's size; possible or not.
-
-    Raises
-    ------
-    InputError
-        If the text cannot be read, the value is none of these, or it is of another size or game.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> str(as_position("/5/5/2K2/5/5/ b", load_variant("ashton-5-4v0")))
-    '5/5/2K2/5/5 b'
-    >>> as_position(7, load_variant("ashton-5-4v0"))
-    Traceback (most recent call last):
-        ...
-    tablut.errors.InputError: position 7: expected a Position, a Board or a text
     """
     if isinstance(value, str):
         return read_position(value, variant.size)
@@ -247,30 +130,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
 
 
 def as_move(value: Move | str, size: int) -> SaidMove:
-    """Return the move that a value stands for: itself, or that of a text.
-
-    Parameters
-    ----------
-    value : Move or str
-        Text is read as `read_move` does.
-    size : int
-        Side of the board in cells.
-
-    Returns
-    -------
-    SaidMove
-        Legal or not.
-
-    Raises
-    ------
-    InputError
-        If the text cannot be read, or the value is neither.
-
-    Examples
-    --------
-    >>> as_move("e4-7", 9) == as_move(Move(31, 58, 9), 9)
-    True
-    """
+    """Return the move that a value stands for: itself, or that of a text."""
     if isinstance(value, str):
         return read_move(value, size)
     if isinstance(value, Move):

@@ -5,8 +5,16 @@ the symmetries, one tier at a time, as the solver stores them; `tier_kernels` is
 same numbering, compiled.
 """
 
-from tablut.indexing.endings import ENDINGS, Ending, EndingIndex, FinalPlacement
-from tablut.indexing.placements import PlacementIndex, PlacementTier, rank_combination, unrank_combination
+from tablut.indexing.placements import (
+    ENDINGS,
+    Ending,
+    EndingIndex,
+    FinalPlacement,
+    PlacementIndex,
+    PlacementTier,
+    rank_combination,
+    unrank_combination,
+)
 
 __all__ = [
     "ENDINGS",

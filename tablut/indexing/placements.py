@@ -13,21 +13,22 @@ Everything is in Python integers: an index on 9x9 has up to 90 bits.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
+from itertools import product
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import Position
+from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tablut.position import Side
     from tablut.variants import Variant
-
-__all__ = ["PlacementIndex", "PlacementTier", "rank_combination", "unrank_combination"]
 
 
 class PlacementTier(NamedTuple):
@@ -294,3 +295,267 @@ def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
 def _put(cells: list[str], piece: str, open_cells: list[int], numbers: list[int]) -> None:
     for number in numbers:
         cells[open_cells[number]] = piece
+
+
+# -- the bijection between integers and final placements: rank and unrank, exactly ---------
+
+
+# A final placement is one that ends a game, with the way in which it does: the king escaped (attackers left, or the
+# last one taken by the same move), all attackers are captured, or the king is captured. They are those that `tablut
+# bounds` counts, by placement alone, each once: an escaped king has come along a line that is empty now, a captured
+# one is held by at least one of the ways to capture it.
+#
+# Around the king, some cells decide whether a placement belongs. So the order is by the way of ending, the king's
+# cell, the contents of those cells, then by material, the defenders' other cells and the attackers', as in
+# `tablut.indexing.placements`.
+
+
+Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
+
+ENDINGS: Final[tuple[Ending, ...]] = ("all_captured", "escaped", "escaped_last", "king_captured")
+"""The ways in which a placement ends a game, in the order of the ranks."""
+
+
+class FinalPlacement(NamedTuple):
+    """A placement and how it ended the game.
+
+    Attributes
+    ----------
+    position : Position
+        The placement; the side to move is the one that did not make the last ply.
+    ending : str
+        One of `ENDINGS`.
+    """
+
+    position: Position
+    ending: Ending
+
+
+class _Group(NamedTuple):
+    """The placements of an ending with one king's cell and given contents of the cells that decide."""
+
+    ending: Ending
+    king: int
+    pieces: dict[int, str]
+    free: tuple[int, ...]
+    every: tuple[int, ...]
+    attackers: range
+    defenders: range
+
+
+class EndingIndex:
+    """The ranks of a variant's final placements.
+
+    Parameters
+    ----------
+    variant : Variant
+        Any rule set.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> index = EndingIndex(load_variant("ashton"))
+    >>> index.size
+    345985727054414031666103757
+    >>> final = index.unrank(index.size - 1)
+    >>> final.ending, index.rank(final) == index.size - 1
+    ('king_captured', True)
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        regions = variant.regions
+        self._free = sorted(regions.free_cells)
+        self._every = sorted(regions.free_cells | regions.camp_cells)
+        self._known: dict[tuple[int, int, range, range], int] = {}
+
+    @cached_property
+    def _groups(self) -> list[_Group]:
+        return [group for ending in ENDINGS for group in self._groups_of(ending) if self._size(group)]
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """The first rank of each group, and the size of all."""
+        offsets = [0]
+        for group in self._groups:
+            offsets.append(offsets[-1] + self._size(group))
+        return offsets
+
+    @cached_property
+    def _places(self) -> dict[tuple[Ending, int], tuple[int, int]]:
+        """The first group of each ending and king's cell, and the one after the last."""
+        found: dict[tuple[Ending, int], tuple[int, int]] = {}
+        for number, group in enumerate(self._groups):
+            first, _ = found.get((group.ending, group.king), (number, number))
+            found[group.ending, group.king] = (first, number + 1)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Number of all final placements, labelled by how they ended."""
+        return self._offsets[-1]
+
+    @cached_property
+    def sizes(self) -> dict[Ending, int]:
+        """Number of final placements by ending; an ending that cannot be has none."""
+        sizes: dict[Ending, int] = dict.fromkeys(ENDINGS, 0)
+        for group in self._groups:
+            sizes[group.ending] += self._size(group)
+        return sizes
+
+    def unrank(self, rank: int) -> FinalPlacement:
+        """Return the final placement of a rank; the inverse of `rank`.
+
+        Parameters
+        ----------
+        rank : int
+            From 0 up to `size`, excluded.
+
+        Returns
+        -------
+        FinalPlacement
+            Its placement and ending.
+
+        Raises
+        ------
+        InputError
+            If there is no such rank.
+        """
+        if not 0 <= rank < self.size:
+            raise InputError(f"final rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
+        number = bisect_right(self._offsets, rank) - 1
+        group, rest = self._groups[number], rank - self._offsets[number]
+        for material in self._materials(group):
+            attackers, defenders, ways = material
+            if rest < ways:
+                break
+            rest -= ways
+        white, black = divmod(rest, comb(len(group.every) - defenders, attackers))
+        cells = ["."] * self.variant.size**2
+        cells[group.king] = "K"
+        for cell, piece in group.pieces.items():
+            cells[cell] = piece
+        for place in unrank_combination(white, defenders):
+            cells[group.free[place]] = "w"
+        # A defender's cell is no longer open to attackers; what the watched cells hold is not either.
+        left = [cell for cell in group.every if cells[cell] != "w"]
+        for place in unrank_combination(black, attackers):
+            cells[left[place]] = "b"
+        return FinalPlacement(Position("".join(cells), _waiting(group.ending)), group.ending)
+
+    def rank(self, final: FinalPlacement) -> int:
+        """Return the rank of a final placement.
+
+        Parameters
+        ----------
+        final : FinalPlacement
+            The placement and its ending; the side to move plays no part.
+
+        Returns
+        -------
+        int
+            From 0 up to `size`, excluded.
+
+        Raises
+        ------
+        InputError
+            If the placement is not one of those that end a game so.
+        """
+        cells, king = final.position.cells, final.position.cells.find("K")
+        first, last = self._places.get((final.ending, king), (0, 0)) if cells.count("K") == 1 else (0, 0)
+        for number in range(first, last):
+            group = self._groups[number]
+            if any(cells[cell] != piece for cell, piece in group.pieces.items()):
+                continue
+            white = [place for place, cell in enumerate(group.free) if cells[cell] == "w"]
+            left = [cell for cell in group.every if cells[cell] != "w"]
+            black = [place for place, cell in enumerate(left) if cells[cell] == "b"]
+            held = 1 + len(group.pieces) + len(white) + len(black)
+            if held != sum(piece != "." for piece in cells):
+                continue
+            rank = self._offsets[number]
+            for attackers, defenders, ways in self._materials(group):
+                if (attackers, defenders) == (len(black), len(white)):
+                    every = len(group.every) - defenders
+                    return rank + rank_combination(white) * comb(every, attackers) + rank_combination(black)
+                rank += ways
+        raise InputError(f"position '{final.position}': no final placement of {self.variant.name} as {final.ending}")
+
+    # -- what there is -----------------------------------------------------------------
+
+    def _size(self, group: _Group) -> int:
+        key = len(group.free), len(group.every), group.attackers, group.defenders
+        if key not in self._known:
+            self._known[key] = sum(ways for _, _, ways in self._materials(group))
+        return self._known[key]
+
+    def _materials(self, group: _Group) -> Iterator[tuple[int, int, int]]:
+        """Yield the soldiers beside those of the cells that decide, attackers and defenders, and their ways."""
+        for attackers in group.attackers:
+            for defenders in group.defenders:
+                ways = comb(len(group.free), defenders) * comb(len(group.every) - defenders, attackers)
+                yield attackers, defenders, ways
+
+    def _groups_of(self, ending: Ending) -> Iterator[_Group]:
+        variant, regions = self.variant, self.variant.regions
+        attackers = range(1, variant.attackers + 1)
+        if ending == "all_captured":
+            for king in sorted(regions.king_cells):
+                yield from self._around(ending, king, frozenset(), lambda _contents: True, range(1))
+        elif ending == "king_captured":
+            for king in sorted(regions.king_cells):
+                patterns = [pattern.attackers for pattern in king_patterns(variant, king)]
+                yield from self._around(
+                    ending,
+                    king,
+                    frozenset().union(*patterns),
+                    lambda contents, patterns=patterns: any(  # type: ignore[misc]
+                        all(contents[cell] == "b" for cell in pattern) for pattern in patterns
+                    ),
+                    attackers,
+                )
+        elif ending == "escaped" or variant.rules.king.armed:
+            # An unarmed king captures nothing, so it cannot escape and take the last attacker at once.
+            for king, ways in sorted(regions.approaches.items()):
+                yield from self._around(
+                    ending,
+                    king,
+                    frozenset().union(*ways),
+                    lambda contents, ways=ways: any(  # type: ignore[misc]
+                        all(contents[cell] == "." for cell in way) for way in ways
+                    ),
+                    attackers if ending == "escaped" else range(1),
+                )
+
+    def _around(
+        self,
+        ending: Ending,
+        king: int,
+        watched: frozenset[int],
+        admits: Callable[[Mapping[int, str]], bool],
+        attackers: range,
+    ) -> Iterator[_Group]:
+        """Yield the groups of a king's cell: one for each admitted contents of the cells that decide."""
+        regions, variant = self.variant.regions, self.variant
+        cells = sorted(watched)
+        free = tuple(cell for cell in self._free if cell != king and cell not in watched)
+        every = tuple(cell for cell in self._every if cell != king and cell not in watched)
+        for chosen in product(*(".b" if cell in regions.camp_cells else ".bw" for cell in cells)):
+            contents = dict(zip(cells, chosen, strict=True))
+            if not admits(contents):
+                continue
+            black, white = chosen.count("b"), chosen.count("w")
+            yield _Group(
+                ending,
+                king,
+                {cell: piece for cell, piece in contents.items() if piece != "."},
+                free,
+                every,
+                range(max(0, attackers.start - black), attackers.stop - black),
+                range(max(0, variant.defenders + 1 - white)),
+            )
+
+
+def _waiting(ending: Ending) -> Side:
+    """Return the side that did not make the last ply."""
+    return "w" if ending == "king_captured" else "b"

@@ -8,37 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.jit import I64, advance, inlined, trailing_zeros
-from tablut.indexing.combinations import combination_rank, sort_in, unrank_places
+import numpy as np
+
+from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import toggle
+from tablut.engine.layout import board_items, count_of, king_of, put_count, put_king, put_side
+from tablut.engine.records import flat
+from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
-__all__ = ["SCRATCH", "column_of", "entry_of", "men_of", "orbit_of", "place_of", "tier_at"]
-
-SCRATCH = 160
-"""Number of int64 that `entry_of` needs for itself."""
+ROOM = 128
+"""Room for a list of cells: no board has more, see `tablut.variants`."""
+SCRATCH = 2 * ROOM
+"""Number of int64 that `entry_of` and `men_of` need for themselves: two lists."""
 
 
 @inlined
 def tier_at(x: TierTables, attackers: int, defenders: int) -> int:
-    """Return the number of a material's tier, or -1.
-
-    Parameters
-    ----------
-    x : TierTables
-        Flat.
-    attackers, defenders : int
-        The material.
-
-    Returns
-    -------
-    int
-        As `TierNumbers.number` has it; -1 too for a material beyond it.
-    """
+    """Return the number of a material's tier, or -1."""
     if attackers > x.tier.most_attackers or defenders > x.tier.most_defenders:
         return I64(-1)
     return I64(x.tier.number[attackers * (x.tier.most_defenders + 1) + defenders])
@@ -46,22 +38,7 @@ def tier_at(x: TierTables, attackers: int, defenders: int) -> int:
 
 @inlined
 def orbit_of(x: TierTables, tier: int, entry: int) -> int:
-    """Return the number of the king's orbit of an entry; O(kings).
-
-    Parameters
-    ----------
-    x : TierTables
-        Flat.
-    tier : int
-        Its number.
-    entry : int
-        The entry.
-
-    Returns
-    -------
-    int
-        The number.
-    """
+    """Return the number of the king's orbit of an entry; O(kings)."""
     by_king = tier * x.square.kings
     orbit = I64(0)
     while orbit + 1 < x.square.kings and x.tier.base[by_king + orbit + 1] <= entry:
@@ -71,26 +48,7 @@ def orbit_of(x: TierTables, tier: int, entry: int) -> int:
 
 @inlined
 def place_of(x: TierTables, orbit: int, row_cells: NDArray[np.int64], row_men: int, cell: int) -> int:
-    """Return the number of an attacker's cell among those that a king and the row soldiers leave, or -1.
-
-    Parameters
-    ----------
-    x : TierTables
-        Flat.
-    orbit : int
-        The number of the king's orbit; the king stands on its representative.
-    row_cells : pointer to int64
-        The row soldiers' cells.
-    row_men : int
-        How many there are.
-    cell : int
-        The attacker's cell.
-
-    Returns
-    -------
-    int
-        The number; O(row_men).
-    """
+    """Return the number of an attacker's cell among those that a king and the row soldiers leave, or -1."""
     s = x.square
     number = I64(s.place[cell])
     if number < 0:
@@ -111,28 +69,7 @@ def column_of(
     column_cells: NDArray[np.uint8],
     places: NDArray[np.int64],
 ) -> int:
-    """Return the column of the column soldiers' images under an element, or -1.
-
-    Parameters
-    ----------
-    x : TierTables
-        Flat.
-    tier, orbit : int
-        The numbers of the tier and of the king's orbit.
-    element : int
-        The number of the symmetry.
-    row_cells : pointer to int64
-        The cells of the row soldiers' images.
-    column_cells : pointer to uint8
-        The column soldiers' cells, before the symmetry.
-    places : pointer to int64
-        Room for their numbers.
-
-    Returns
-    -------
-    int
-        The column; O(men * men).
-    """
+    """Return the column of the column soldiers' images under an element, or -1."""
     s, row_men, column_men = x.square, x.tier.row_men[tier], x.tier.column_men[tier]
     for k in range(column_men):
         image = I64(s.image[element * s.cells + I64(column_cells[k])])
@@ -152,26 +89,7 @@ def entry_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Return the entry of a position in a tier, or -1 if it is no undecided placement.
-
-    Parameters
-    ----------
-    x : TierTables
-        Flat.
-    tier : int
-        Its number.
-    king : int
-        The king's cell.
-    black, white : pointer to uint8
-        The cells of the attackers and of the defenders, as many as the tier has, in any order.
-    scratch : pointer to int64
-        `SCRATCH` items.
-
-    Returns
-    -------
-    int
-        The entry; O(men * men), and as often again for each symmetry that the row has.
-    """
+    """Return the entry of a position in a tier, or -1 if it is no undecided placement."""
     s = x.square
     orbit = I64(s.king[king])
     if orbit < 0:
@@ -198,7 +116,7 @@ def entry_of(
     element = I64(s.compose[(I64(x.row.element[at]) << 3) + first])
     for k in range(row_men):
         scratch[k] = I64(s.image[element * s.cells + I64(row_cells[k])])
-    places = advance(scratch, SCRATCH // 2)
+    places = advance(scratch, ROOM)
     column = column_of(x, tier, orbit, element, scratch, column_cells, places)
     if column < 0:
         return I64(-1)
@@ -220,26 +138,7 @@ def men_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Write the soldiers of an entry, each list ascending, and return the king's cell; the inverse of `entry_of`.
-
-    Parameters
-    ----------
-    x : TierTables
-        Flat.
-    tier : int
-        Its number.
-    entry : int
-        The entry; that of an alias gives the placement that it would stand for.
-    black, white : pointer to uint8
-        Receive the cells of the attackers and of the defenders.
-    scratch : pointer to int64
-        `SCRATCH` items.
-
-    Returns
-    -------
-    int
-        The king's cell; O(cells).
-    """
+    """Write the soldiers of an entry, each list ascending, and return the king's cell; the inverse of `entry_of`."""
     s = x.square
     orbit = orbit_of(x, tier, entry)
     by_king = tier * s.kings + orbit
@@ -253,7 +152,7 @@ def men_of(
     for k in range(row_men):
         row_cells[k] = s.spot[kind * s.cells + scratch[k]]
     if column_men > 0:
-        blockers = advance(scratch, SCRATCH // 2)
+        blockers = advance(scratch, ROOM)
         count = I64(0)
         if s.king_place[orbit] >= 0:
             blockers[0] = I64(s.king_place[orbit])
@@ -268,3 +167,97 @@ def men_of(
                 number += 1 if blockers[b] <= number else 0
             column_cells[k] = s.spot[number]
     return I64(s.representative[orbit])
+
+
+# -- between boards and the entries of tiers, compiled, one board or an array of them ------
+
+
+@inlined
+def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
+    """Write the cells of a board's attackers and of its defenders, each list ascending; O(size + men)."""
+    king = king_of(t, board)
+    attackers, defenders = I64(0), I64(0)
+    for rank in range(t.size):
+        row = I64(board[rank])
+        while row:
+            place = trailing_zeros(row)
+            row &= row - 1
+            cell = rank * t.size + (place & 15)
+            if place < 16:
+                black[attackers] = cell
+                attackers += 1
+            elif cell != king:
+                white[defenders] = cell
+                defenders += 1
+
+
+@kernel
+def rank_boards(
+    tables: Tables,
+    index: TierTables,
+    boards: NDArray[np.uint32],
+    tiers: NDArray[np.int32],
+    entries: NDArray[np.int64],
+) -> None:
+    """Write the tier and the entry of each position; -1 where there is none."""
+    t, x = flat(tables), flat(index)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
+    black, scratch = pointer(soldiers), pointer(numbers)
+    white = advance(black, t.cells)
+    for number in range(len(boards)):
+        board = advance(pointer(boards), number * board_items(t.size))
+        attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
+        tier = tier_at(x, attackers, defenders)
+        tiers[number], entries[number] = tier, -1
+        if tier >= 0:
+            men_of_board(t, board, black, white)
+            entries[number] = entry_of(x, tier, king_of(t, board), black, white, scratch)
+    keep(soldiers)
+    keep(numbers)
+
+
+@kernel
+def unrank_entries(
+    tables: Tables,
+    index: TierTables,
+    tier: int,
+    entries: NDArray[np.int64],
+    side: int,
+    boards: NDArray[np.uint32],
+) -> None:
+    """Write the positions of some entries of a tier to boards."""
+    t, x = flat(tables), flat(index)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
+    black, scratch = pointer(soldiers), pointer(numbers)
+    white = advance(black, t.cells)
+    for number in range(len(entries)):
+        board = advance(pointer(boards), number * board_items(t.size))
+        king = men_of(x, tier, entries[number], black, white, scratch)
+        set_board(t, x, tier, king, black, white, side, board)
+    keep(soldiers)
+    keep(numbers)
+
+
+@inlined
+def set_board(
+    t: Tables,
+    x: TierTables,
+    tier: int,
+    king: int,
+    black: NDArray[np.uint8],
+    white: NDArray[np.uint8],
+    side: int,
+    board: NDArray[np.uint32],
+) -> None:
+    """Write a position of a tier to a board."""
+    for line in range(2 * t.size):
+        board[line] = np.uint32(0)
+    toggle(t, board, king, 16)
+    for k in range(x.tier.attackers[tier]):
+        toggle(t, board, I64(black[k]), 0)
+    for k in range(x.tier.defenders[tier]):
+        toggle(t, board, I64(white[k]), 16)
+    put_king(t, board, king)
+    put_side(t, board, side)
+    put_count(t, board, 1, x.tier.attackers[tier])
+    put_count(t, board, 0, x.tier.defenders[tier])

@@ -1,8 +1,6 @@
-"""The index of tiers up to symmetry as tables for kernels: `tablut.indexing.tiers`, compiled.
+"""Combinations in compiled code: ascending lists of numbers, and their ranks by sums of binomials.
 
-`TierTables` holds several tiers, so that a capture leads from one to another.
-Combinations are ranked by sums of binomials; all are below 2**62, which `tier_tables`
-checks.
+The plain twins are `tablut.indexing.placements.rank_combination` and `unrank_combination`.
 """
 
 from __future__ import annotations
@@ -12,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, keep, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, inlined, items_at, keep, kernel, pointer, trailing_zeros
 from tablut.engine.records import flat
 from tablut.errors import InputError
-from tablut.indexing.combinations import combination_rank, sort_in
+from tablut.indexing import values
 from tablut.indexing.tiers import TierIndex, king_orbits
 
 if TYPE_CHECKING:
@@ -27,7 +25,47 @@ if TYPE_CHECKING:
     from tablut.indexing.tiers import KingOrbits
     from tablut.variants import Variant
 
-__all__ = ["RowTables", "SquareTables", "TierNumbers", "TierTables", "tier_tables"]
+
+@inlined
+def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
+    """Put one more value into ascending ones; O(count)."""
+    at = count
+    while at > 0 and values[at - 1] > value:
+        values[at] = values[at - 1]
+        at -= 1
+    values[at] = value
+
+
+@inlined
+def combination_rank(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64], count: int) -> int:
+    """Return the rank of ascending places; O(count)."""
+    total = I64(0)
+    for k in range(count):
+        total += binomial[places[k] * most + k + 1]
+    return total
+
+
+@inlined
+def unrank_places(
+    binomial: NDArray[np.int64], most: int, rank: int, count: int, above: int, places: NDArray[np.int64]
+) -> None:
+    """Write the ascending places of the combination of a rank; O(above)."""
+    place = I64(above)
+    for k in range(count, 0, -1):
+        place -= 1
+        while binomial[place * most + k] > rank:
+            place -= 1
+        rank -= binomial[place * most + k]
+        places[k - 1] = place
+
+
+# -- the index of tiers up to symmetry as tables for kernels: `tablut.indexing.tiers`, compiled ---
+
+
+# `TierTables` holds several tiers, so that a capture leads from one to another.
+# Combinations are ranked by sums of binomials; all are below 2**62, which `tier_tables`
+# checks.
+
 
 _LIMIT = 1 << 62
 
@@ -119,20 +157,7 @@ class TierNumbers(NamedTuple):
 
 
 class RowTables(NamedTuple):
-    """The rows of all tiers.
-
-    Attributes
-    ----------
-    number : ndarray of int32, flat
-        At ``rows_at + king * row_space + combination`` the row, counted from the king's
-        first, or -1 where a row soldier stands on the king.
-    element : ndarray of uint8, flat
-        Likewise, the element of the king's stabiliser that takes the combination to its representative.
-    combination : ndarray of int32, flat
-        At ``meta_at + row of the tier`` the representative combination.
-    residual : ndarray of uint8, flat
-        Likewise, the elements that keep king and row soldiers, as a mask; bit 0 is the identity.
-    """
+    """The rows of all tiers."""
 
     number: NDArray[np.int32]
     element: NDArray[np.uint8]
@@ -141,17 +166,7 @@ class RowTables(NamedTuple):
 
 
 class TierTables(NamedTuple):
-    """Some tiers as kernels see them.
-
-    Attributes
-    ----------
-    square : SquareTables
-        What is the same for all tiers.
-    tier : TierNumbers
-        The numbers of each.
-    row : RowTables
-        Their rows.
-    """
+    """Some tiers as kernels see them."""
 
     square: SquareTables
     tier: TierNumbers
@@ -161,34 +176,7 @@ class TierTables(NamedTuple):
 def tier_tables(
     variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
 ) -> TierTables:
-    """Return the tables of some tiers.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    materials : sequence of (attackers, defenders)
-        The tiers, numbered in this order.
-    group : sequence of Symmetry, optional
-        Symmetries of the rules that form a group, the identity first; by default all.
-
-    Returns
-    -------
-    TierTables
-        Its arrays are contiguous.
-
-    Raises
-    ------
-    InputError
-        If a tier has more entries, or more combinations of row soldiers, than the kernels' integers hold.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> tables = tier_tables(load_variant("ashton"), [(1, 0), (2, 1)])
-    >>> tables.tier.size.tolist()
-    [466, 1114971]
-    """
+    """Return the tables of some tiers."""
     elements = tuple(group if group is not None else variant.symmetries)
     orbits = king_orbits(variant, elements)
     indices = [TierIndex(variant, *material, group=elements) for material in materials]
@@ -343,3 +331,52 @@ def _classify(
             numbers[k] += 1
     keep(numbers)
     keep(images)
+
+
+# -- values of whole tiers in memory, and how kernels find one: by tier, side to move and entry ---
+
+
+# A value is kept as a code, an unsigned integer of one byte or of two, whatever the widest
+# code of an array needs. What a code says is in `tablut.indexing.values`, of which kernels
+# have the functions from here.
+
+
+ADDRESS, WIDE = 0, 1
+"""For each tier and side to move, where its codes lie (0: not in memory), and whether they take two bytes."""
+
+code_of = inlined(values.code_of)
+is_decided = inlined(values.is_decided)
+is_loss = inlined(values.is_loss)
+lost_in = inlined(values.lost_in)
+plies_of = inlined(values.plies_of)
+won_in = inlined(values.won_in)
+
+
+class TierValues(NamedTuple):
+    """Values of T tiers.
+
+    Attributes
+    ----------
+    tiers : TierTables
+        Their index.
+    places : ndarray of int64, shape (4T,)
+        At ``2 * (2 * tier + side) +`` `ADDRESS` or `WIDE`, side 1 being black's to move.
+    values : ndarray of int16
+        The value of each code, see `tablut.indexing.values`.
+    arrays : tuple of ndarray
+        What lies at the addresses, here so that it lives as long.
+    """
+
+    tiers: TierTables
+    places: NDArray[np.int64]
+    values: NDArray[np.int16]
+    arrays: tuple[NDArray[np.unsignedinteger], ...]
+
+
+@inlined
+def code_at(places: NDArray[np.int64], array: int, entry: int) -> int:
+    """Return a code; O(1)."""
+    address = places[2 * array + ADDRESS]
+    if places[2 * array + WIDE] != 0:
+        return I64(items_at(address, np.uint16)[entry])
+    return I64(items_at(address, np.uint8)[entry])

@@ -42,25 +42,9 @@ if TYPE_CHECKING:
     from tablut.position import Side
     from tablut.variants import Variant
 
-__all__ = ["KingOrbits", "TierIndex", "king_orbits", "tier_index"]
-
 
 class KingOrbits(NamedTuple):
-    """The king's cells under a group.
-
-    Attributes
-    ----------
-    group : tuple of Symmetry
-        The elements, the identity first.
-    representatives : tuple of int
-        The least cell of each orbit, ascending.
-    orbit : dict of int to int
-        The number of a cell's orbit.
-    element : dict of int to int
-        The number of the first element that takes a cell to its representative.
-    stabilisers : tuple of tuple of int
-        For each orbit, the numbers of the elements that keep the representative.
-    """
+    """The king's cells under a group."""
 
     group: tuple[Symmetry, ...]
     representatives: tuple[int, ...]
@@ -71,28 +55,7 @@ class KingOrbits(NamedTuple):
 
 @lru_cache(maxsize=64)
 def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
-    """Return the orbits of the king's cells under a group.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    group : tuple of Symmetry
-        Symmetries of its rules that form a group, the identity first.
-
-    Returns
-    -------
-    KingOrbits
-        The orbits.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> ashton = load_variant("ashton")
-    >>> found = king_orbits(ashton, tuple(ashton.symmetries))
-    >>> len(found.orbit), len(found.representatives), [len(kept) for kept in found.stabilisers]
-    (45, 9, [2, 1, 1, 2, 1, 2, 2, 2, 8])
-    """
+    """Return the orbits of the king's cells under a group."""
     representatives: list[int] = []
     orbit: dict[int, int] = {}
     element: dict[int, int] = {}
@@ -111,37 +74,7 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
 
 
 class TierIndex:
-    """The numbers of a tier's classes.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    attackers, defenders : int
-        The material; at least one attacker.
-    group : sequence of Symmetry, optional
-        Symmetries of the rules that form a group; by default all.
-    representatives : ndarray of bool, shape (K, L), optional
-        For each king and each combination of the row soldiers, whether it is the least of
-        its class, if this is known; otherwise it is computed when it is needed.
-
-    Attributes
-    ----------
-    row_men, column_men : int
-        How many row soldiers and column soldiers there are.
-    row_cells, column_cells : tuple of int
-        The cells where they may stand, ascending.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> index = TierIndex(load_variant("ashton"), attackers=2, defenders=1)
-    >>> index.positions, index.size, index.rows.shape
-    (8521500, 1114971, (9, 64))
-    >>> entry = index.rank(Position.parse("9/9/9/4w4/2K6/9/5b3/9/4b4 b", 9))
-    >>> str(index.unrank(entry, "b"))
-    '9/9/9/6b2/3w4b/9/4K4/9/9 b'
-    """
+    """The numbers of a tier's classes."""
 
     def __init__(
         self,
@@ -220,23 +153,7 @@ class TierIndex:
         return total
 
     def rank(self, position: Position) -> int:
-        """Return the entry of a position's class; the side to move plays no part.
-
-        Parameters
-        ----------
-        position : Position
-            The placement.
-
-        Returns
-        -------
-        int
-            The entry.
-
-        Raises
-        ------
-        InputError
-            If the position is not an undecided placement of this tier.
-        """
+        """Return the entry of a position's class; the side to move plays no part."""
         cells = position.cells
         if len(cells) != self.variant.size**2 or position.material != (self.attackers, self.defenders):
             raise InputError(f"position '{position}': is not of tier {self.attackers}v{self.defenders}")
@@ -266,25 +183,7 @@ class TierIndex:
         return self.offsets[number] + int(self.rows[number, least]) * self.widths[number] + column
 
     def unrank(self, entry: int, side: Side) -> Position:
-        """Return the placement of an entry, with a side to move; an alias gives its own placement.
-
-        Parameters
-        ----------
-        entry : int
-            The entry.
-        side : {'w', 'b'}
-            Who is to move.
-
-        Returns
-        -------
-        Position
-            The placement.
-
-        Raises
-        ------
-        InputError
-            If there is no such entry.
-        """
+        """Return the placement of an entry, with a side to move; an alias gives its own placement."""
         if not 0 <= entry < self.size:
             raise InputError(f"entry {entry}: tier {self.attackers}v{self.defenders} has 0 to {self.size - 1}")
         number = next(king for king in range(len(self.widths)) if entry < self.offsets[king + 1])
@@ -330,18 +229,5 @@ class TierIndex:
 
 @lru_cache(maxsize=256)
 def tier_index(variant: Variant, attackers: int, defenders: int) -> TierIndex:
-    """Return the index of a tier under all symmetries of the rules, the same object for the same tier.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    attackers, defenders : int
-        The material.
-
-    Returns
-    -------
-    TierIndex
-        Cached.
-    """
+    """Return the index of a tier under all symmetries of the rules, the same object for the same tier."""
     return TierIndex(variant, attackers, defenders)

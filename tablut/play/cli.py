@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut.board import Board
-from tablut.cli.draw import draw_board
 from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.people import draw_board
 from tablut.cli.runtime import Reply, command, interruptible
-from tablut.machine import check_memory
 from tablut.play.options import (
     DepthOption,
     HashOption,
@@ -25,8 +24,9 @@ from tablut.play.options import (
     ThreadsOption,
 )
 from tablut.play.players import PlayerOptions, make_player, parse_settings
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import SearchLimits, said_score
 from tablut.results import Result
+from tablut.running.machine import check_memory
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def bestmove_command(
     """Choose one move, and show the score and the line expected.
 
     The score is for the side to move, in centi-logits: 100 more mean that the odds of
-    winning are e times as high. A proven end is shown in plies instead.
+    winning are e times as high. In brackets are the points that it promises, in per cent.
+    A proven end is shown in plies instead.
     """
     check_memory("--hash", hash_mib)
     rules = load_variant(variant)
@@ -96,22 +97,7 @@ def bestmove_command(
 
 
 def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
-    """Return a player's choice as a command answers it.
-
-    Parameters
-    ----------
-    board : Board
-        What the player was asked about.
-    player : str
-        Its name.
-    choice : Choice
-        What it answered.
-
-    Returns
-    -------
-    BestMoveResult
-        The same as text and numbers.
-    """
+    """Return a player's choice as a command answers it."""
     return BestMoveResult(
         variant=board.variant.name,
         position=str(board.position),
@@ -131,11 +117,8 @@ def _show(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
     console.print(f"move   {result.move}", style="bold")
-    if result.mate is not None:
-        plies = abs(result.mate)
-        console.print(f"score  {'wins' if result.mate > 0 else 'loses'} in {plies} {'ply' if plies == 1 else 'plies'}")
-    elif result.score is not None:
-        console.print(f"score  {result.score:+d} centi-logits")
+    if said := said_score(result.score, result.mate):
+        console.print(f"score  {said}")
     if result.depth:
         hits = f", {result.tbhits:,} of a tablebase" if result.tbhits else ""
         played = f", {result.playouts:,} playouts" if result.playouts else ""

@@ -6,22 +6,15 @@ from typing import Annotated
 
 import typer
 
-from tablut.cli.completion import player_names_from
 from tablut.cli.options import threads_option
 
-__all__ = [
-    "DepthOption",
-    "HashOption",
-    "MovetimeOption",
-    "NodesOption",
-    "PlayerOption",
-    "PlayoutsOption",
-    "SeedOption",
-    "SettingsOption",
-    "TableMemoryOption",
-    "TablebaseOption",
-    "ThreadsOption",
-]
+
+def player_names_from(incomplete: str) -> list[str]:
+    """Return the players whose names begin so, for ``autocompletion=``."""
+    from tablut.play.players import player_names
+
+    return [name for name in player_names() if name.startswith(incomplete)]
+
 
 PlayerOption = Annotated[
     str,

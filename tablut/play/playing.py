@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from tablut.board import Board
-from tablut.cli.completion import variant_names_from
-from tablut.cli.live import Live
-from tablut.cli.options import PositionOption, read_position
+from tablut.cli.options import PositionOption, read_position, variant_names_from
+from tablut.cli.people import Live
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command
 from tablut.errors import InputError, MachineError
-from tablut.files import check_output, write_text
-from tablut.formats import write_record
 from tablut.locations import resolved
-from tablut.machine import check_memory
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import (
     DepthOption,
@@ -34,13 +30,15 @@ from tablut.play.options import (
     ThreadsOption,
 )
 from tablut.play.players import PlayerOptions, make_player, parse_settings
-from tablut.play.ready import ready_player
-from tablut.play.recording import record_of
+from tablut.play.players.registry import ready_player
 from tablut.play.search.limits import SearchLimits
-from tablut.play.terminal import TerminalGame, TerminalSettings
-from tablut.play.terminal.lines import LineReader
+from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 from tablut.prober import find_prober
+from tablut.records import write_record
+from tablut.records.native import record_of
 from tablut.results import Result
+from tablut.running.machine import check_memory
+from tablut.store.files import check_output, write_text
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:

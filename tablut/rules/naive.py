@@ -16,17 +16,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tablut.errors import InputError
-from tablut.files import excerpt
 from tablut.notation import parse_square, position_text, square_name
 from tablut.rules.outcome import Outcome
+from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tablut.variants import VariantLike
-
-__all__ = ["Cell", "NaiveGame", "NaiveMove", "NaivePosition", "NaiveResult"]
 
 Cell = tuple[int, int]
 NaiveMove = tuple[Cell, Cell]

@@ -9,19 +9,11 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-__all__ = [
-    "KING_CAPTURED",
-    "KING_ESCAPED",
-    "NO_ATTACKERS",
-    "NO_MOVES_BLACK",
-    "NO_MOVES_WHITE",
-    "OUTCOMES",
-    "UNDECIDED",
-    "Outcome",
-    "Termination",
-]
-
 Termination = Literal["king_captured", "king_escaped", "no_attackers", "no_moves", "repetition", "move_limit"]
+
+Result = Literal["white", "black", "draw"]
+RESULTS: Final[tuple[Result, ...]] = ("white", "black", "draw")
+"""Who won a game, or that nobody did."""
 
 UNDECIDED: Final = 0
 KING_CAPTURED: Final = 1

@@ -9,9 +9,7 @@ from tablut.variants.library import (
     shipped_variants,
     variant_names,
 )
-from tablut.variants.model import Variant
-from tablut.variants.regions import Camp, Regions
-from tablut.variants.rules import Rules, rule_fields
+from tablut.variants.model import Camp, Regions, Rules, Variant, rule_fields
 
 __all__ = [
     "Camp",

@@ -11,21 +11,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from tablut.errors import InputError, VariantError
-from tablut.files import excerpt, read_text
+from tablut.store.files import excerpt, read_text
 from tablut.variants.model import Variant
 from tablut.variants.schema import NAME_LENGTH, parse_variant
-
-__all__ = [
-    "FILE_BYTES",
-    "VariantLike",
-    "as_variant",
-    "is_own_name",
-    "load_variant",
-    "shipped_name",
-    "shipped_variant",
-    "shipped_variants",
-    "variant_names",
-]
 
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """What `as_variant` reads."""
@@ -206,25 +194,7 @@ def as_variant(value: VariantLike) -> Variant:
 
 
 def is_own_name(variant: Variant) -> bool:
-    """Return whether a variant's name names its game: it is not the name of another game that ships.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    bool
-        False only for the name of a shipped variant on another game.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> ashton = load_variant("ashton")
-    >>> [is_own_name(replace(ashton, name=name)) for name in ("ashton", "mine", "Brandubh")]
-    [True, True, False]
-    """
+    """Return whether a variant's name names its game: it is not the name of another game that ships."""
     name = variant.name.lower()
     return name not in variant_names() or variant.same_game(_shipped(name))
 

@@ -6,16 +6,15 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from symmetry import Symmetry, dihedral, stabiliser
-from tablut.notation import diagram_cells, parse_square, position_text
-from tablut.variants.regions import CAMP_LETTERS, Regions, derive_regions
+from tablut.notation import diagram_cells, parse_square, position_text, square_name
 
 if TYPE_CHECKING:
-    from tablut.variants.rules import Rules
-
-__all__ = ["Variant"]
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -172,3 +171,428 @@ class Variant:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the definition only; what is derived is derived again."""
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+
+# -- the rule fields: one for each point on which the sources of Tablut differ -------------
+
+
+# The pydantic models here are at once the schema of a variant file's rules, the
+# frozen value that the program carries about, and the text that explains a field
+# to a reader (`rule_fields`).
+
+
+MOST_PLIES: Final = 1_000_000
+"""The highest move limit."""
+
+
+def _strict_bool(value: Any) -> bool:
+    # TOML has booleans; a quoted "false" is a slip that must not become True.
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
+def _small_letters(value: Any) -> Any:
+    # Squares are read in either case; equal rules must be equal values.
+    return [name.lower() if isinstance(name, str) else name for name in value] if isinstance(value, list) else value
+
+
+Flag = Annotated[bool, BeforeValidator(_strict_bool)]
+
+
+class _Fields(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CastleRules(_Fields):
+    """What the castle (throne, konakis) does."""
+
+    passable: Literal["nobody", "king", "everyone"] = Field(
+        alias="pass", description="who may slide across the empty castle"
+    )
+    stop: Literal["nobody", "king"] = Field(description="who may end a move on it (its first occupant starts there)")
+    hostile_to_white: Literal["never", "empty", "empty_or_besieged", "always"] = Field(
+        description="when it is an anvil against a white soldier; besieged: the king on it with three black neighbours"
+    )
+    hostile_to_black: Literal["never", "empty", "always"] = Field(
+        description="when it is an anvil against a black soldier"
+    )
+
+
+class CampRules(_Fields):
+    """What camp cells do. Nobody enters a camp; a soldier may move within its own and leave for good."""
+
+    hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
+    shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")
+    inert: Annotated[tuple[str, ...], BeforeValidator(_small_letters)] = Field(
+        default=(), description="camp cells that are not anvils against black soldiers"
+    )
+
+
+class CornerRules(_Fields):
+    """What the king-only corners (``X``) do."""
+
+    hostile: Flag = Field(description="X corners are anvils against everybody, the king too")
+
+
+class KingRules(_Fields):
+    """How strong the king is."""
+
+    armed: Flag = Field(description="the king captures, as mover and as anvil")
+    on_castle: Literal["four", "two"] = Field(
+        default="four", description="how many sides it takes to capture it on the castle"
+    )
+    beside_castle: Literal["as_on_castle", "as_elsewhere"] = Field(
+        default="as_on_castle",
+        description="beside the castle: all four sides hostile, the castle one, or as elsewhere",
+    )
+    elsewhere: Literal["two", "four"] = Field(
+        description="away from the castle: two hostile sides in line, or black soldiers on all four"
+    )
+
+
+class Rules(_Fields):
+    """All rule fields of a variant, frozen and hashable.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> load_variant("ashton").rules.castle.stop
+    'nobody'
+    """
+
+    first: Literal["white", "black"] = Field(description="who moves first")
+    castle: CastleRules
+    camps: CampRules = CampRules(hostile=False, shelter=False)
+    corners: CornerRules = CornerRules(hostile=False)
+    king: KingRules
+    no_moves: Literal["side_to_move_loses", "either_after_ply"] = Field(
+        description="when a side without a legal move has lost: on its turn, or after either side's ply"
+    )
+    repetition: Literal["draw", "mover_loses", "none"] = Field(
+        description="what recreating an earlier position of the game does"
+    )
+    # Kernels count plies in 32 bits; no game of a thousandth of that length was ever played.
+    move_limit: Annotated[int, Field(gt=0, le=MOST_PLIES, strict=True)] | None = Field(
+        default=None, description="the game is drawn after so many plies"
+    )
+
+
+class RuleField(NamedTuple):
+    """One rule field as a reader sees it."""
+
+    name: str
+    value: Any
+    meaning: str
+
+
+def rule_fields(rules: Rules) -> list[RuleField]:
+    """Return every rule field with its dotted name, value and meaning.
+
+    Parameters
+    ----------
+    rules : Rules
+        The rules of a variant.
+
+    Returns
+    -------
+    list of RuleField
+        In the order of the variant file.
+
+    Examples
+    --------
+    >>> from tablut.variants import load_variant
+    >>> rule_fields(load_variant("leiden").rules)[1]
+    RuleField(name='castle.pass', value='everyone', meaning='who may slide across the empty castle')
+    """
+    fields = []
+
+    def _collect(model: BaseModel, prefix: str) -> None:
+        for attribute, info in type(model).model_fields.items():
+            name, value = prefix + (info.alias or attribute), getattr(model, attribute)
+            if isinstance(value, BaseModel):
+                _collect(value, name + ".")
+            else:
+                shown = list(value) if isinstance(value, tuple) else value
+                fields.append(RuleField(name, shown, info.description or ""))
+
+    _collect(rules, "")
+    return fields
+
+
+# -- terrain regions: which cells are castle, camp, escape, corner, and who may ever stand where ---
+
+
+# Derived once from the terrain and start diagrams, so that no other module reads
+# a diagram. The king's region is found by letting it slide over the board emptied
+# of soldiers: a king on an escape cell has won, hence it never moves on from there,
+# and a cell that it can only reach over a decided position is not in the region.
+
+
+CAMP_LETTERS = "ABCD"
+DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+"""North, east, south, west as (file, rank) steps."""
+
+
+def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
+    """Return the neighbour of a cell in a direction, or None beyond the edge."""
+    rank, file = divmod(cell, size)
+    file, rank = file + direction[0], rank + direction[1]
+    return rank * size + file if 0 <= file < size and 0 <= rank < size else None
+
+
+def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
+    """Yield the cells from a cell (excluded) to the edge."""
+    target = step(cell, direction, size)
+    while target is not None:
+        yield target
+        target = step(target, direction, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Camp:
+    """A camp: cells that a soldier may leave and never enter.
+
+    Attributes
+    ----------
+    letter : str
+        ``A`` to ``D``.
+    cells : frozenset of int
+        Its cells.
+    garrison : int
+        How many attackers start in it; there are never more.
+    """
+
+    letter: str
+    cells: frozenset[int]
+    garrison: int
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """The cells of a variant by what may happen on them; all sets of cell indices.
+
+    Attributes
+    ----------
+    size : int
+        Side of the board in cells.
+    castle : int
+        The one castle cell.
+    camps : tuple of Camp
+        In the order of their letters.
+    escapes : frozenset of int
+        Cells on which the king has won (``*`` and ``X``).
+    royal_corners : frozenset of int
+        ``X`` corners, which only a king may enter.
+    king_cells : frozenset of int
+        Where the king of an undecided position may stand.
+    camp_cells : frozenset of int
+        Where attackers may stand and defenders may not: the cells of camps with a garrison.
+    free_cells : frozenset of int
+        Where soldiers of both colours may stand.
+    approaches : dict of int to tuple of frozenset of int
+        For each escape cell that the king can reach: one set a direction from which
+        it can arrive, of the soldier cells that are empty after it did.
+    """
+
+    size: int
+    castle: int
+    camps: tuple[Camp, ...]
+    escapes: frozenset[int]
+    royal_corners: frozenset[int]
+    king_cells: frozenset[int]
+    camp_cells: frozenset[int]
+    free_cells: frozenset[int]
+    approaches: dict[int, tuple[frozenset[int], ...]]
+
+    def named(self) -> dict[str, list[str]]:
+        """Return the regions by name, their cells as square names in the order of indices."""
+        sets = {
+            "castle": {self.castle},
+            **{f"camp {camp.letter}": camp.cells for camp in self.camps},
+            "escapes": self.escapes,
+            "escapes that the king can reach": self.approaches.keys(),
+            "king": self.king_cells,
+            "attackers only": self.camp_cells,
+            "soldiers of both sides": self.free_cells,
+        }
+        return {name: [square_name(cell, self.size) for cell in sorted(cells)] for name, cells in sets.items()}
+
+    def neighbours(self, cell: int) -> tuple[int, ...]:
+        """Return the cells that share an edge with a cell, in the order north, east, south, west.
+
+        Parameters
+        ----------
+        cell : int
+            Index of the cell.
+
+        Returns
+        -------
+        tuple of int
+            Two to four cells.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> load_variant("ashton").regions.neighbours(0)
+        (9, 1)
+        """
+        found = (step(cell, direction, self.size) for direction in DIRECTIONS)
+        return tuple(cell for cell in found if cell is not None)
+
+
+def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions:
+    """Derive the regions of a variant from its diagrams."""
+    cells = range(size * size)
+    castle = terrain.index("T")
+    camps = tuple(
+        Camp(
+            letter,
+            frozenset(cell for cell in cells if terrain[cell] == letter),
+            sum(terrain[cell] == letter and start[cell] == "b" for cell in cells),
+        )
+        for letter in CAMP_LETTERS
+        if letter in terrain
+    )
+    escapes = frozenset(cell for cell in cells if terrain[cell] in "*X")
+    free_cells = frozenset(cell for cell in cells if terrain[cell] in ".*+")
+    ways = _Ways(size, terrain, castle, rules)
+    king_cells = ways.king_cells(start.index("K"), escapes)
+    approaches = {
+        escape: found for escape in sorted(escapes) if (found := ways.back_from(escape, king_cells, free_cells))
+    }
+    return Regions(
+        size=size,
+        castle=castle,
+        camps=camps,
+        escapes=escapes,
+        royal_corners=frozenset(cell for cell in cells if terrain[cell] == "X"),
+        king_cells=king_cells,
+        camp_cells=frozenset(cell for camp in camps if camp.garrison for cell in camp.cells),
+        free_cells=free_cells,
+        approaches=approaches,
+    )
+
+
+class _Ways(NamedTuple):
+    """Where the terrain lets a king go that is alone on the board."""
+
+    size: int
+    terrain: str
+    castle: int
+    rules: Rules
+
+    def king_cells(self, start: int, escapes: frozenset[int]) -> frozenset[int]:
+        """Return the cells on which the king may stand while the game goes on."""
+        reached, pending = {start}, [start]
+        while pending:
+            cell = pending.pop()
+            for direction in DIRECTIONS:
+                for target in self._landings(cell, direction):
+                    if target not in reached and target not in escapes:
+                        reached.add(target)
+                        pending.append(target)
+        return frozenset(reached)
+
+    def back_from(
+        self, escape: int, king_cells: frozenset[int], free_cells: frozenset[int]
+    ) -> tuple[frozenset[int], ...]:
+        """Return, for each direction in which there is one, the way from an escape cell back to a king cell."""
+        found = (self._way_back(escape, direction, king_cells, free_cells) for direction in DIRECTIONS)
+        return tuple(way for way in found if way is not None)
+
+    def _landings(self, cell: int, direction: tuple[int, int]) -> Iterator[int]:
+        """Yield the cells on which a king that slides over a board without soldiers may stop."""
+        for target in ray(cell, direction, self.size):
+            if self.terrain[target] in CAMP_LETTERS:
+                return
+            if target != self.castle or self.rules.castle.stop == "king":
+                yield target
+            if target == self.castle and self.rules.castle.passable == "nobody":
+                return
+
+    def _way_back(
+        self, escape: int, direction: tuple[int, int], king_cells: frozenset[int], free_cells: frozenset[int]
+    ) -> frozenset[int] | None:
+        """Return the soldier cells from an escape cell back to the nearest king cell, that one included."""
+        way = set()
+        for cell in ray(escape, direction, self.size):
+            if cell in free_cells:
+                way.add(cell)
+            if cell in king_cells:
+                return frozenset(way)
+            if self.terrain[cell] in CAMP_LETTERS or (cell == self.castle and self.rules.castle.passable == "nobody"):
+                return None
+        return None
+
+
+# ------------------------------------------------------------------------------------------
+# What captures what, as far as the terrain decides it: anvils, and the ways in which a king falls
+
+
+# Nothing here moves a piece. A capture is active, so a pattern says which soldiers
+# must stand around the captured piece once the capturing one has arrived.
+
+
+class KingPattern(NamedTuple):
+    """One way to capture a king on a given cell."""
+
+    attackers: frozenset[int]
+    terrain: bool
+
+
+def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
+    """Return the minimal sets of attackers that capture a king on a cell."""
+    regions, rules = variant.regions, variant.rules
+    soldier_cells = regions.free_cells | regions.camp_cells
+    hostile = set()
+    if rules.camps.hostile:
+        hostile |= {cell for camp in regions.camps for cell in camp.cells}
+    if rules.corners.hostile:
+        hostile |= regions.royal_corners
+
+    sides = [step(king, direction, regions.size) for direction in DIRECTIONS]
+    on_castle = king == regions.castle
+    beside_castle = regions.castle in sides and rules.king.beside_castle == "as_on_castle"
+    anvils = hostile | {regions.castle} if beside_castle else hostile
+    surrounded = (rules.king.on_castle if on_castle or beside_castle else rules.king.elsewhere) == "four"
+
+    if surrounded:
+        if None in sides:
+            return ()
+        # Only beside the castle does terrain count among the four sides.
+        helping = anvils.intersection(sides) if beside_castle else set()
+        needed = frozenset(cell for cell in sides if cell is not None and cell not in helping)
+        # Where terrain does it all, a soldier that arrives on one of the sides still has to capture.
+        sets = [needed] if needed else [frozenset({cell}) for cell in helping]
+        by_terrain = bool(helping - {regions.castle})
+        return tuple(KingPattern(attackers, by_terrain) for attackers in sets if attackers <= soldier_cells)
+
+    found: dict[frozenset[int], bool] = {}
+    for near, far in ((sides[0], sides[2]), (sides[2], sides[0]), (sides[1], sides[3]), (sides[3], sides[1])):
+        # The capturing soldier has arrived at `near`; `far` must be hostile behind the king.
+        if near is None or far is None or near not in soldier_cells:
+            continue
+        if far in anvils:
+            found[frozenset({near})] = far != regions.castle
+        elif far in soldier_cells:
+            found.setdefault(frozenset({near, far}), False)
+    return tuple(
+        KingPattern(attackers, terrain)
+        for attackers, terrain in found.items()
+        if not any(other < attackers for other in found)
+    )
+
+
+def anvils_against_attackers(variant: Variant) -> frozenset[int]:
+    """Return the cells that are hostile to an attacker by terrain alone, the castle being empty."""
+    regions, rules = variant.regions, variant.rules
+    anvils: set[int] = set()
+    if rules.camps.hostile:
+        inert = {parse_square(name, regions.size) for name in rules.camps.inert}
+        anvils |= {cell for camp in regions.camps for cell in camp.cells} - inert
+    if rules.corners.hostile:
+        anvils |= regions.royal_corners
+    if rules.castle.hostile_to_black != "never":
+        anvils.add(regions.castle)
+    return frozenset(anvils)

@@ -1,30 +1,27 @@
 """From a variant file to a `Variant`; whatever is wrong in the file is one line.
 
 The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
-`tablut.variants.rules`. `docs/variants.md` describes it for authors.
+`tablut.variants.model`. `docs/variants.md` describes it for authors.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import tomllib
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationError
 
 from tablut.errors import InputError, VariantError
-from tablut.files import excerpt
 from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.variants.model import Variant
-from tablut.variants.regions import CAMP_LETTERS
-from tablut.variants.rules import Rules
+from tablut.store.files import excerpt
+from tablut.variants.model import CAMP_LETTERS, Rules, Variant, rule_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic_core import ErrorDetails
-
-__all__ = ["FORMAT", "NAME_LENGTH", "parse_variant"]
 
 FORMAT = 1
 """Version of the variant file format."""
@@ -68,34 +65,7 @@ class _VariantFile(Rules):
 
 
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
-    """Read the text of a variant file.
-
-    Parameters
-    ----------
-    text : str
-        TOML.
-    name : str
-        Name of the variant if the file gives none.
-    origin : str
-        What error messages call the file.
-
-    Returns
-    -------
-    Variant
-        Validated and frozen.
-
-    Raises
-    ------
-    VariantError
-        Naming the file, the field and what was expected there.
-
-    Examples
-    --------
-    >>> parse_variant("first = 'white'", name="mine", origin="mine.toml")
-    Traceback (most recent call last):
-        ...
-    tablut.errors.VariantError: mine.toml: field 'castle': is missing (and 5 more errors)
-    """
+    """Read the text of a variant file."""
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
         raise VariantError(f"{origin}: name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line")
     for number, line in enumerate(text.split("\n"), 1):
@@ -278,3 +248,31 @@ def _check_rules_fit(file: _VariantFile) -> None:
             raise _FieldError("camps.inert", str(error)) from error
         if ground[square] not in CAMP_LETTERS:
             raise _FieldError("camps.inert", f"{name} is not a camp cell")
+
+
+# ------------------------------------------------------------------------------------------
+# The text of a variant file, written from a `Variant`: what `tablut.variants.schema` reads, the other way round
+
+
+def write_variant(variant: Variant) -> str:
+    """Return the text of a variant file."""
+    head: dict[str, Any] = {"format": FORMAT, "name": variant.name, "title": variant.title, "source": variant.source}
+    lines = [f"{name} = {_toml(value)}" for name, value in head.items()]
+    for name, rows in (("terrain", variant.terrain), ("start", variant.start)):
+        lines += ["", f'{name} = """', *rows, '"""']
+    lines.append("")
+    tables: dict[str, list[str]] = {}
+    for field in rule_fields(variant.rules):
+        table, _, name = field.name.rpartition(".")
+        if field.value is not None:
+            tables.setdefault(table, []).append(f"{name} = {_toml(field.value)}")
+    # What belongs to no table has to stand before the first one.
+    lines += tables.pop("")
+    for table, fields in tables.items():
+        lines += ["", f"[{table}]", *fields]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML; what is written of texts, numbers, truth and lists is the same in JSON."""
+    return json.dumps(value, ensure_ascii=False)

@@ -17,11 +17,17 @@ from benchmarks.tuning.regression import fit, term_values
 from tablut.engine import engine_for
 from tablut.notation import diagram_cells
 from tablut.play.arena.statistics import Sprt
-from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.patterns import load_patterns, read_patterns, written_patterns
+from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.searcher import Searcher
-from tablut.play.search.terms import evaluation_tables
-from tablut.play.search.weights import HAND_WEIGHTS, TERMS, load_weights, weights_family
+from tablut.play.search.weights import (
+    HAND_WEIGHTS,
+    TERMS,
+    load_patterns,
+    load_weights,
+    read_patterns,
+    weights_family,
+    written_patterns,
+)
 from tablut.testing import placement
 from tablut.variants import load_variant
 

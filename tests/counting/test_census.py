@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from counting.census import census
 from counting.census.files import open_rows, read_rows
-from counting.census.naive import naive_census
 from counting.census.survey import COUNTERS
 from tablut.cli.shell import run
 from tablut.engine import engine_for
@@ -20,6 +19,7 @@ from tablut.status import Status, position_status
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tests.support.effort import examples
+from tests.twins.census import naive_census
 
 Captured = pytest.CaptureFixture[str]
 

@@ -36,7 +36,7 @@ from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.scheduling import LocalScheduler
+from tablut.running.scheduling import ClusterScheduler, LocalScheduler
 from tablut.variants import Variant, load_variant
 
 Captured = pytest.CaptureFixture[str]
@@ -470,22 +470,27 @@ def test_a_census_that_ends_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_on_a_cluster_whose_worker_is_killed(before: Path, truth: CountRecord, tmp_path: Path) -> None:
-    import threading
-
+def test_on_a_cluster_whose_worker_is_killed(
+    before: Path, truth: CountRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from distributed import LocalCluster
 
     folder = copied(before, tmp_path)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
         victim = next(iter(cluster.workers.values()))
 
-        def _kill() -> None:
-            while not list(folder.glob("count-*/tally-*")):
-                threading.Event().wait(0.01)
-            victim.process.process._process.kill()  # SIGKILL; the nanny starts another
+        run_tasks, killed = ClusterScheduler.run, []
 
-        killer = threading.Thread(target=_kill, daemon=True)
-        killer.start()
+        def _run(self: ClusterScheduler, function: Any, tasks: Any, done: Any) -> Any:
+            def _done(answer: dict[str, Any]) -> None:
+                if not killed and list(folder.glob("count-*/tally-*")):
+                    killed.append(victim.process.process._process)
+                    killed[0].kill()  # SIGKILL; the nanny starts another
+                done(answer)
+
+            return run_tasks(self, function, tasks, _done)
+
+        monkeypatch.setattr(ClusterScheduler, "run", _run)
         report = census(
             BOARD,
             plies=PLY,
@@ -494,7 +499,6 @@ def test_on_a_cluster_whose_worker_is_killed(before: Path, truth: CountRecord, t
             scheduler=cluster.scheduler_address,
             count=CountWish(passes=3),
         )
-        killer.join(timeout=30)
-        assert not killer.is_alive()
+        assert killed
     assert report.counted is not None
     assert report.counted.digest == truth.digest

@@ -1,5 +1,6 @@
 """A damaged, swapped, edited, stale or forged store of a census is named; its answer is right or there is none."""
 
+import hashlib
 import json
 import os
 import random
@@ -7,6 +8,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +29,7 @@ from counting.census.observer import Silent
 from counting.census.published import published_digests
 from counting.census.record_files import dump, read_record
 from counting.census.records import LEAF_BITS, PlyRecord
+from counting.census.row_head import HEAD
 from counting.census.row_sums import rows_digest
 from counting.census.search import Search
 from counting.census.store import CensusStore
@@ -34,7 +37,7 @@ from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
-from tablut.scheduling import LocalScheduler
+from tablut.running.scheduling import LocalScheduler
 from tablut.variants import Variant, load_variant
 
 Captured = pytest.CaptureFixture[str]
@@ -222,6 +225,21 @@ def test_a_forged_count_does_not_add_up(sound: Path, tmp_path: Path) -> None:
     record = read_record(store / "classes/ply-003.json", PlyRecord, "")
     reseal(store, 3, counters=record.counters | {"decided": record.counters["decided"] + 8})
     assert "ply-003.json' is damaged: it does not add up from its parts" in str(answer(store))
+
+
+def test_a_forged_index_is_not_followed(sound: Path, tmp_path: Path) -> None:
+    """Numbers of rows whose sum, in 64 bits, is the right one: kernels would go beyond the rows that there are."""
+    path = copied(sound, tmp_path) / "classes/ply-004/part-00000.rows"
+    content, leaves = path.read_bytes(), 8 << LEAF_BITS
+    magic, version, length, cpu, *_ = HEAD.unpack(content[: HEAD.size])
+    begin, stop = HEAD.size + length, open_rows(path).begin
+    counts = np.frombuffer(content[begin : begin + leaves], dtype="<i8").copy()
+    counts[np.flatnonzero(counts)[:4]] += 1 << 62
+    rest = content[HEAD.size : begin] + counts.tobytes() + content[begin + leaves : stop]
+    head = HEAD.pack(magic, version, length, cpu, hashlib.sha256(rest).digest(), 0)[:-4]
+    path.write_bytes(head + zlib.crc32(head).to_bytes(4, "little") + rest + content[stop:])
+    with pytest.raises(InputError, match="its index does not add up"):
+        open_rows(path)
 
 
 def forge_rows(store: Path, ply: int, keep: Any) -> None:

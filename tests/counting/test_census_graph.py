@@ -7,11 +7,11 @@ import pyarrow.parquet as parquet
 import pytest
 
 from counting.census import census
-from counting.census.naive import naive_census
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 from tablut.variants import Variant, load_variant
+from tests.twins.census import naive_census
 
 
 def small_board(size: int) -> Variant:

@@ -16,7 +16,7 @@ from counting.census.search import Search
 from counting.census.store import CensusStore
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
-from tablut.scheduling import LocalScheduler
+from tablut.running.scheduling import LocalScheduler
 from tablut.variants import Variant, load_variant
 
 BOARD = load_variant("ashton-5-4v2")

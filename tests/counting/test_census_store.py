@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from clusters import cluster
 from fuses import Fuse, KilledError
+from kills import killed_at
 
 from counting.census import census
 from counting.census.buckets import FIXING, leaf_sums
@@ -27,7 +26,7 @@ from counting.census.search import Search
 from counting.census.store import CensusStore
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.scheduling import LocalScheduler
+from tablut.running.scheduling import LocalScheduler
 from tablut.variants import load_variant
 
 VARIANT = load_variant("ashton-5-4v0")
@@ -104,15 +103,8 @@ def test_killed_by_the_system(tmp_path: Path) -> None:
     arguments = ["census", "-v", "ashton-5-4v2", "--plies", "9", "--store", str(store), "--memory", "1024"]
     command = [sys.executable, "-c", "import sys; from tablut.cli.shell import run; sys.exit(run(sys.argv[1:]))"]
     # In the middle of expanding one ply, then of merging another.
-    for ply, place in ((7, "classes/work/ply-007/children-00000.rows"), (8, "classes/ply-008/part-00000.rows")):
-        process = subprocess.Popen(
-            [*command, *arguments, "--resume"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path.cwd()
-        )
-        deadline = time.monotonic() + 60
-        while not (store / place).exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.001)
-        os.kill(process.pid, signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+    for ply, place in ((7, r"work/ply-007/children-\d+\.rows$"), (8, r"classes/ply-008/part-\d+\.rows$")):
+        killed_at(place, 1, *arguments, "--resume")
         assert (store / f"classes/ply-{ply - 1:03}.json").exists()
     resumed = subprocess.run([*command, *arguments, "--resume", "--json"], capture_output=True, text=True, check=True)
     answer = json.loads(resumed.stdout)

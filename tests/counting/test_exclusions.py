@@ -23,7 +23,9 @@ from counting.exclusions.surviving import surviving
 from counting.exclusions.transfer import Term, Transfer, Variable
 from counting.reachable.naive import NaiveReach
 from counting.spaces import FINAL, classes, spaces
+from tablut import variants
 from tablut.cli.shell import run
+from tablut.errors import InputError
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
@@ -441,6 +443,29 @@ def test_a_game_of_which_nothing_is_shipped() -> None:
     report = bounds(Path(__file__).parents[1] / "data" / "variants" / "eleven.toml")
     assert report.locked is None
     assert not any(part.id.endswith("_locked") for part in report.excluded)
+
+
+def test_bounds_of_own_rules_leave_out_locked_sets_or_say_that_they_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(variants.__file__).parent / "data" / "brandubh-5-4v0.toml").read_text(encoding="utf-8")
+    own = tmp_path / "own.toml"
+    own.write_text(text.replace('repetition = "draw"', 'repetition = "mover_loses"'), encoding="utf-8")
+    assert published_exclusions(load_variant(own).digest) is None
+    assert run(["bounds", "-v", str(own), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    counted = count_exclusions(own, 3)
+    assert int(answer["tightened"]["no_end"]) == counted.of("no_end").placements
+    assert answer["locked"]["sets"] == sum(size.sets for size in counted.sets) > 0
+    monkeypatch.setattr(record, "AFFORDABLE_STATES", 1)
+    assert run(["bounds", "-v", str(own), "--json"]) == 0
+    without = json.loads(capsys.readouterr().out)
+    assert without["locked"] is None
+    assert int(without["tightened"]["no_end"]) > counted.of("no_end").placements
+    assert run(["bounds", "-v", str(own)]) == 0
+    assert "tablut exclusions" in capsys.readouterr().out
+    with pytest.raises(InputError, match="own"):
+        bounds("ashton", counted)
 
 
 # -- the command -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from counting.paper import PaperEquations
 from counting.spaces import FINAL, classes, fixed_material, spaces
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
-from tablut.variants.captures import king_patterns
+from tablut.variants.model import king_patterns
 from tests.support.effort import examples
 
 

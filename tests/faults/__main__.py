@@ -1,4 +1,4 @@
-"""``python -m tests.faults``: all five parts, or one trial again."""
+"""``python -m tests.faults``: all six parts, or one trial again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults import certificates, damages, fuzz, kills, specimens, table
+from tests.faults import certificates, damages, fuzz, kills, memory, specimens, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the trials; exit code 1 tells that something occurred which must not."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    for name, number in (("damages", 500), ("others", 500), ("certificates", 2000), ("inputs", 50_000), ("kills", 200)):
+    for name, number in (
+        ("damages", 500),
+        ("others", 500),
+        ("certificates", 2000),
+        ("inputs", 50_000),
+        ("kills", 200),
+        ("memory", 2000),
+    ):
         parser.add_argument(f"--{name}", type=int, default=number, help=f"how many [default: {number}]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side [default: 2]")
@@ -70,6 +77,13 @@ def _trials(root: Path, options: argparse.Namespace) -> tuple[list[Trial], list[
     def prepared(part: str) -> None:
         print(f"{part}: prepared after {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201
 
+    if numbers["memory"] and sys.platform != "linux":
+        skipped.append("rule sets under guard pages: Linux alone")
+    elif numbers["memory"]:
+        # First: its kernels must not have been loaded.
+        memory.prepare(root / "memory")
+        prepared("memory")
+        trials += memory.memory_trials(numbers["memory"], seed, options.jobs)
     for part in ("damages", "others"):
         if numbers[part]:
             found, missing = specimens.made(root / part, part, quick=options.quick)

@@ -1,30 +1,20 @@
 """Fuzzed inputs: mangled texts for every parser, hostile values for every option; in process, each with a time limit.
 
-A group of inputs is run one after the other by `tablut.cli.main` in a fork, which tells
-this process what became of each. If it hangs or dies, the input at fault is known and the
-next fork goes on with the one after it.
+A group of inputs is run one after the other in a fork; if one ends it, the next fork goes on with the one after it.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import re
-import resource
-import select
 import shutil
-import signal
-import sys
 import tempfile
-import time
-import traceback
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.faults.mangle import HOSTILE_NUMBERS, HOSTILE_WORDS, mangled, sound_texts
-from tests.faults.running import Run, here, spread, starved
+from tests.faults.running import Command, Run, here, served, spread
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 
 if TYPE_CHECKING:
@@ -308,99 +298,11 @@ def fuzz_trials(root: Path, numbers: Sequence[int], seed: int) -> list[Trial]:
         shutil.copytree(root, folder)
         left = list(numbers)
         while left:
-            done = _served(folder, [(f"{seed}.{number}", _input(f"{seed}.{number}", proof)) for number in left])
-            found += done
-            left = left[len(done) :]
+            inputs = [_input(f"{seed}.{number}", proof) for number in left]
+            ended = served([Command(given.args, given.stdin, given.file) for given in inputs], folder, LIMIT)
+            found += [_trial(f"{seed}.{number}", *one) for number, *one in zip(left, inputs, ended, strict=False)]
+            left = left[len(ended) :]
     return found
-
-
-def _served(folder: Path, inputs: Sequence[tuple[str, Input]]) -> list[Trial]:
-    """Run inputs in a fork until all are done or one ends it; return the trials, at least one."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            _serve(folder, [given for _, given in inputs], writing)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    found: list[Trial] = []
-    with os.fdopen(reading, "rb", buffering=0) as lines:
-        for seed, given in inputs:
-            began = time.monotonic()
-            heard = False
-            while not heard and time.monotonic() - began < 6 * LIMIT:
-                heard = bool(select.select([lines], [], [], LIMIT)[0])
-                if not starved(pid, LIMIT):
-                    break
-            told = lines.readline() if heard else b""
-            if told:
-                ended = Run(**json.loads(told))
-            else:
-                if not heard:
-                    os.killpg(pid, signal.SIGKILL)
-                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                ended = Run(code or -1, "", f"the process ended with {code}", time.monotonic() - began, not heard)
-            found.append(_trial(seed, given, ended))
-            if not told:
-                return found
-    os.waitpid(pid, 0)
-    return found
-
-
-def _serve(folder: Path, inputs: Sequence[Input], writing: int) -> None:
-    """Run inputs and write what became of each as a line of JSON."""
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.chdir(folder)
-    os.environ["TMPDIR"] = tempfile.tempdir = str(folder.parent)
-    files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115 - they live as long as the process
-    for number, file in enumerate(files):
-        os.dup2(file.fileno(), number)
-    for given in inputs:
-        for file, content in zip(files, (given.stdin, b"", b""), strict=True):
-            file.seek(0)
-            file.truncate()
-            file.write(content)
-            file.flush()
-            file.seek(0)
-        (folder / "input.txt").write_bytes(given.file)
-        began = time.monotonic()
-        code = _command(given.args)
-        seconds = time.monotonic() - began
-        texts = []
-        for file in files[1:]:
-            file.seek(0)
-            texts.append(_ends(file.read(1 << 20).decode("utf-8", "replace")))
-        line = {"code": code, "out": texts[0][-200:], "err": texts[1], "seconds": seconds}
-        os.write(writing, json.dumps(line).encode() + b"\n")
-
-
-def _ends(text: str, most: int = 10_000) -> str:
-    """Return a text, its middle left out if it is long."""
-    return text if len(text) <= 2 * most else text[:most] + text[-most:]
-
-
-def _command(args: Sequence[str]) -> int:
-    """Run a command with streams of its own; return its exit code. What nobody catches is printed, as Python does."""
-    from tablut.cli import main
-
-    sys.argv = ["tablut", *args]
-    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
-    code = 1
-    try:
-        main()
-        code = 0
-    except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else int(error.code is not None)
-    except BaseException:
-        traceback.print_exc()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code
 
 
 def _trial(seed: str, given: Input, ended: Run) -> Trial:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable, Sequence
 
-__all__ = ["random_position", "random_rule_set"]
+__all__ = ["crowded_rule_set", "random_position", "random_rule_set"]
 
 _TERRAINS = (
     ("+*A*+", "*...*", "B.T.C", "*...*", "+*D*+"),
@@ -23,19 +24,77 @@ _TERRAINS = (
 def random_rule_set(rng: random.Random, name: str) -> str:
     """Return a variant file: one of a few boards, every rule drawn."""
     terrain = rng.choice(_TERRAINS)
-    size, letters = len(terrain), "".join(terrain)
+    start = random_position(rng, terrain, men=4, king_at_castle=True)[0]
+    return _variant_file(rng, name, terrain, start)
+
+
+def crowded_rule_set(rng: random.Random, name: str) -> str:
+    """Return a variant file: any board, most of them small, with up to as many men as fit, every rule drawn."""
+    size = rng.choices([3, 5, 7, 9, 11], [45, 35, 14, 3, 3])[0]
+    images = _images(rng, size)
+    cells = [(row, column) for row in range(size) for column in range(size)]
+    weights = [30, rng.choice([0, 2, 10, 30]), *(rng.choice([0, 0, 1, 4]) for _ in "ABCD")]
+    terrain: dict[tuple[int, int], str] = {}
+    for cell in cells:
+        corner = cell[0] in (0, size - 1) and cell[1] in (0, size - 1)
+        letter = rng.choice("+X*.") if corner else rng.choices(".*ABCD", weights)[0]
+        terrain.setdefault(cell, letter)
+        for image in images:
+            terrain.setdefault(image(*cell), letter)
+    castle = (size // 2, size // 2) if len(images) > 1 or rng.random() < 0.5 else rng.choice(cells)
+    terrain[castle] = "T"
+    board = dict.fromkeys(cells, ".")
+    king = castle if rng.random() < 0.7 else rng.choice([cell for cell in cells if terrain[cell] in ".+T"])
+    board[king] = "K"
+    free = rng.sample(cells, len(cells))
+    # Few men or any number of them, up to a full board of either kind.
+    left = rng.choice([rng.randrange(1, 5), rng.randrange(1, len(cells)), len(cells)])
+    defending = rng.choice([0.0, 0.1, 0.3, 0.6])
+    for cell in free:
+        for image in images if rng.random() < 0.9 else images[:1]:
+            place, piece = image(*cell), "w" if rng.random() < defending else "b"
+            if left and board[place] == "." and terrain[place] not in ("TX" if piece == "b" else "TXABCD"):
+                board[place] = piece
+                left -= 1
+    if "b" not in board.values():
+        homes = [cell for cell in cells if terrain[cell] not in "TX" and cell != king]
+        if not homes:
+            return crowded_rule_set(rng, name)
+        board[rng.choice(homes)] = "b"
+    diagrams = (["".join(of[row, column] for column in range(size)) for row in range(size)] for of in (terrain, board))
+    camps = [f"{'abcdefghijk'[column]}{size - row}" for row, column in cells if terrain[row, column] in "ABCD"]
+    return _variant_file(rng, name, *diagrams, [camp for camp in camps if rng.random() < 0.2])
+
+
+def _images(rng: random.Random, size: int) -> list[Callable[[int, int], tuple[int, int]]]:
+    """Return a group of symmetries of a square, by what they do to a row and a column; the identity comes first."""
+    last = size - 1
+    halves: list[Callable[[int, int], tuple[int, int]]] = [
+        lambda row, column: (row, column),
+        lambda row, column: (last - row, last - column),
+        lambda row, column: (row, last - column),
+        lambda row, column: (last - row, column),
+    ]
+    turned = [lambda row, column, half=half: half(column, row) for half in halves]
+    return rng.choice([halves[:1], halves[:1], halves[:2], [halves[0], halves[2]], halves, [*halves, *turned]])
+
+
+def _variant_file(
+    rng: random.Random, name: str, terrain: Sequence[str], start: Sequence[str], inert: Sequence[str] = ()
+) -> str:
+    """Return a variant file with these diagrams, every rule drawn."""
+    letters = "".join(terrain)
 
     def flag() -> str:
         return rng.choice(["true", "false"])
 
-    start = [list(row) for row in random_position(rng, terrain, men=4, king_at_castle=True)[0]]
     lines = [
         f'name = "{name}"',
         'terrain = """',
         *terrain,
         '"""',
         'start = """',
-        *("".join(row) for row in start),
+        *start,
         '"""',
         f'first = "{rng.choice(["white", "black"])}"',
         f'no_moves = "{rng.choice(["side_to_move_loses", "either_after_ply"])}"',
@@ -49,7 +108,7 @@ def random_rule_set(rng: random.Random, name: str) -> str:
         "[camps]",
         f"hostile = {flag()}",
         f"shelter = {flag()}",
-        "inert = []",
+        f"inert = {list(inert)}",
         "[king]",
         f"armed = {flag()}",
         f'on_castle = "{rng.choice(["four", "two"])}"',
@@ -60,8 +119,6 @@ def random_rule_set(rng: random.Random, name: str) -> str:
     if not set(letters) & set("ABCD"):
         at = lines.index("[camps]")
         del lines[at : at + 4]
-    if size < 3:
-        raise ValueError(f"{name}: a board of {size} cells a side")
     return "\n".join(lines) + "\n"
 
 

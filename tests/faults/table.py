@@ -39,6 +39,7 @@ PARTS: Final = {
     "certificates": "Made certificates",
     "inputs": "Fuzzed inputs",
     "kills": "Kills",
+    "memory": "Rule sets under guard pages",
 }
 """The parts of a run, as tables call them."""
 

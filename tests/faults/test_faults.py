@@ -43,14 +43,21 @@ def run_faults(folder: Path, *options: str, limit: float) -> dict:
 def test_a_small_run_finds_nothing(tmp_path: Path) -> None:
     # When a kill strikes is the machine's doing, not the seed's: kills belong to the full run.
     counts = ["--damages", "3", "--others", "2", "--certificates", "4", "--inputs", "30", "--kills", "0"]
-    found = run_faults(tmp_path, "--quick", *counts, "--seed", "2", limit=900)
-    assert found["all"]["trials"] == 3 + 2 + 4 + 30
+    found = run_faults(tmp_path, "--quick", *counts, "--memory", "4", "--seed", "2", limit=900)
+    assert sum(row["trials"] for row in found["rows"] if row["part"] != PARTS["memory"]) == 3 + 2 + 4 + 30
+
+
+@pytest.mark.fuzz
+def test_random_rule_sets_stay_within_their_arrays(tmp_path: Path) -> None:
+    nothing = [word for part in PARTS for word in (f"--{part}", "0")]
+    run_faults(tmp_path, *nothing, "--memory", "2000", "--seed", "3", limit=10 * 3600)
 
 
 @pytest.mark.slow
 def test_a_full_run_finds_nothing(tmp_path: Path) -> None:
-    found = run_faults(tmp_path, "--seed", "3", limit=4 * 3600)
-    assert found["all"]["trials"] == 500 + 500 + 2000 + 50_000 + 200
+    found = run_faults(tmp_path, "--memory", "200", "--seed", "3", limit=4 * 3600)
+    trials = sum(row["trials"] for row in found["rows"] if row["part"] != PARTS["memory"])
+    assert trials == 500 + 500 + 2000 + 50_000 + 200
 
 
 def test_the_table_in_the_docs_is_that_of_the_stored_result() -> None:
@@ -159,7 +166,7 @@ def test_random_rule_sets_are_valid(tmp_path: Path) -> None:
 
 
 def test_the_truth_is_that_of_a_complete_solution() -> None:
-    from retrograde.solver.plain import plain_solution
+    from tests.twins.solver import plain_solution
 
     variant = load_variant("ashton-5-4v0")
     truth, rng = Truth(variant, most=10**6), random.Random(1)

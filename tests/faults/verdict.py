@@ -71,9 +71,9 @@ class Trial:
     Attributes
     ----------
     part : str
-        ``damages``, ``others``, ``certificates``, ``inputs`` or ``kills``.
+        ``damages``, ``others``, ``certificates``, ``inputs``, ``kills`` or ``memory``.
     subject : str
-        What was damaged, made or killed.
+        What was damaged, made, killed or asked.
     kind : str
         The kind of damage, in a word or two; trials are counted by it.
     seed : str

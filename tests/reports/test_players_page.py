@@ -8,21 +8,24 @@ from collections import Counter
 from random import Random
 
 import pytest
+from scipy.stats import binom
 
 import reports.measures
 import reports.players
 import reports.strength
 from reports.measures import GAMES, KNOWN, PLAYERS
-from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, results
+from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, noticed, results
 from reports.stored import DATA
 from retrograde.proofs.prover import prover_for
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
-from tablut.play.players.kernels.paths import find_path, path_tables
+from tablut.play.arena.statistics import same_chances
+from tablut.play.players.kernels.scoring import path_tables
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame
 from tablut.variants import load_variant
+from tests.twins.kernels import find_path
 
 TABLES = {"I": 10, "II": 10, "III": 10, "IV": 10, "V": 10}
 
@@ -38,6 +41,20 @@ def test_every_published_cell_has_its_games() -> None:
         for count, (low, high) in zip((cell.wins, cell.losses, cell.draws), cell.intervals, strict=True):
             assert low <= count / 200 <= high
     assert sum(cell.published.games for cell in every if cell.pairing.table == "VI") == 190
+
+
+def test_how_often_the_test_notices_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a sum over all results, each judged by the test that judges the cells."""
+    monkeypatch.setattr(reports.players, "PER_CELL", 9)
+    for games, theirs, ours in ((4, 0.9, 0.2), (5, 0.3, 0.3), (6, 1.0, 0.1)):
+        expected = sum(
+            binom.pmf(k, games, theirs) * binom.pmf(m, 9, ours)
+            for k in range(games + 1)
+            for m in range(10)
+            if same_chances((k, games - k), (m, 9 - m)) < LEVEL
+        )
+        assert noticed(games, theirs, ours) == pytest.approx(expected)
+        assert expected > 0
 
 
 def test_what_is_incompatible_has_a_reason_and_nothing_else_has() -> None:
@@ -167,6 +184,7 @@ def test_victory_paths_are_proved_and_none_is_longer_than_five_plies() -> None:
     assert set(lengths) == {3, 5}
 
 
+@pytest.mark.slow
 def test_the_engine_is_far_more_than_thirty_times_as_fast_as_its_naive_twin() -> None:
     """Section VII, against our own twin; `benchmarks/test_twins.py` says how much."""
     engine, game = engine_for(load_variant("mcgill")), NaiveGame(load_variant("mcgill"))

@@ -5,6 +5,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from functools import cache
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ from urllib.parse import unquote
 import pytest
 from sites import files, made
 
+from counting import bounds
 from reports.puzzles import results as solutions
 from reports.rendering import Artefact
 from reports.site import puzzles as site_puzzles
@@ -148,11 +150,12 @@ def test_every_figure_has_a_caption_and_every_drawing_a_title() -> None:
 
 def test_the_first_page_says_how_each_number_is_known() -> None:
     text = files()["index.html"].render().decode()
-    assert "1176096256374262136181970612" in re.sub(r"<[^>]+>", "", text)
+    plain = unescape(re.sub(r"<[^>]+>", "", text))
+    assert all(f"{rung.what}{rung.number}{rung.unit}" in plain for rung in bounds("ashton").ladder())
     for word in ("proved", "computed", "estimated", "quoted"):
         assert f'class="status {word}"' in text
     cards = re.findall(r'<li class="card">.*?</li>', text, re.DOTALL)
-    assert len(cards) >= 8
+    assert len(cards) >= 6
     assert all("<code>tablut " in card and 'class="date">' in card for card in cards)
 
 

@@ -12,8 +12,7 @@ from retrograde.solver.tier_solver import TierSolver, codes_of
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.store import Store, open_store
 from retrograde.tablebase.writer import create, write_tier
-from tablut.indexing.values import ALIAS, ALIAS_CODE
-from tablut.prober import value_of
+from tablut.indexing.values import ALIAS, ALIAS_CODE, value_of
 from tablut.variants import Variant, load_variant
 from tests.support.endings import GAME, MEN, POSITIONS
 

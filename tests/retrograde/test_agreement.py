@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from retrograde.proofs.solver import Solver
 from retrograde.solver.build import build_tablebase
-from retrograde.solver.plain import PlainSolution, plain_solution
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.solver.solution import SolvedGame
 from retrograde.tablebase import open_tablebase
@@ -26,15 +25,15 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.play.search.limits import SearchLimits
-from tablut.play.search.scores import mate_in
+from tablut.indexing.values import Verdict, value_of, verdict_of
+from tablut.play.search.limits import SearchLimits, mate_in
 from tablut.play.search.searcher import Searcher
 from tablut.position import Position
-from tablut.prober import Verdict, value_of, verdict_of
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
-from tablut.variants.rules import Rules
+from tablut.variants.model import Rules
 from tests.support.effort import examples
+from tests.twins.solver import PlainSolution, plain_solution
 
 # The start wins in 3, however the game goes on; one corner to escape to gives draws, and wins of 23 plies.
 LONE_CORNER = ("+...+", ".....", "..T..", ".....", "X...+")

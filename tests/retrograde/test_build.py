@@ -2,15 +2,12 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from clusters import cluster
+from kills import killed_at
 
 from retrograde.solver.build import build_tablebase
 from retrograde.solver.tier_graph import generations, tier_graph
@@ -81,29 +78,11 @@ def test_more_men_add_to_fewer(tmp_path: Path, whole: dict[str, bytes]) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_a_build_that_is_killed_goes_on_to_the_same_files(tmp_path: Path, whole: dict[str, bytes]) -> None:
     root = tmp_path / "store"
-    command = [
-        sys.executable,
-        "-m",
-        "tablut",
-        "tablebase",
-        "build",
-        "--men",
-        str(MEN),
-        "-v",
-        NAME,
-        "--store",
-        str(root),
-    ]
-    built = []
-    for tiers in (2, 5):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and len([path for path in root.glob("[0-9]*") if path.is_dir()]) < tiers:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        built.append(len(open_store(root).tiers()))
-    assert 0 < built[0] < len(tier_graph(load_variant(NAME), MEN))
-    assert subprocess.run(command, capture_output=True, check=True).returncode == 0
+    command = ["tablebase", "build", "--men", str(MEN), "-v", NAME, "--store", str(root)]
+    for done, built in ((2, 2), (3, 5)):
+        killed_at(r"/\d+v\d+$", done, *command)
+        assert len(open_store(root).tiers()) == built
+    assert run(command) == 0
     assert contents(root) == whole
 
 

@@ -27,7 +27,7 @@ from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.scheduling import open_scheduler
+from tablut.running.scheduling import open_scheduler
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:

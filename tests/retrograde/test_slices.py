@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from retrograde.solver import build as building
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
 from retrograde.solver.estimate import estimate_build, least_memory, tier_bytes
+from retrograde.solver.judging import judging_room
 from retrograde.solver.slices.blocks import BLOCK, PackedSection, Spool, block_codec, block_digest
 from retrograde.solver.slices.building import scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, Source, open_slice, read_section
@@ -37,7 +38,7 @@ from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError, TablutError
-from tablut.scheduling import LocalScheduler, open_scheduler
+from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 
@@ -200,15 +201,10 @@ def test_slices_are_as_few_as_the_memory_allows(tmp_path: Path) -> None:
 
 
 def test_the_room_to_judge_a_row_is_known_beforehand() -> None:
-    from retrograde.solver import estimate
-    from retrograde.solver.kernels.workspace import MARKED_MEN, new_workspace
-
-    assert estimate._JUDGED_MEN == MARKED_MEN
-    for attackers, defenders in ((3, 1), (2, 0), (5, 2)):
-        alone = 0 if defenders else attackers
-        judged = new_workspace(load_variant("ashton"), defenders, 0 if alone else attackers, alone).judged
-        needed = sum(array.nbytes for array in (judged.masks, judged.marks, judged.mine, judged.theirs))
-        assert estimate.judging_bytes(load_variant("ashton"), (attackers, defenders)) == needed
+    for material in ((3, 1), (3, 0), (4, 2)):
+        judged = SlicedTier(GAME, material).solver.solving_desk(material).workspace.judged
+        taken = sum(array.nbytes for array in (judged.masks, judged.marks, judged.mine, judged.theirs))
+        assert judging_room(GAME, material).bytes == taken
 
 
 def test_the_least_memory_is_enough_for_every_tier() -> None:
@@ -446,7 +442,7 @@ def test_what_a_finished_tier_has_left_is_removed(workshop: Workshop) -> None:
 
 def test_a_full_disk_keeps_what_is_done(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     from retrograde.solver.slices import files
-    from tablut.files import write_bytes
+    from tablut.store.files import write_bytes
 
     written = []
 

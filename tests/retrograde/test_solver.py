@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrograde.solver.plain import plain_solution
 from retrograde.solver.tier_solver import SolverError, TierSolver, _Tier, codes_of
 from symmetry import dihedral
 from tablut.indexing import PlacementIndex
@@ -15,6 +14,7 @@ from tablut.position import Position
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.twins.solver import plain_solution
 
 
 def values(variant: Variant, solver: TierSolver) -> dict[str, int]:

@@ -16,8 +16,9 @@ from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record,
 from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
+from tablut.indexing.values import value_of
 from tablut.position import Position
-from tablut.prober import MissingTableError, value_of
+from tablut.prober import MissingTableError
 from tablut.variants import load_variant
 from tests.support.endings import GAME, MEN, POSITIONS, TIERS, contents
 

@@ -16,18 +16,17 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, kernel, pointer
 from tablut.engine.records import flat
-from tablut.indexing.tier_values import TierValues
+from tablut.indexing.tier_tables import TierValues
 from tablut.indexing.tiers import tier_index
+from tablut.indexing.values import MISSING, value_of
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.search import root_probe
+from tablut.play.search import probing
 from tablut.play.search import state as at
-from tablut.play.search.limits import SearchLimits
-from tablut.play.search.root_probe import line_from, probe_moves
-from tablut.play.search.scores import MATE, mate_in
+from tablut.play.search.limits import MATE, SearchLimits, mate_in
+from tablut.play.search.probing import directory_of, line_from, probe_moves, stored_value
 from tablut.play.search.searcher import PLAIN, Searcher
-from tablut.play.search.tree_probe import directory_of, stored_value
 from tablut.position import Move, Position
-from tablut.prober import MISSING, TierProber, value_of
+from tablut.prober import TierProber
 from tablut.variants import Variant, load_variant
 
 MEMORY = 64 << 20
@@ -371,6 +370,6 @@ def test_a_line_from_the_root_is_bounded_and_ends_in_time(monkeypatch: pytest.Mo
     assert line_from(board, tablebase, probed[0], lambda: True) == [probed[0].move]
     left = iter([False, False, True])
     assert len(line_from(board, tablebase, probed[0], lambda: next(left))) == 3
-    monkeypatch.setattr(root_probe, "LONGEST_LINE", 2)
+    monkeypatch.setattr(probing, "LONGEST_LINE", 2)
     assert len(line_from(board, tablebase, probed[0])) == 2
     assert (str(board.position), board.ply) == before

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrograde.solver.plain import plain_solution
 from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, batch, open_tablebase, writer
 from retrograde.tablebase import probing as probing_module
 from retrograde.tablebase.encoding import pack_bits
@@ -20,13 +19,15 @@ from retrograde.tablebase.stored_tier import SIDES
 from retrograde.tablebase.writer import create, write_tier
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.engine.words import cells_of, soldier_counts
+from tablut.engine.packing import cells_of, soldier_counts
 from tablut.errors import InputError
 from tablut.indexing.tiers import tier_index
+from tablut.indexing.values import MISSING, value_of, verdict_of
 from tablut.position import Move, Position
-from tablut.prober import MISSING, find_prober, value_of, verdict_of
+from tablut.prober import find_prober
 from tablut.variants import Variant, load_variant
 from tests.support.endings import GAME, POSITIONS
+from tests.twins.solver import plain_solution
 
 BARE = "5/1b3/2K2/3b1/5 b"
 

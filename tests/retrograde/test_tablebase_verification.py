@@ -16,7 +16,7 @@ from retrograde.verification import proving as proving_module
 from retrograde.verification.playing import DRAW_PLIES, FOLLOWED_PLIES, SEARCHED_PLIES, ForwardCheck, sample_values
 from retrograde.verification.verifying import verify
 from tablut.engine import build_tables, engine_for
-from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.indexing.values import ALIAS_CODE

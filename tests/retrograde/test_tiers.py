@@ -9,7 +9,7 @@ from symmetry import dihedral, orbits
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.position import Position

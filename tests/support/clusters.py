@@ -3,13 +3,11 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PATIENCE = 60.0
-"""Seconds in which a process must say that it is there."""
+from tests.support.waiting import eventually
 
 
 @contextmanager
@@ -59,9 +57,5 @@ def _start(started: list[subprocess.Popen[bytes]], said: Path, program: str, *op
 
 def _until(there: Callable[[], bool], started: list[subprocess.Popen[bytes]], said: Path) -> None:
     """Wait for something, and fail with what was said if a process ends before."""
-    until = time.monotonic() + _PATIENCE
-    while not there():
-        ended = any(process.poll() is not None for process in started)
-        assert not ended, said.read_text(encoding="utf-8")
-        assert time.monotonic() < until, said.read_text(encoding="utf-8")
-        time.sleep(0.02)
+    eventually(lambda: there() or any(process.poll() is not None for process in started))
+    assert there(), said.read_text(encoding="utf-8")

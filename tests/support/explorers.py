@@ -1,7 +1,6 @@
 """An explorer that runs as it does for people: a server in a thread, asked over the network."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,6 +11,7 @@ from reports.explorer.app import create_app
 from reports.explorer.server import configured, listen
 from reports.explorer.settings import Settings
 from reports.explorer.workers import Workers
+from tests.support.waiting import PATIENCE, eventually
 
 Running = Callable[[Settings], httpx.Client]
 """Starts an explorer with some limits, and gives a client of it."""
@@ -24,14 +24,11 @@ def running(settings: Settings, workers: Workers, *, warmed: bool = False) -> It
     server = uvicorn.Server(configured(create_app(settings, warmed=warmed, workers=workers)))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
-    until = time.monotonic() + 20
-    while not server.started and time.monotonic() < until:
-        time.sleep(0.01)
-    assert server.started
+    eventually(lambda: server.started)
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(PATIENCE)
         listener.close()
         assert not thread.is_alive()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tablut.scheduling import LocalScheduler
+from tablut.running.scheduling import LocalScheduler
 
 
 class KilledError(Exception):

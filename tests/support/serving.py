@@ -9,13 +9,14 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+from tests.support.waiting import PATIENCE, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +39,7 @@ class Asked:
 class Server:
     """A running server.
 
-    `faults` are taken from the front, one for each request that `chosen` picks: ``stall`` (no answer for a while),
+    `faults` are taken from the front, one for each request that `chosen` picks: ``stall`` (no answer),
     ``error`` (500), ``short`` (fewer bytes than announced, then the connection ends), ``cut`` (fewer bytes, announced
     as such), ``wrong`` (a byte changed), ``forbidden`` (403); anything else answers as it should.
     """
@@ -48,7 +49,6 @@ class Server:
     faults: list[str] = field(default_factory=list)
     always: str = ""
     chosen: Callable[[Asked], bool] = lambda asked: asked.method == "GET"
-    stall: float = 3.0
 
     def fault(self, asked: Asked) -> str:
         if not self.chosen(asked):
@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.state.asked.append(asked)
         fault = self.state.fault(asked)
         if fault == "stall":
-            time.sleep(self.state.stall)
+            self.connection.recv(1)  # until whoever asked has gone
             self.close_connection = True
             return
         status, headers, body = type(self).answer(self)
@@ -159,7 +159,7 @@ def proxy(port: int) -> Iterator[Server]:
     def answer(request: _Handler) -> tuple[int, dict[str, str], bytes]:
         length = int(request.headers.get("Content-Length") or 0)
         body = request.rfile.read(length)
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         try:
             connection.request(request.command, request.path, body, dict(request.headers))
             found = connection.getresponse()
@@ -175,6 +175,14 @@ def proxy(port: int) -> Iterator[Server]:
         yield server
 
 
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def s3_server() -> Iterator[int]:
     """Run an S3 server as a process of its own; its port on this machine."""
@@ -184,15 +192,8 @@ def s3_server() -> Iterator[int]:
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            end = time.monotonic() + 60
-            while True:
-                try:
-                    with closing(socket.create_connection(("127.0.0.1", port), timeout=1)):
-                        break
-                except OSError:
-                    assert time.monotonic() < end, "the S3 server did not start"
-                    assert process.poll() is None, "the S3 server ended"
-                    time.sleep(0.1)
+            eventually(lambda: _answers(port) or process.poll() is not None)
+            assert process.poll() is None, "the S3 server ended"
             yield port
         finally:
             process.terminate()
@@ -209,7 +210,7 @@ def empty_bucket(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-to-be-printed")
         monkeypatch.setenv("AWS_REGION", "us-east-1")
         reset = urllib.request.Request(f"http://127.0.0.1:{port}/moto-api/reset", method="POST")
-        urllib.request.urlopen(reset, timeout=30).close()
+        urllib.request.urlopen(reset, timeout=PATIENCE).close()
         made = urllib.request.Request(f"http://127.0.0.1:{port}/tables", method="PUT")
-        urllib.request.urlopen(made, timeout=30).close()
+        urllib.request.urlopen(made, timeout=PATIENCE).close()
         yield server

@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
+import pytest
+
 from tablut.formats import bologna
 from tablut.play.competition import ClientSettings, Referee, RefereeSettings, ServerGame, play_on_server
-from tablut.play.competition.frames import FrameReader, encode_frame
 from tablut.play.competition.referee import PlayedGame
+from tablut.play.competition.wire import FrameReader, encode_frame
 from tablut.play.players import PlayerOptions, make_player
 from tablut.position import Move, Position
 from tablut.variants import load_variant
+from tests.support.waiting import PATIENCE, Clock
 
 BOLOGNA = load_variant("bologna")
 START = BOLOGNA.start_position
@@ -26,7 +29,7 @@ class Raw:
     """A client by hand: sends any bytes, reads any states."""
 
     def __init__(self, address: tuple[str, int], name: str | None = "Raw") -> None:
-        self.socket = socket.create_connection(address, timeout=5)
+        self.socket = socket.create_connection(address, timeout=PATIENCE)
         OPEN.append(self.socket)
         self.frames = FrameReader(1 << 20)
         if name is not None:
@@ -65,11 +68,12 @@ class Raw:
 
 
 class Served:
-    """A referee in a thread of its own, as a user's is in a process of its own."""
+    """A referee in a thread of its own, as a user's is in a process of its own; its clock stands still."""
 
     def __init__(self, games: int = 1, **settings: Any) -> None:
         chosen = {"timeout": 5.0, "wait": 5.0, "port_white": 0, "port_black": 0} | settings
         self.told: list[str] = []
+        self.clock = Clock()
         self.referee = Referee(BOLOGNA, RefereeSettings(**chosen), self.told.append)
         self.games: list[PlayedGame] = []
         self.error: Exception | None = None
@@ -83,7 +87,7 @@ class Served:
             self.error = error
 
     def join(self) -> PlayedGame:
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), "the referee hangs"
         if self.error is not None:
             raise self.error
@@ -96,20 +100,21 @@ class Served:
 @contextmanager
 def served(games: int = 1, **settings: Any) -> Iterator[Served]:
     running = Served(games, **settings)
-    with running.referee:
+    with pytest.MonkeyPatch.context() as patch, running.referee:
+        patch.setattr("tablut.play.competition.referee.time", running.clock)
         running.start()
         try:
             yield running
         finally:
             if not running.games:
-                running._thread.join(10)
+                running._thread.join(PATIENCE)
             while OPEN:
                 OPEN.pop().close()
 
 
 def client(running: Served, role: Side, player: Any = "random", *, seed: int = 1, **settings: Any) -> ServerGame:
     host, port = running.referee.address(role)
-    chosen = {"timeout": 5.0, "name": f"{player}"[:8]} | settings
+    chosen = {"timeout": PATIENCE, "name": f"{player}"[:8]} | settings
     if isinstance(player, str):
         player = make_player(player, BOLOGNA, PlayerOptions(seed=seed, hash_mib=1))
     return play_on_server(player, BOLOGNA, ClientSettings(host, role, port=port, **chosen))
@@ -150,13 +155,13 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
-        self._thread.join(5)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
 
 def receive(connection: socket.socket) -> str:
     reader = FrameReader()
-    connection.settimeout(5)
+    connection.settimeout(PATIENCE)
     while (text := reader.take()) is None:
         data = connection.recv(1)
         assert data
@@ -170,7 +175,7 @@ def state(position: str, turn: Any = None) -> bytes:
 
 def against(script: Callable[[socket.socket], object], player: Any = None, **settings: Any) -> ServerGame:
     with Server(script) as server:
-        chosen = {"timeout": 2.0} | settings
+        chosen = {"timeout": PATIENCE} | settings
         return play_on_server(
             player or make_player("random", BOLOGNA),
             BOLOGNA,

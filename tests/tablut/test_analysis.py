@@ -1,6 +1,7 @@
 """Analysed games against the whole truth of a solved board; annotation, pictures, and the command."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -10,15 +11,15 @@ from retrograde.solver import solve_game
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.formats import GameRecord, read_record
 from tablut.play.analysis import Analyst, GameAnalysis, analyse
-from tablut.play.analysis.annotate import annotated, draw_errors
-from tablut.play.analysis.insight import chance_of
-from tablut.play.search.limits import SearchLimits
+from tablut.play.analysis.cli import annotated, draw_errors
+from tablut.play.search.limits import SearchLimits, chance_of, said_score
 from tablut.position import MoveText
+from tablut.records import GameRecord, read_record
 from tablut.variants import load_variant
 
 RULES = load_variant("ashton-5-4v0")
+OTHER = {"white": "black", "black": "white"}
 DATA = Path(__file__).resolve().parents[1] / "data" / "records"
 
 
@@ -68,33 +69,65 @@ def test_what_is_known_is_true(analysed, solved) -> None:
 
 
 def test_errors_are_those_that_the_tables_show(analysed, solved) -> None:
-    """A missed win, and the first move that loses, are found from the tables alone as well."""
-    missed = decisive = 0
+    """A missed win and the losing move, of boards solved whole, are found from the tables alone as well."""
+    missed = decisive = earlier = 0
     for record, found in analysed:
         board = Board(RULES)
-        first = None
+        values = [solved.probe(board.position).wdl]
         for ply, said in zip(found.plies, record.moves, strict=True):
-            before = solved.probe(board.position).wdl
             board.push(said.move)
             outcome = board.outcome()
             if outcome is None:
-                after = solved.probe(board.position).wdl
+                values.append(solved.probe(board.position).wdl)
             else:
-                after = "draw" if outcome.winner is None else "loss" if outcome.winner == ply.side else "win"
+                values.append("draw" if outcome.winner is None else "loss" if outcome.winner == ply.side else "win")
+            before, after = values[-2:]
             assert ply.missed_win == (before == "win" and after != "loss")
             missed += ply.missed_win
-            if first is None and before != "loss" and after == "win":
-                first = ply.ply
             if before == "win" and after == "loss":
                 assert ply.loss == 0
             if before == "win" and after == "win":
                 assert ply.loss == 1
                 assert ply.grade == "blunder"
+        # Who loses at last, and the last position in which that side was not lost: its move from there lost.
+        turns = [*(ply.side for ply in found.plies), board.turn]
+        doomed = [{"loss": turn, "win": OTHER[turn]}.get(value) for value, turn in zip(values, turns, strict=True)]
+        stood = [number for number, side in enumerate(doomed) if side != doomed[-1]]
         error = found.first_decisive_error
-        assert (None if error is None else error.ply) == first
-        decisive += first is not None
+        if doomed[-1] is None or not stood:
+            assert error is None
+            continue
+        assert error is not None
+        assert (error.ply, error.side, error.certain) == (stood[-1] + 1, doomed[-1], True)
+        decisive += 1
+        earlier += any(ply.loss == 1 for ply in found.plies[: stood[-1]])
     assert missed > 5
     assert decisive > 5
+    assert earlier > 5, "there were errors that were forgiven"
+
+
+@pytest.mark.parametrize("nodes", [100, 2000])
+def test_the_losing_move_is_the_last_one_that_lost_and_no_error_of_the_winner(nodes: int) -> None:
+    """Black erred at plies 6, 8 and 14, and white missed a win in 3 at plies 7, 13 and 15, the last of which lost."""
+    rules = load_variant("bologna")
+    record = read_record(
+        "1. e4-b4 i4-e4 2. e6-b6 e4-c4 3. d5-d4 d9-d5 4. b6-d6 i6-e6 5. f5-f6 f1-f5 6. d4-f4 e8-f8 7. f6-f7 e9-a9"
+        " 8. e5-c5 d1-d5 black",
+        rules,
+    )
+    found = analyse(record, Analyst(rules, SearchLimits(nodes=nodes), proof_nodes=nodes, hash_mib=1))
+    error = found.first_decisive_error
+    assert error is not None
+    assert (error.ply, error.side, error.move, error.certain) == (15, "white", "e5-c5", True)
+    assert [ply.ply for ply in found.plies if ply.missed_win] == [7, 13, 15]
+
+
+def test_who_resigns_a_game_that_stands_made_no_losing_move(analyst: Analyst) -> None:
+    """And a game that was lost from the start on has none either."""
+    resigned = read_record('[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 black')
+    assert analyse(resigned, analyst).first_decisive_error is None
+    beaten = read_record('[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 white')
+    assert analyse(beaten, analyst).first_decisive_error is None
 
 
 def test_accuracy_is_the_mean_of_what_moves_kept(analysed) -> None:
@@ -129,12 +162,17 @@ def test_pictures_show_every_error(analysed) -> None:
 
 def test_a_score_promises_what_its_odds_say() -> None:
     assert chance_of(0) == 0.5
+    assert said_score(-100, None) == "-100 centi-logits (27 %)"
+    assert (said_score(29_999, 1), said_score(-29_998, -2)) == ("wins in 1 ply", "loses in 2 plies")
+    assert said_score(None, None) == ""
     assert chance_of(100) / chance_of(-100) == pytest.approx(2.718281828, rel=1e-6)
     assert all(chance_of(one) + chance_of(-one) == pytest.approx(1) for one in (1, 50, 700, 30_000))
 
 
 def test_a_record_that_breaks_the_rules_is_analysed_up_to_there(analyst: Analyst) -> None:
-    found = analyse(read_record('[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-e1'), analyst)
+    cut = read_record('[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-e1')
+    # The same rules, described in other words, are the same game.
+    found = analyse(replace(cut, variant=replace(RULES, source="other words")), analyst)
     assert len(found.plies) == 2
     assert "b3-e1" in found.problems[0]
     with pytest.raises(InputError, match="no legal move"):

@@ -5,7 +5,6 @@ import math
 import re
 import shutil
 import statistics
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,13 @@ from tablut import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match, play_tournament
-from tablut.play.arena import contestants as contestants_module
+from tablut.play.arena import plan as contestants_module
 from tablut.play.players import Choice, make_player
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move
 from tablut.rules.naive import NaiveGame
 from tablut.variants import load_variant
+from tests.support.waiting import Clock
 
 RULES = load_variant("brandubh")
 ONE = SearchLimits(nodes=1)
@@ -94,9 +94,13 @@ class Cheating:
         return Choice(Move.parse("a1-a2", 7), None, None, 0, 0, ())
 
 
+CLOCK = Clock()
+"""Of the matches below, where time passes while these players think."""
+
+
 class Dreaming:
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        time.sleep(0.15)
+        CLOCK.now += 0.15
         return Choice(next(iter(board.legal_moves)), None, None, 0, 0, ())
 
 
@@ -115,6 +119,7 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     monkeypatch.setattr(
         contestants_module, "make_player", lambda name, *rest: player if name == "bad" else real(name, *rest)
     )
+    monkeypatch.setattr("tablut.play.arena.game.time", CLOCK)
     bad = contestant("bad@movetime=0.01", ONE)
     whole = MatchPlan(RULES, RANDOM, bad, 2, openings=Openings(2, 1, 1), grace=0.05)
     report = play_match(whole, folder=tmp_path)
@@ -132,7 +137,7 @@ class SlowAtFirst:
     used = False
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        time.sleep(0 if SlowAtFirst.used else 0.3)
+        CLOCK.now += 0 if SlowAtFirst.used else 0.3
         SlowAtFirst.used = True
         return Choice(next(iter(board.legal_moves)), None, None, 0, 0, ())
 
@@ -142,6 +147,7 @@ def test_what_is_slow_at_first_costs_no_game(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         contestants_module, "make_player", lambda name, *rest: SlowAtFirst() if name == "slow" else real(name, *rest)
     )
+    monkeypatch.setattr("tablut.play.arena.game.time", CLOCK)
     SlowAtFirst.used = False
     whole = MatchPlan(RULES, contestant("slow@movetime=0.1", ONE), RANDOM, 2, openings=Openings(2, 1, 1), most_plies=20)
     report = play_match(whole)

@@ -11,7 +11,6 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binomtest, fisher_exact
 
 from tablut.errors import InputError
-from tablut.play.arena.ratings import ratings
 from tablut.play.arena.statistics import (
     Sprt,
     Tally,
@@ -22,6 +21,7 @@ from tablut.play.arena.statistics import (
     superiority,
     wilson,
 )
+from tablut.play.arena.tournament import ratings
 
 FIVE = st.lists(st.integers(0, 60), min_size=5, max_size=5).filter(lambda counts: sum(counts) > 3)
 

@@ -10,7 +10,7 @@ from tablut.notation import parse_square, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
-from tablut.variants.captures import anvils_against_attackers, king_patterns
+from tablut.variants.model import anvils_against_attackers, king_patterns
 
 CASES = [
     ("ashton", "e5", {"d5 e4 e6 f5"}),

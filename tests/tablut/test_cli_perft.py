@@ -1,18 +1,16 @@
 """``tablut perft`` and ``bench``: published numbers, the corpus runner, the pinned fingerprint."""
 
 import json
-import math
 import signal
 import subprocess
 import sys
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
 
+from reports.bench import fingerprint
 from tablut.cli.shell import run
-from tablut.commands import bench
-from tablut.engine.fingerprint import fingerprint
+from tests.support.waiting import PATIENCE
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "perft"
 Captured = pytest.CaptureFixture[str]
@@ -175,7 +173,7 @@ sys.exit(main())
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=0.5)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130
@@ -199,62 +197,3 @@ def test_bench(capsys: Captured) -> None:
     assert result["census_pps"] > 0
     assert result["search_nps"] > 0
     assert result["solve_pps"] > 0
-
-
-# What other people's packages may register, and what is shown for it.
-REGISTERED = {
-    "flips": ("os:getpid", True),
-    "census_pps": ("os:getppid", True),
-    "[bold]": ("os:getpid", True),
-    "signature": ("os:getpid", True),
-    "perft_nps": ("os:getpid", True),
-    "missing": ("no_such_module:rate", False),
-    "text": ("os:getcwd", False),
-    "takes one": ("os:chdir", False),
-    "no number": ("tests_of_bench:nan", False),
-}
-
-
-def foreign(name: str, value: str) -> EntryPoint:
-    return EntryPoint(name, value, "tablut.bench")
-
-
-@pytest.fixture
-def strangers(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
-    module = type(sys)("tests_of_bench")
-    module.nan = lambda: math.nan
-    monkeypatch.setitem(sys.modules, "tests_of_bench", module)
-    found = [foreign(name, value) for name, (value, _) in REGISTERED.items()]
-    monkeypatch.setattr(bench, "entry_points", lambda group: found if group == "tablut.bench" else [])
-    return found
-
-
-def test_bench_takes_the_rates_of_others(strangers: list[EntryPoint], capsys: Captured) -> None:
-    own, registered = bench._registered_rates([*strangers, foreign("flips", "os:getppid")])
-    assert own == {}
-    assert {name: rate is not None for name, rate in registered.items()} == {
-        **{name: good for name, (_, good) in REGISTERED.items()},
-        "flips (os:getppid)": True,
-    }
-    warnings = capsys.readouterr().err.splitlines()
-    failing = [name for name, (_, good) in REGISTERED.items() if not good]
-    assert sorted(line.split(" of ")[0] for line in warnings) == sorted(
-        f"tablut: warning: the rate {name}" for name in failing
-    )
-
-
-def test_bench_knows_its_own_rates() -> None:
-    """Every rate that our packages register has a field, a line and a key of its own."""
-    ours = [entry for entry in entry_points(group="tablut.bench") if entry.dist.name == "tablut"]
-    assert {entry.name for entry in ours} == set(bench._OWN) < set(bench._Bench.model_fields)
-
-
-@pytest.mark.slow
-def test_bench_shows_the_rates_of_others(strangers: list[EntryPoint], capsys: Captured) -> None:
-    result = answer(capsys, "bench")
-    assert set(result["registered"]) == set(REGISTERED)
-    assert result["signature"] == fingerprint()
-    assert result["census_pps"] is None
-    assert run(["bench"]) == 0
-    shown = capsys.readouterr().out
-    assert all(f"\n{name:<18}" in shown for name in REGISTERED)

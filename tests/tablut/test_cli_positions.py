@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tablut.cli.shell import run
-from tablut.formats import read_record
-from tablut.formats.replay import replay
 from tablut.position import Position
+from tablut.records import read_record
+from tablut.records.native import replay
 
 START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
 Captured = pytest.CaptureFixture[str]

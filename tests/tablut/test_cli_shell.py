@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tablut.cli import completion, runtime, shell, streams
-from tablut.cli.people import PeopleConsole, wrapped
-from tablut.cli.printable import one_line, plain_signs, printable
+from tablut.cli import runtime, shell, streams
+from tablut.cli.people import PeopleConsole, Table, label, number, prose, wrapped
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.cli.shell import command_specs, run
-from tablut.cli.tables import Table, label, number, prose
+from tablut.cli.streams import one_line, plain_signs, printable
 from tablut.errors import InputError, MachineError, OutputError
-from tablut.machine import check_memory, physical_memory
 from tablut.results import Result
+from tablut.running.machine import check_memory, physical_memory
+from tests.support.waiting import PATIENCE
 
 Captured = pytest.CaptureFixture[str]
 
@@ -37,6 +37,12 @@ def tablut(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[byte
         env=environment,
         check=False,
     )
+
+
+def test_files_by_the_names_of_our_packages_do_no_harm_where_one_is(tmp_path: Path) -> None:
+    for name in ("symmetry", "counting", "retrograde", "reports"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(99)\n", encoding="utf-8")
+    assert tablut("report", "--help", cwd=tmp_path).returncode == 0
 
 
 # -- exit codes ----------------------------------------------------------------------------
@@ -299,7 +305,7 @@ def test_no_package_writes_markup() -> None:
             found = [line for line in lines if tag.search(line) and "'[/bold]" not in line]
             assert not found, f"{path}: {found}"
             imported = "rich.table" in path.read_text(encoding="utf-8")
-            assert not imported, f"{path}: tables are tablut.cli.tables"
+            assert not imported, f"{path}: tables are tablut.cli.people"
 
 
 # -- completion ----------------------------------------------------------------------------
@@ -355,7 +361,7 @@ def test_completion_is_shown_and_installed(name: str, tmp_path: Path, capsys: Ca
 
 
 def test_a_shell_that_cannot_be_told_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    monkeypatch.setattr(completion, "_asking", lambda: "")
+    monkeypatch.setattr(shell, "_asking", lambda: "")
     for option in ("--show-completion", "--install-completion"):
         assert run([option]) == 2
         error = capsys.readouterr().err
@@ -369,7 +375,7 @@ def test_a_shell_that_cannot_be_told_is_one_line(monkeypatch: pytest.MonkeyPatch
 LISTENING = (
     "import ctypes, signal, time\n"
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from tablut.cli.interrupts import watch_interrupts\n"
+    "from tablut.cli.streams import watch_interrupts\n"
     "watch_interrupts()\n"
 )
 STUCK = (
@@ -383,17 +389,17 @@ CALLED_BACK = (
     "@ctypes.PYFUNCTYPE(None)\n"
     "def called():\n"
     "    print('ready', flush=True)\n"
-    "    time.sleep(60)\n"
+    "    time.sleep(3600)\n"
     # Python prints what is raised in there, and goes on.
     "called()\n"
-    "time.sleep(60)\n"
+    "time.sleep(3600)\n"
 )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 @pytest.mark.parametrize("program", [STUCK, CALLED_BACK], ids=["stuck", "called back"])
 def test_an_interrupt_is_heard_though_python_does_not_look(program: str) -> None:
-    """A call that keeps Python from its signals, as a compiler does, is ended within a second."""
+    """A call that keeps Python from its signals, as a compiler does, is ended."""
     process = subprocess.Popen(
         [sys.executable, "-c", LISTENING + program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -402,7 +408,7 @@ def test_an_interrupt_is_heard_though_python_does_not_look(program: str) -> None
         assert process.stdout.readline() == b"ready\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=10)
+        _, error = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from tablut.cli.shell import run
-from tablut.formats import bologna, read_record
-from tablut.play.competition.frames import FrameReader, encode_frame
+from tablut.formats import bologna
+from tablut.play.competition.wire import encode_frame
 from tablut.position import Position
-from tablut.variants import load_variant
+from tablut.records import read_record
+from tests.support.waiting import PATIENCE, Clock
+from tests.support.wire import START, receive, state
 
 Captured = pytest.CaptureFixture[str]
-START = load_variant("bologna").start_position
 OURS = ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"]
 
 
@@ -32,18 +33,15 @@ def free_ports() -> list[int]:
     return ports
 
 
-def state(position: str, turn: Any = None) -> bytes:
-    return encode_frame(bologna.write_state(Position.parse(position, 9), turn))
-
-
-def receive(connection: socket.socket) -> str:
-    reader = FrameReader()
-    connection.settimeout(10)
-    while (text := reader.take()) is None:
-        data = connection.recv(1)
-        assert data
-        reader.feed(data)
-    return text
+def connected(port: int) -> socket.socket:
+    """Return a connection to a program that is still starting."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        except ConnectionRefusedError:
+            assert time.monotonic() < until
+            time.sleep(0.02)
 
 
 @pytest.fixture
@@ -68,12 +66,12 @@ def server():
 
     yield serve
     for listener, thread in started:
-        thread.join(10)
+        thread.join(PATIENCE)
         listener.close()
 
 
 def play(port: int, *more: str) -> int:
-    common = ["--server", "127.0.0.1", "--role", "White", "--timeout", "5", "--player", "random"]
+    common = ["--server", "127.0.0.1", "--role", "White", "--timeout", f"{PATIENCE}", "--player", "random"]
     return run(["play", *common, "--port", str(port), *more])
 
 
@@ -175,21 +173,18 @@ def test_a_port_that_is_taken_is_the_machines_failure(capsys: Captured) -> None:
     assert f"port {port} on 127.0.0.1: cannot be listened on" in capsys.readouterr().err
 
 
-def test_games_that_were_played_are_told_if_nobody_comes_for_the_next(capsys: Captured) -> None:
-    ports = free_ports()
+def test_games_that_were_played_are_told_if_nobody_comes_for_the_next(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ports, clock = free_ports(), Clock()
+    monkeypatch.setattr("tablut.play.competition.referee.time", clock)
 
     def once(side: int) -> None:
-        until = time.monotonic() + 10
-        while time.monotonic() < until:
-            try:
-                connection = socket.create_connection(("127.0.0.1", ports[side]), timeout=10)
-                break
-            except ConnectionRefusedError:
-                time.sleep(0.02)
-        with connection:
+        with connected(ports[side]) as connection:
             connection.sendall(encode_frame('"one"') + encode_frame("[]"))
             while connection.recv(1 << 16):
                 pass
+        clock.runs = True
 
     threads = [threading.Thread(target=once, args=(side,), daemon=True) for side in (0, 1)]
     for thread in threads:
@@ -202,7 +197,7 @@ def test_games_that_were_played_are_told_if_nobody_comes_for_the_next(capsys: Ca
     assert body["interrupted"] is True
     assert "white and black did not come" in captured.err
     for thread in threads:
-        thread.join(5)
+        thread.join(PATIENCE)
 
 
 def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
@@ -215,18 +210,14 @@ def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
     )
     try:
         players = []
-        until = time.monotonic() + 60
-        while len(players) < 2 and time.monotonic() < until:
-            try:
-                players.append(socket.create_connection(("127.0.0.1", ports[len(players)]), timeout=20))
-                players[-1].sendall(encode_frame('"P"'))
-            except ConnectionRefusedError:
-                time.sleep(0.1)
+        for port in ports:
+            players.append(connected(port))
+            players[-1].sendall(encode_frame('"P"'))
         receive(players[0])
         players[0].sendall(encode_frame('{"from":"e4","to":"f4"}'))
         receive(players[0])
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         for player in players:

@@ -10,10 +10,11 @@ from tablut.board import Board
 from tablut.errors import InputError, MachineError
 from tablut.formats import bologna
 from tablut.play.competition import ClientSettings, play_on_server
-from tablut.play.competition.frames import encode_frame
+from tablut.play.competition.wire import encode_frame
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Position
+from tests.support.waiting import PATIENCE
 from tests.support.wire import BOLOGNA, START, Server, against, in_thread, receive, state
 
 
@@ -80,7 +81,6 @@ def test_the_client_lives_with_rules_of_its_server() -> None:
         for move in cycle:
             board.push(move)
             connection.sendall(state(str(board.position)))
-            time.sleep(0.05)
             if board.position.side == "w":
                 receive(connection)
         connection.sendall(state(str(board.position), "DRAW"))
@@ -169,6 +169,6 @@ def test_a_server_that_starts_late_is_waited_for() -> None:
             connection.close()
 
     thread, _ = in_thread(late)
-    settings = ClientSettings("127.0.0.1", "w", timeout=1, port=port, wait=5)
+    settings = ClientSettings("127.0.0.1", "w", timeout=PATIENCE, port=port, wait=PATIENCE)
     assert play_on_server(make_player("random", BOLOGNA), BOLOGNA, settings).result == "draw"
-    thread.join(5)
+    thread.join(PATIENCE)

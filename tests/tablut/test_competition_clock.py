@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -10,25 +11,26 @@ import pytest
 
 from tablut.board import Board
 from tablut.play.competition import write_player_script
-from tablut.play.competition.thinking import Thinker, move_margin
+from tablut.play.competition.client import Thinker, move_margin
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Move
+from tests.support.waiting import PATIENCE
 from tests.support.wire import BOLOGNA, Raw, client, in_thread, served
 
 # -- the clock ------------------------------------------------------------------------------
 
 
 class Sleeper:
-    """A player that heeds no limit."""
+    """A player that heeds no limit, and answers when it is woken."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self) -> None:
+        self.woken = threading.Event()
         self.asked = 0
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         self.asked += 1
-        time.sleep(self.seconds)
+        assert self.woken.wait(PATIENCE)
         move = list(board.legal_moves)[-1]
         return Choice(move, None, None, 0, 0, (move,))
 
@@ -44,22 +46,23 @@ class Cheating:
         return Choice(move, None, None, 0, 0, (move,))
 
 
-@pytest.mark.parametrize("player", [Sleeper(8), Failing(), Cheating()], ids=lambda player: type(player).__name__)
-def test_whatever_a_player_does_a_legal_move_is_there_in_time(player: Any) -> None:
+@pytest.mark.parametrize("player", [Sleeper(), Failing(), Cheating()], ids=lambda player: type(player).__name__)
+def test_whatever_a_player_does_a_legal_move_is_there(player: Any) -> None:
+    """Also while the player sleeps on."""
     thinker, board = Thinker(player), Board(BOLOGNA)
-    assert board.legal_moves  # the engine is loaded before any clock runs
     for _ in range(2):
-        began = time.monotonic()
         answer = thinker.choose(board, SearchLimits(movetime=0.1), 0.2)
-        assert time.monotonic() - began < 3  # a busy machine is late as well, and the sleeper much later
         assert answer.move in board.legal_moves
         assert answer.trouble
-    assert getattr(player, "asked", 1) == 1  # nobody is asked two things at once
+    if isinstance(player, Sleeper):
+        assert player.asked <= 1  # nobody is asked two things at once
+        player.woken.set()
 
 
 def test_a_late_player_loses_no_game_by_time() -> None:
-    with served(timeout=0.6) as running:
-        thread, _ = in_thread(lambda: client(running, "b", Sleeper(5), timeout=0.6))
+    player = Sleeper()
+    with served() as running:
+        thread, _ = in_thread(lambda: client(running, "b", player, timeout=0.6))
         white = Raw(running.referee.address("w"))
         white.until_turn("w")
         for move in ("e4-f4", "f4-g4", "g4-h4"):
@@ -67,14 +70,17 @@ def test_a_late_player_loses_no_game_by_time() -> None:
             white.until_turn("w")
         white.socket.close()
         assert running.join().verdict == ("disconnected", "black")
-        thread.join(5)
+        thread.join(PATIENCE)
+        player.woken.set()
 
 
+@pytest.mark.slow
 def test_the_search_is_in_time_on_a_busy_machine() -> None:
     burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
     player = make_player("alphabeta", BOLOGNA, PlayerOptions(hash_mib=1))
     try:
         with served(timeout=1.0) as running:
+            running.clock.monotonic = time.monotonic  # type: ignore[method-assign]
             thread, _ = in_thread(lambda: client(running, "b", player, timeout=1.0))
             white = Raw(running.referee.address("w"))
             for move in ("e4-f4", "f4-g4"):
@@ -83,7 +89,7 @@ def test_the_search_is_in_time_on_a_busy_machine() -> None:
             white.until_turn("w")
             white.socket.close()
             game = running.join()
-            thread.join(5)
+            thread.join(PATIENCE)
             # Nobody but white, which left, has lost: black's two answers came in time.
             assert game.verdict == ("disconnected", "black")
             assert len(game.moves) == 4
@@ -106,11 +112,15 @@ def test_the_script_plays_a_game_as_the_competition_starts_it(tmp_path: Path) ->
     script = write_player_script(tmp_path, ("--player", "random", "--port", "1"))
     assert subprocess.run([script], capture_output=True, check=False).returncode == 2
     text = script.read_text(encoding="utf-8")
-    with served(wait=30, timeout=20) as running:
+    with served() as running:
         script.write_text(text.replace("--port 1", f"--port {running.referee.address('b')[1]}"), encoding="utf-8")
-        playing = subprocess.Popen([script, "BLACK", "20", "127.0.0.1"], stdout=subprocess.PIPE, text=True)
-        white = client(running, "w", seed=2, timeout=20)
-        out, _ = playing.communicate(timeout=30)
+        # The folder in which it is started may have files by the names of our packages.
+        for name in ("tablut", "reports"):
+            (tmp_path / f"{name}.py").write_text("raise SystemExit(99)\n", encoding="utf-8")
+        line = [script, "BLACK", f"{PATIENCE}", "127.0.0.1"]
+        playing = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+        white = client(running, "w", seed=2)
+        out, _ = playing.communicate(timeout=PATIENCE)
     assert white.result is not None
     assert playing.returncode == 0
     assert f"result  {white.result}" in out

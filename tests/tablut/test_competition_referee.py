@@ -3,7 +3,6 @@
 import random
 import socket
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablut.formats import bologna, read_record
-from tablut.formats.replay import replay
-from tablut.play.competition.frames import MOST_BYTES, FrameError, FrameReader, encode_frame
-from tablut.play.competition.match import Match
-from tablut.play.competition.referee import NoPlayersError, PlayedGame
+from tablut.formats import bologna
+from tablut.play.competition.referee import Match, NoPlayersError, PlayedGame
+from tablut.play.competition.wire import MOST_BYTES, FrameError, FrameReader, encode_frame
 from tablut.play.search import SearchLimits
 from tablut.position import Move, Position
+from tablut.records import read_record
+from tablut.records.native import replay
+from tests.support.waiting import PATIENCE, eventually
 from tests.support.wire import BOLOGNA, Raw, client, in_thread, served
 
 # -- frames ---------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def test_two_of_our_clients_play_a_whole_game_and_all_agree(tmp_path: Path) -> N
     with served(logs=tmp_path) as running:
         thread, found = in_thread(lambda: client(running, "b", seed=7))
         white = client(running, "w", seed=5)
-        thread.join(10)
+        thread.join(PATIENCE)
         game = running.join()
     (black,) = found
     assert game.verdict is not None
@@ -77,7 +77,7 @@ def test_search_wins_against_chance_over_the_wire() -> None:
     with served() as running:
         thread, found = in_thread(lambda: client(running, "b", seed=3))
         white = client(running, "w", "alphabeta", limits=SearchLimits(nodes=2000))
-        thread.join(10)
+        thread.join(PATIENCE)
         assert running.join().verdict == ("king_escaped", "white")
     assert white.result == found[0].result == "white"
 
@@ -100,16 +100,17 @@ def test_several_games_one_after_the_other() -> None:
 # -- hostile clients ------------------------------------------------------------------------
 
 
-def hostile(attack: Callable[[Raw], object], **settings: Any) -> tuple[PlayedGame, str | None, str | None]:
+def hostile(
+    attack: Callable[[Raw], object], time_passes: bool = False, **settings: Any
+) -> tuple[PlayedGame, str | None, str | None]:
     """Have white do something in its turn; return the game, and what both clients read at its end."""
     with served(**settings) as running:
         white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
         white.until_turn("w")
-        began = time.monotonic()
         attack(white)
+        running.clock.runs = time_passes
         ends = white.end() if white.socket.fileno() >= 0 else None, black.end()
         game = running.join()
-    assert time.monotonic() - began < 4
     return game, *ends
 
 
@@ -158,9 +159,7 @@ def test_an_illegal_move_loses(move: str, tmp_path: Path) -> None:
 
 def test_silence_and_half_a_message_lose_by_time_and_the_result_is_sent(tmp_path: Path) -> None:
     for attack in (lambda raw: None, lambda raw: raw.socket.sendall(b"\0\0\0\x30{")):
-        began = time.monotonic()
-        game, white, black = hostile(attack, timeout=0.3, logs=tmp_path)
-        assert time.monotonic() - began >= 0.3
+        game, white, black = hostile(attack, time_passes=True, logs=tmp_path)
         assert game.verdict == ("timeout", "black")
         assert white == black == "BLACKWIN"
         assert game.log is not None
@@ -175,7 +174,6 @@ def test_a_move_drip_fed_byte_by_byte_counts_when_it_is_whole() -> None:
         white.until_turn("w")
         for byte in encode_frame('{"from":"E4","to":"f4","turn":null}'):
             white.socket.sendall(bytes([byte]))
-            time.sleep(0.002)
         black.until_turn("b")
         white.socket.close()
         assert black.end() == "BLACKWIN"
@@ -212,13 +210,13 @@ def test_a_move_out_of_turn_is_an_error() -> None:
 
 
 def test_errors_are_counted_and_the_clock_goes_on() -> None:
-    with served(errors=2, timeout=0.5) as running:
+    with served(errors=2, timeout=5) as running:
         white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
+        white.until_turn("w")
         for _ in range(2):
-            white.until_turn("w")
             white.move("e4-e9")
-            time.sleep(0.2)
-        assert white.until_turn("w").position() == Position.parse(BOLOGNA.start_position, 9)
+            assert white.until_turn("w").position() == Position.parse(BOLOGNA.start_position, 9)
+            running.clock.now += 3
         assert white.end() == black.end() == "BLACKWIN"
         assert running.join().verdict == ("timeout", "black")
 
@@ -281,12 +279,13 @@ NAMES: dict[str, Callable[[Raw], object]] = {
 
 @pytest.mark.parametrize("attack", NAMES.values(), ids=NAMES.keys())
 def test_who_does_not_say_its_name_gives_up_the_seat(attack: Callable[[Raw], object]) -> None:
-    with served(timeout=0.3) as running:
+    with served(wait=PATIENCE) as running:
         raw = Raw(running.referee.address("w"), None)
         attack(raw)
-        white = Raw(running.referee.address("w"), "The White One")
-        time.sleep(0.05)
         black = Raw(running.referee.address("b"), "!!!!")
+        eventually(lambda: any("black is" in line for line in running.told))  # and who came before has been let in
+        running.clock.now += 6
+        white = Raw(running.referee.address("w"), "The White One")
         white.until_turn("w")
         white.say("")
         assert white.end() == black.end() == "BLACKWIN"
@@ -296,9 +295,11 @@ def test_who_does_not_say_its_name_gives_up_the_seat(attack: Callable[[Raw], obj
 
 
 def test_nobody_comes() -> None:
-    with served(wait=0.2) as running:
+    with served() as running:
         Raw(running.referee.address("b"))
-        with pytest.raises(NoPlayersError, match=r"white did not come within 0\.2 s"):
+        eventually(lambda: running.told)
+        running.clock.now += 6
+        with pytest.raises(NoPlayersError, match=r"white did not come within 5 s"):
             running.join()
 
 

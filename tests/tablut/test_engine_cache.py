@@ -3,7 +3,7 @@
 import pytest
 
 from tablut.engine import engine_for
-from tablut.engine.perft_cache import PerftCache
+from tablut.engine.perft import PerftCache
 from tablut.errors import InputError
 from tablut.variants import load_variant, variant_names
 

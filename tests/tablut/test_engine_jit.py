@@ -10,9 +10,9 @@ from numba.core import types
 from tablut.engine import engine_for, kernel_cache
 from tablut.engine.jit import I64, U64, advance, called, kernel, pointer, popcount, scalar, trailing_zeros
 from tablut.engine.lines import slide_masks
+from tablut.engine.packing import transpose_rows
 from tablut.engine.records import Record, flat
-from tablut.engine.vector import transpose_rows
-from tablut.engine.zobrist import zobrist_keys
+from tablut.engine.tables import zobrist_keys
 from tablut.errors import InputError
 from tablut.variants import load_variant
 

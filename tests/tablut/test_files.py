@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from tablut.errors import InputError, MachineError, OutputError
-from tablut.files import child, excerpt, lock_folder, read_bytes, read_text, remove_temporaries, reserve, write_bytes
+from tablut.store.files import (
+    child,
+    excerpt,
+    lock_folder,
+    read_bytes,
+    read_text,
+    remove_temporaries,
+    reserve,
+    write_bytes,
+)
 
 
 def test_a_longer_file_than_allowed_is_refused(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tablut.errors import InputError
 from tablut.formats import bologna
-from tablut.formats.bologna_logs import looks_like_log, read_log, read_logs
 from tablut.notation import parse_square
 from tablut.position import Position
+from tablut.records.bologna import looks_like_log, read_log, read_logs
 from tablut.variants import load_variant, variant_names
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"

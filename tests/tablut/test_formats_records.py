@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablut.errors import InputError
-from tablut.formats import GameRecord, read_record, write_record
-from tablut.formats.opentafl_records import read_game
 from tablut.position import Move, MoveText, Position
+from tablut.records import GameRecord, read_record, write_record
+from tablut.records.opentafl import read_game
 from tablut.testing import squares
 from tablut.variants import Variant, load_variant
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tablut.errors import InputError
-from tablut.formats import read_rules
-from tablut.formats.opentafl_rules import rules_source, rules_start
+from tablut.records import read_rules
+from tablut.records.opentafl import rules_source, rules_start
 from tablut.variants import load_variant
 
 START = "start:/3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"

@@ -1,11 +1,14 @@
 """Compiled kernels on disk: a damaged file is rebuilt, never believed and never fatal."""
 
+import ast
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numba
 import pytest
@@ -18,11 +21,13 @@ from tablut.engine.jit import kernel
 from tablut.engine.kernel_cache import seal, unseal
 from tablut.errors import MachineError
 
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
 KEY = hashlib.sha256(b"sources").digest()
 
 # Two kernels of one file, called through dispatchers of their own, so that every call asks the cache.
 MODULE = '''
-from tablut import compilation
+from tablut.running import clocks
 from tablut.engine.jit import kernel
 
 def double(x):
@@ -33,8 +38,8 @@ def triple(x):
 
 def answers():
     """Return both answers by new dispatchers, and how many kernels were compiled for them."""
-    before = compilation.compiled_kernels()
-    return [int(kernel(function)(7)) for function in (double, triple)], compilation.compiled_kernels() - before
+    before = clocks.compiled_kernels()
+    return [int(kernel(function)(7)) for function in (double, triple)], clocks.compiled_kernels() - before
 '''
 
 DAMAGE = """
@@ -137,13 +142,114 @@ def test_several_processes_at_once(run, tmp_path):
     assert not [path for path in (tmp_path / "cache").rglob(".*") if path.is_file()]
 
 
-def test_the_sources_of_a_kernel_are_in_its_key(run, tmp_path):
-    script = "import json\nfrom module import answers\nprint(json.dumps(answers()))"
-    assert run(script) == [[14, 21], 2]
-    (tmp_path / "beside.py").write_text("X = 1\n", encoding="utf-8")
-    assert run(script) == [[14, 21], 2]
-    assert run(script) == [[14, 21], 0]
-    assert len(list((tmp_path / "cache").rglob("*.kernel"))) == 2
+PARTS = """
+from tablut.engine.jit import inlined
+
+PART = {part}
+
+@inlined
+def part(x):
+    return x + PART
+"""
+BETWEEN = """
+from tablut.far.parts import part
+
+__all__ = ["part"]
+"""
+USER = """
+import json
+from typing import TYPE_CHECKING
+
+from tablut.running import clocks
+from tablut.engine.jit import kernel
+from {home} import part
+
+if TYPE_CHECKING:
+    from tablut.far.unrelated import Anything
+
+@kernel
+def total(x):
+    return part(x) + 1
+
+if __name__ == "counting.user":
+    print(json.dumps([int(total(7)), clocks.compiled_kernels()]))
+"""
+
+
+@pytest.mark.parametrize("home", ["tablut.far", "tablut.far.parts", "counting.between"])
+def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_else(home, tmp_path):
+    """In a copy of the packages, wherever the changed part is at home."""
+    packages = tmp_path / "packages"
+    for name in ("symmetry", "tablut", "counting"):
+        shutil.copytree(ROOT / name, packages / name, ignore=shutil.ignore_patterns("__pycache__", "data"))
+    (packages / "tablut" / "far").mkdir()
+    (packages / "tablut" / "far" / "parts.py").write_text(PARTS.format(part=10))
+    (packages / "tablut" / "far" / "unrelated.py").write_text("class Anything: ...\n")
+    (packages / "tablut" / "far" / "__init__.py").write_text(
+        "from tablut.lazy import lazy_exports\nif 0:\n    from tablut.far.parts import part\n"
+        "__getattr__, __dir__ = lazy_exports(__name__, {'part': 'tablut.far.parts'})\n"
+    )
+    (packages / "counting" / "between.py").write_text(BETWEEN)
+    (packages / "counting" / "user.py").write_text(USER.format(home=home))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(packages)}
+
+    def answer():
+        call = [sys.executable, "-c", "import counting.user"]
+        done = subprocess.run(call, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    assert answer() == [18, 1]
+    assert answer() == [18, 0]
+    for unrelated in ("tablut/engine/perft.py", "tablut/far/unrelated.py", "tests/twins/census.py"):
+        with (packages / unrelated).open("a") as file:
+            file.write("# a comment\n")
+    assert answer() == [18, 0]
+    (packages / "tablut" / "far" / "parts.py").write_text(PARTS.format(part=20))
+    assert answer() == [28, 1]
+    assert answer() == [28, 0]
+
+
+def test_what_modules_import_when_they_run_is_found():
+    """By the text of the lines as by Python's parser, for every module that ships."""
+    paths = [path for name in PACKAGES for path in modules_of(name)]
+    assert len(paths) > 100
+    for path in paths:
+        source = path.read_text(encoding="utf-8")
+        wanted = set()
+        for node in imports_that_run(ast.parse(source).body):
+            for alias in node.names:
+                target = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
+                wanted.add(target)
+        own = {target for target in wanted if target.split(".")[0] in PACKAGES}
+        assert len(kernel_cache.imported_modules(source)) == len(own), (path, own)
+
+
+def modules_of(package):
+    return [path for path in sorted((ROOT / package).rglob("*.py")) if path.name != "__init__.py"]
+
+
+def imports_that_run(nodes):
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+            yield from imports_that_run(node.body + node.orelse)
+        elif isinstance(node, (ast.Try, ast.With)):
+            yield from imports_that_run(node.body)
+
+
+def test_kernels_depend_on_what_they_inline_from_other_rooms():
+    reached = {
+        "counting.reachable.drawing": "counting.census.code_kernels",
+        "counting.reachable.stages": "counting.census.code_kernels",
+        "tablut.play.players.kernels.minimax": "tablut.engine.jit",
+        "tablut.play.players.kernels.playouts": "tablut.engine.jit",
+    }
+    for module, part in reached.items():
+        sources = kernel_cache.imported_sources(module, ROOT / f"{module.replace('.', '/')}.py")
+        assert part in sources
+        assert "tests.twins.search" not in sources
 
 
 @given(st.binary(max_size=200), st.data())

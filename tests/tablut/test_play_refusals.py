@@ -12,9 +12,9 @@ import pytest
 
 from tablut.cli.shell import run
 from tablut.errors import OutputError
-from tablut.files import check_output, excerpt, write_text
 from tablut.play.arena import match as arena_match
 from tablut.play.players import player_names
+from tablut.store.files import check_output, excerpt, write_text
 
 RECORD = Path(__file__).parents[1] / "data" / "records" / "ashton.txt"
 FAST = "-v brandubh-5-4v0 --nodes 1 -n 2"

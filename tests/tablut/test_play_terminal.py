@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from tablut.board import Board
-from tablut.cli.live import Live
+from tablut.cli.people import Live
 from tablut.cli.shell import run
-from tablut.formats import read_record
-from tablut.formats.replay import replay
-from tablut.play.recording import record_of
 from tablut.play.search import SearchLimits
-from tablut.play.terminal import TerminalGame, TerminalSettings
-from tablut.play.terminal.game import COMMANDS
+from tablut.play.terminal import COMMANDS, TerminalGame, TerminalSettings
+from tablut.records import read_record
+from tablut.records.native import record_of, replay
 
 Captured = pytest.CaptureFixture[str]
 BOARD = re.compile(r"^9  ", re.MULTILINE)
@@ -204,7 +202,7 @@ def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.Monkey
         except StopIteration:
             raise KeyboardInterrupt from None
 
-    monkeypatch.setattr("tablut.play.terminal.lines.LineReader.ask", ask)
+    monkeypatch.setattr("tablut.play.terminal.LineReader.ask", ask)
     file = tmp_path / "game.txt"
     assert run(["play", "--side", "both", "--save", str(file)]) == 130
     assert "interrupted; above is what was done" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -11,22 +12,28 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE
 from tablut.engine.jit import kernel, pointer
-from tablut.engine.zobrist import split_mix
+from tablut.engine.tables import split_mix
 from tablut.play.players import PlayerOptions
 from tablut.play.players.kernels import minimax as at
-from tablut.play.players.kernels.paths import find_path, path_tables
-from tablut.play.players.kernels.random import next_random, random_below
-from tablut.play.players.kernels.scoring import FIRST, new_scheme, score_moves
+from tablut.play.players.kernels.playouts import next_random, random_below
+from tablut.play.players.kernels.scoring import FIRST, new_scheme, path_tables, score_moves
 from tablut.play.players.montecarlo import MonteCarloPlayer
-from tablut.play.players.naive import NaivePaths
-from tablut.play.players.naive_trees import NaiveMinimax, NaiveMonteCarlo
 from tablut.play.search import SearchLimits
-from tablut.play.search.scores import MATE, PROVEN
+from tablut.play.search.limits import MATE, PROVEN
 from tablut.play.search.searcher import Root, Searcher
 from tablut.testing import placement, random_play
-from tablut.variants import load_variant, variant_names
+from tablut.variants import Variant, load_variant, variant_names
+from tests.twins.kernels import find_path, values_of
+from tests.twins.players import NaiveMinimax, NaiveMonteCarlo, NaivePaths
 
 WEIGHTS = {"payoff": (60, 30, 50, 50_000), "minimax3": (3, 2, 5, 1 << 40)}
+# No escape, and a castle at the edge.
+BARE = replace(
+    load_variant("ashton-5-4v2"),
+    name="bare",
+    terrain=("..T..", *(".....",) * 4),
+    start=("..K..", "bw.wb", ".....", "b...b", "....."),
+)
 KINDS = {"payoff": at.PAYOFF, "minimax3": at.BERKELEY}
 
 
@@ -113,10 +120,9 @@ def test_scores(name: str, first: int) -> None:
         assert scores.tolist() == [naive.score(position, move, first) for move in moves], naive.game.write(position)
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("variant", [*map(load_variant, variant_names()), BARE], ids=lambda variant: variant.name)
 @pytest.mark.parametrize("kind", KINDS)
-def test_evaluations(name: str, kind: str) -> None:
-    variant = load_variant(name)
+def test_evaluations(variant: Variant, kind: str) -> None:
     naive = NaiveMinimax(variant, kind, WEIGHTS[kind])
     evaluation = at.new_evaluation(variant, KINDS[kind], WEIGHTS[kind])
     samples = list(positions(variant, 4, 60))
@@ -125,7 +131,7 @@ def test_evaluations(name: str, kind: str) -> None:
     names = {-1: None, 0: "white", 1: "black"}
     for chooser, side in enumerate("wb"):
         values = np.zeros(len(samples), dtype=np.int64)
-        at.values_of(engine_for(variant).tables, evaluation, boards, winners, chooser, values)
+        values_of(engine_for(variant).tables, evaluation, boards, winners, chooser, values)
         expected = [
             naive.worth(position, side, names[int(winner)]) for position, winner in zip(samples, winners, strict=True)
         ]

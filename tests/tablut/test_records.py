@@ -15,8 +15,8 @@ from tablut.engine import build_tables
 from tablut.engine.jit import keep, kernel, pointer
 from tablut.engine.records import directory, field_kinds, flat, record_at
 from tablut.indexing.tier_tables import tier_tables
+from tablut.play.search.evaluation import evaluation_tables_for
 from tablut.play.search.state import new_state
-from tablut.play.search.terms import evaluation_tables_for
 from tablut.play.search.transposition import empty_table
 from tablut.variants import load_variant
 

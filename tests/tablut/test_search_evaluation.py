@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 from benchmarks.tuning.regression import term_values
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.naive import NaiveSearch
-from tablut.play.search.patterns import Patterns, corner_cells, load_patterns
-from tablut.play.search.terms import evaluation_tables
-from tablut.play.search.weights import HAND_WEIGHTS, TERMS, load_weights, weights_family
+from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
+from tablut.play.search.weights import (
+    HAND_WEIGHTS,
+    TERMS,
+    Patterns,
+    corner_cells,
+    load_patterns,
+    load_weights,
+    weights_family,
+)
 from tablut.rules import NaiveGame
 from tablut.testing import placement, random_play, random_terrains, random_variants
 from tablut.variants import load_variant, shipped_variants
+from tests.twins.search import NaiveSearch
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -26,6 +26,7 @@ from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import Entry, empty_table
 from tablut.prober import find_prober
 from tablut.variants import load_variant, variant_names
+from tests.support.waiting import PATIENCE, eventually, stopping
 
 # -- the table --------------------------------------------------------------------------
 
@@ -128,7 +129,11 @@ def cache_lines(array):
 def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
     board = Board(name)
     searcher = Searcher(board.variant, hash_mib=1, threads=3)
+    helpers = [worker.state.counters for worker in searcher._crew._workers]
     for nodes in (1, 2, 3, 17, 5000, 5000):
+        if nodes == 5000:
+            # The first thread goes on when the machine has let all have a turn.
+            searcher.observer = lambda thought: eventually(lambda: all(counters[at.NODES] for counters in helpers))
         found = searcher.search(board, SearchLimits(nodes=nodes))
         assert found.nodes <= nodes
         walk = board.copy()
@@ -137,8 +142,7 @@ def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
         assert found.pv[0] == found.move
         board.push(found.move)
     searcher._crew.wait()
-    total = sum(int(worker.state.counters[at.NODES]) for worker in searcher._crew._workers)
-    assert 0 < total < 5000, "the helpers have searched as well, and no more than their share"
+    assert all(0 < counters[at.NODES] <= 5000 // 3 for counters in helpers), "no more than their share"
 
 
 def test_one_thread_is_the_same_every_time_whatever_others_did_before():
@@ -162,7 +166,7 @@ def helpers():
     """Helpers that do not end by themselves; one that an earlier search left behind may still be at it."""
     found = [thread for thread in threading.enumerate() if thread.name.startswith("search helper")]
     for thread in found:
-        thread.join(timeout=30)
+        thread.join(timeout=PATIENCE)
     return [thread for thread in found if thread.is_alive()]
 
 
@@ -172,11 +176,10 @@ def test_many_threads_on_a_tiny_table():
     searcher = Searcher(board.variant, hash_mib=1, threads=16)
     for number in range(12):
         if number % 3 == 2:
-            threading.Timer(0.05, searcher.stop).start()
-            limits = SearchLimits(depth=60)
+            with stopping(searcher):
+                found = searcher.search(board, SearchLimits(depth=60))
         else:
-            limits = SearchLimits(nodes=40_000)
-        found = searcher.search(board, limits)
+            found = searcher.search(board, SearchLimits(nodes=40_000))
         assert abs(found.score) < 15_000
         walk = board.copy()
         for move in found.pv:
@@ -188,6 +191,7 @@ def test_many_threads_on_a_tiny_table():
     assert not searcher._state.table.any()
 
 
+@pytest.mark.slow
 def test_time_is_kept_by_threads_on_a_busy_machine():
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
     searcher = Searcher("ashton", hash_mib=8, threads=4)
@@ -246,12 +250,10 @@ def test_an_interrupt_ends_the_process_and_its_threads():
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     tasks = Path(f"/proc/{process.pid}/task")
     try:
-        deadline = time.monotonic() + 60
-        while len(list(tasks.iterdir())) < 4 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        eventually(lambda: len(list(tasks.iterdir())) >= 4)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.wait()

@@ -10,14 +10,13 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search import state as at
-from tablut.play.search.limits import SearchLimits
-from tablut.play.search.naive import NaiveSearch
+from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in
 from tablut.play.search.ordering import _HISTORY_LIMIT
-from tablut.play.search.scores import MATE, PROVEN, mate_in
 from tablut.play.search.searcher import PLAIN, Root, Searcher
 from tablut.play.search.weights import TERMS
 from tablut.position import Position
 from tablut.variants import load_variant
+from tests.twins.search import NaiveSearch
 
 SOME_WEIGHTS = {term: Random(3).uniform(-30, 30) for term in TERMS}
 

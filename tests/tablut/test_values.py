@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tablut.engine.jit import kernel
-from tablut.indexing import tier_values, values
+from tablut.indexing import tier_tables, values
 from tablut.indexing.values import ALIAS, CAPTURES, CODES, COUNTER, DECIDED, SAFE, value_of_code, verdict_of
 
 CODES_OF_ITEMS = np.arange(CODES - 1)
@@ -59,12 +59,12 @@ def test_a_ply_earlier_is_what_the_mover_has() -> None:
 def compiled(items, found):
     for number in range(len(items)):
         item = np.int64(items[number])
-        found[number, 0] = tier_values.is_decided(item)
-        found[number, 1] = tier_values.is_loss(item)
-        found[number, 2] = tier_values.plies_of(item)
-        found[number, 3] = tier_values.code_of(item)
-        found[number, 4] = tier_values.won_in(item >> 2)
-        found[number, 5] = tier_values.lost_in(item >> 2)
+        found[number, 0] = tier_tables.is_decided(item)
+        found[number, 1] = tier_tables.is_loss(item)
+        found[number, 2] = tier_tables.plies_of(item)
+        found[number, 3] = tier_tables.code_of(item)
+        found[number, 4] = tier_tables.won_in(item >> 2)
+        found[number, 5] = tier_tables.lost_in(item >> 2)
 
 
 def test_kernels_have_the_same_functions() -> None:

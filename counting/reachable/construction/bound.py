@@ -19,15 +19,13 @@ from counting.reachable.construction.steps import check_steps, parkable
 from counting.reachable.construction.summing import RegionMaterial, constructed_by_material
 from counting.spaces import spaces
 from tablut.errors import InputError, output_failure
-from tablut.files import child, read_text, write_text
 from tablut.results import ExactInt, Result
+from tablut.store.files import child, read_text, write_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-__all__ = ["BUDGET", "LowerBound", "MaterialCount", "RegionCount", "closures_within", "prove_lower_bound"]
 
 BUDGET: Final = 1_000_000
 """How many placements of an outer region are looked at by default."""
@@ -37,15 +35,7 @@ _MOST_ATTACKERS: Final = 8
 
 
 class MaterialCount(Result):
-    """Constructed placements of some material.
-
-    Attributes
-    ----------
-    attackers, defenders : int
-        What is on the board.
-    placements : int
-        How many satisfy the theorem's conditions.
-    """
+    """Constructed placements of some material."""
 
     attackers: int
     defenders: int
@@ -53,19 +43,7 @@ class MaterialCount(Result):
 
 
 class RegionCount(Result):
-    """Assembled placements of an outer region.
-
-    Attributes
-    ----------
-    attackers, defenders, king : int
-        What the region holds.
-    placements : int
-        How many can be assembled.
-    by_doors : list of int
-        The same by what stands on the doors.
-    tables : str
-        Digest of the region's tables.
-    """
+    """Assembled placements of an outer region."""
 
     attackers: int
     defenders: int
@@ -76,33 +54,7 @@ class RegionCount(Result):
 
 
 class LowerBound(Result):
-    """What `tablut reachable lower` says.
-
-    Attributes
-    ----------
-    variant : str
-        Always ashton.
-    positions : int
-        Proved reachable: placements with either side to move. 0 if a step of the proof fails.
-    placements : int
-        Half of that.
-    counted : int
-        Positions that the bound counts.
-    share : float
-        Of the counted positions.
-    budget : int
-        How many placements of an outer region were to be looked at.
-    steps, openings : int
-        Single facts and games that were checked.
-    failures : list of str
-        Those that do not hold.
-    assembled : int
-        Placements of an outer region that all closures have together.
-    regions : list of RegionCount
-        The closures.
-    materials : list of MaterialCount
-        The placements by material.
-    """
+    """What `tablut reachable lower` says."""
 
     variant: str
     positions: ExactInt
@@ -123,21 +75,6 @@ def closures_within(budget: int) -> list[RegionMaterial]:
 
     The more counted positions have a material in the upper region for each of its placements,
     the earlier it comes.
-
-    Parameters
-    ----------
-    budget : int
-        How many placements all of them may have together.
-
-    Returns
-    -------
-    list of RegionMaterial
-        With at most eight attackers and seven white pieces.
-
-    Examples
-    --------
-    >>> [tuple(material) for material in closures_within(600)]
-    [(0, 0, 0), (1, 0, 0), (0, 1, 0), (2, 0, 0)]
     """
     sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
     order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)

@@ -22,8 +22,6 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["ConstructionError", "build_game"]
-
 _CAMP_OF: Final = (0, 3)
 """The camp of the upper and of the lower region."""
 _C, _D, _F, _G = 2, 3, 5, 6
@@ -249,32 +247,7 @@ def _exits(parts: Parts) -> list[tuple[str, int, int]]:
 
 
 def build_game(position: NaivePosition) -> list[tuple[int, int]]:
-    """Build a game from the start to a position whose placement satisfies the theorem's conditions.
-
-    Parameters
-    ----------
-    position : NaivePosition
-        Under ashton.
-
-    Returns
-    -------
-    list of tuple of int
-        Cells from and to; no position occurs twice.
-
-    Raises
-    ------
-    ConstructionError
-        If the game does not come to the position.
-
-    Examples
-    --------
-    >>> from tablut.rules import NaiveGame
-    >>> here = NaiveGame("ashton").read("3bb4/9/2w5b/9/4K4/9/1b7/9/4b4 b")
-    >>> moves = build_game(here)
-    >>> from counting.reachable.checker import Checker
-    >>> Checker(load_variant("ashton")).game(here, moves) is None
-    True
-    """
+    """Build a game from the start to a position whose placement satisfies the theorem's conditions."""
     parts = parts_of(position.pieces)
     camp = token_camp(parts.held)
     if camp is None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from counting.reachable.construction.layout import RegionTables
 
-__all__ = ["Closure", "closure_of", "mask_tables", "placement_number", "queue_type"]
-
 _ROW: Final = PLACES + 1
 """Length of a row of `MaskTables.combinations`."""
 _TRAPS: Final = 2
@@ -265,25 +263,7 @@ class Closure(NamedTuple):
 
 
 def placement_number(black: int, soldiers: int, king: int) -> int:
-    """Return the number of a placement of an outer region.
-
-    Parameters
-    ----------
-    black, soldiers : int
-        Masks of places.
-    king : int
-        The king's place, or -1.
-
-    Returns
-    -------
-    int
-        Its entry in `Closure.seen`.
-
-    Examples
-    --------
-    >>> placement_number(0b1, 0b10, -1)
-    0
-    """
+    """Return the number of a placement of an outer region."""
     ranks = mask_tables().ranks
     royal = 0 if king < 0 else 1 << king
     room = PLACES - (king >= 0)
@@ -300,51 +280,12 @@ def _squeezed(mask: int, removed: int) -> int:
 
 
 def queue_type(size: int) -> type[np.uint32 | np.int64]:
-    """Return the type of placements' numbers that is wide enough for a material.
-
-    Parameters
-    ----------
-    size : int
-        How many placements the material has.
-
-    Returns
-    -------
-    type
-        Four bytes, or eight where four are too few: with some materials of 13 pieces and more.
-
-    Examples
-    --------
-    >>> [queue_type(size).__name__ for size in (1 << 32, (1 << 32) + 1)]
-    ['uint32', 'int64']
-    """
+    """Return the type of placements' numbers that is wide enough for a material."""
     return np.uint32 if size <= 1 << 32 else np.int64
 
 
 def closure_of(black: int, soldiers: int, king: int, *, own_tempo: bool) -> Closure:
-    """Return what quiet plies within an outer region lead to from a placement.
-
-    Parameters
-    ----------
-    black, soldiers : int
-        Masks of places: the placement from which all is assembled.
-    king : int
-        The king's place, or -1.
-    own_tempo : bool
-        Whether white has no other piece to lose a tempo with: after an attacker's ply some
-        white piece of the region must then be able to go and come back.
-
-    Returns
-    -------
-    Closure
-        Its placements.
-
-    Examples
-    --------
-    One attacker gets everywhere:
-
-    >>> int(closure_of(1 << 22, 0, -1, own_tempo=False).placements)
-    23
-    """
+    """Return what quiet plies within an outer region lead to from a placement."""
     region = region_tables()
     attackers, defenders, room = black.bit_count(), soldiers.bit_count(), PLACES - (king >= 0)
     size = (len(region.kings) if king >= 0 else 1) * comb(room, attackers) * comb(room - attackers, defenders)

@@ -25,8 +25,6 @@ from counting.reachable.construction.summing import MOST_ATTACKERS, MOST_WHITE, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Closures", "Parts", "exclusion", "goes_up", "parts_of", "token_camp"]
-
 _PAIRS: Final = (
     *LANE_PAIRS,
     *((door, door - SIZE) for door in DOORS),
@@ -39,17 +37,7 @@ _SIDES_OF_CASTLE: Final = cells_of("e6 e4 d5 f5")
 
 
 class Parts(NamedTuple):
-    """A placement, cut into parts.
-
-    Attributes
-    ----------
-    pieces : dict
-        From cell indices to ``b``, ``w`` or ``K``.
-    regions : tuple of two Region
-        The upper and the lower region.
-    held : tuple of four int
-        The camps' attackers as bits, in the order of `layout.CAMPS`.
-    """
+    """A placement, cut into parts."""
 
     pieces: dict[int, str]
     regions: tuple[Region, Region]
@@ -57,23 +45,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
-    """Cut a placement into parts.
-
-    Parameters
-    ----------
-    pieces : mapping
-        From (file, rank) to ``b``, ``w`` or ``K``.
-
-    Returns
-    -------
-    Parts
-        The same placement.
-
-    Examples
-    --------
-    >>> parts_of({(0, 6): "b", (4, 0): "b"}).held
-    (0, 0, 0, 1)
-    """
+    """Cut a placement into parts."""
     by_cell = {rank * SIZE + file: piece for (file, rank), piece in pieces.items()}
     regions = []
     for lower in (False, True):
@@ -90,52 +62,19 @@ def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
 
 
 def token_camp(held: tuple[int, ...]) -> int | None:
-    """Return the camp in which black loses tempi, or None.
-
-    Parameters
-    ----------
-    held : tuple of four int
-        The camps' attackers as bits.
-
-    Returns
-    -------
-    int or None
-        The camps at the sides come first: they take no attackers in.
-
-    Examples
-    --------
-    >>> token_camp((1, 0, 8, 0))
-    2
-    """
+    """Return the camp in which black loses tempi, or None."""
     return next((camp for camp in _TOKEN_ORDER if is_token_camp(held[camp])), None)
 
 
 class Closures:
-    """The closures of the outer regions, each made when it is asked for.
-
-    Parameters
-    ----------
-    admitted : callable
-        Says of a material whether its closure is used.
-    """
+    """The closures of the outer regions, each made when it is asked for."""
 
     def __init__(self, admitted: Callable[[RegionMaterial], bool]) -> None:
         self.admitted = admitted
         self._known: dict[RegionMaterial, Closure] = {}
 
     def of(self, material: RegionMaterial) -> Closure:
-        """Return the closure of a material.
-
-        Parameters
-        ----------
-        material : RegionMaterial
-            Admitted.
-
-        Returns
-        -------
-        Closure
-            The same object each time.
-        """
+        """Return the closure of a material."""
         if material not in self._known:
             region = parked(material)
             self._known[material] = closure_of(*region, own_tempo=bool(region.white))
@@ -148,49 +87,12 @@ class Closures:
 
 
 def goes_up(cell: int) -> bool:
-    """Return whether pieces of a cell of the middle leave it upward.
-
-    Parameters
-    ----------
-    cell : int
-        Of the middle.
-
-    Returns
-    -------
-    bool
-        Otherwise they leave downward.
-
-    Examples
-    --------
-    >>> [goes_up(cell_of(name)) for name in ("e6", "c5", "d5", "e4")]
-    [True, True, False, False]
-    """
+    """Return whether pieces of a cell of the middle leave it upward."""
     return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
 
 
 def exclusion(parts: Parts, closures: Closures | None) -> str | None:
-    """Return why a placement is not among those of the theorem, or None if it is.
-
-    Parameters
-    ----------
-    parts : Parts
-        A counted placement.
-    closures : Closures or None
-        None leaves the outer regions' closures out.
-
-    Returns
-    -------
-    str or None
-        The first condition that does not hold.
-
-    Examples
-    --------
-    >>> pieces = {(0, 8): "w", (8, 8): "b", (4, 4): "K", (0, 4): "b"}
-    >>> exclusion(parts_of(pieces), None) is None
-    True
-    >>> exclusion(parts_of({**pieces, (3, 5): "b", (3, 4): "w"}), None)
-    'd6 and d5 are of different colours'
-    """
+    """Return why a placement is not among those of the theorem, or None if it is."""
     pieces, regions, held = parts
     colours = {cell: "b" if piece == "b" else "w" for cell, piece in pieces.items()}
     for one, other in _PAIRS:

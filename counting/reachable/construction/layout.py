@@ -21,30 +21,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = [
-    "ATTACKERS",
-    "BLACK_SLOTS",
-    "CAMPS",
-    "CASTLE",
-    "DOORS",
-    "HOSTILE",
-    "KING_SLOT",
-    "LANE_PAIRS",
-    "MIDDLE",
-    "PLACES",
-    "SIZE",
-    "UPPER",
-    "UPWARD",
-    "WHITE_SLOTS",
-    "RegionTables",
-    "cell_of",
-    "cells_of",
-    "mirrored",
-    "place_of",
-    "region_tables",
-    "require_variant",
-]
-
 SIZE: Final = 9
 PLACES: Final = 23
 """Cells of an outer region."""
@@ -54,66 +30,18 @@ HOSTILE: Final = 1 << PLACES
 
 
 def cell_of(name: str) -> int:
-    """Return the index of a square's name.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``e4``.
-
-    Returns
-    -------
-    int
-        From a1 = 0, rank by rank.
-
-    Examples
-    --------
-    >>> cell_of("e4")
-    31
-    """
+    """Return the index of a square's name."""
     file, rank = parse_square(name, SIZE) % SIZE, parse_square(name, SIZE) // SIZE
     return rank * SIZE + file
 
 
 def cells_of(names: str) -> tuple[int, ...]:
-    """Return the indices of squares.
-
-    Parameters
-    ----------
-    names : str
-        Their names, with blanks between them.
-
-    Returns
-    -------
-    tuple of int
-        In the same order.
-
-    Examples
-    --------
-    >>> cells_of("a1 b1 a2")
-    (0, 1, 9)
-    """
+    """Return the indices of squares."""
     return tuple(cell_of(name) for name in names.split())
 
 
 def mirrored(cell: int) -> int:
-    """Return the mirror image of a cell: rank 1 for rank 9 and so on.
-
-    Parameters
-    ----------
-    cell : int
-        Any cell.
-
-    Returns
-    -------
-    int
-        On the same file.
-
-    Examples
-    --------
-    >>> mirrored(cell_of("b9")) == cell_of("b1")
-    True
-    """
+    """Return the mirror image of a cell: rank 1 for rank 9 and so on."""
     return (SIZE - 1 - cell // SIZE) * SIZE + cell % SIZE
 
 
@@ -143,28 +71,7 @@ KING_SLOT: Final = cell_of("c8")
 
 
 def place_of(cell: int) -> int:
-    """Return the place of a cell of an outer region.
-
-    Parameters
-    ----------
-    cell : int
-        Of either outer region.
-
-    Returns
-    -------
-    int
-        From 0 to 22.
-
-    Raises
-    ------
-    ValueError
-        If the cell is of neither.
-
-    Examples
-    --------
-    >>> place_of(cell_of("b7")), place_of(cell_of("b3"))
-    (1, 1)
-    """
+    """Return the place of a cell of an outer region."""
     return UPPER.index(cell if cell // SIZE > SIZE // 2 else mirrored(cell))
 
 
@@ -238,22 +145,7 @@ def _line(cell: int, right: int, up: int) -> list[int]:
 
 
 def require_variant(variant: Variant) -> None:
-    """Refuse a variant for which the construction is not proved.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Raises
-    ------
-    InputError
-        Unless terrain, start and rules are those of ashton.
-
-    Examples
-    --------
-    >>> require_variant(load_variant("ashton"))
-    """
+    """Refuse a variant for which the construction is not proved."""
     known = load_variant("ashton")
     if (variant.terrain, variant.start, variant.rules) != (known.terrain, known.start, known.rules):
         raise InputError(f"variant {variant.name}: the lower bound is proved for the board and rules of ashton only")

@@ -18,8 +18,6 @@ from tablut.engine.jit import I64, inlined, kernel, popcount, trailing_zeros
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HISTOGRAM", "MiddleTables", "comes_apart", "middle_histogram", "middle_tables"]
-
 HISTOGRAM: Final = (10, 10, 10, 10)
 """Shape of the counts by attackers and white pieces that leave upward, and the same downward."""
 _HOSTILE: Final = 1 << len(MIDDLE)
@@ -103,22 +101,7 @@ def _comes_apart(
 def comes_apart(
     black: int, white: int, victims: NDArray[np.int64], anvils: NDArray[np.int64], ways: NDArray[np.int64]
 ) -> bool:
-    """Return whether a placement of the middle can be taken apart.
-
-    Parameters
-    ----------
-    black, white : int
-        Masks of places; the king is a white piece.
-    victims, anvils : ndarray of int64, shape (18, 4)
-        See `MiddleTables`.
-    ways : ndarray of int64, shape (18,)
-        See `MiddleTables`.
-
-    Returns
-    -------
-    bool
-        Whether nothing is left in the end.
-    """
+    """Return whether a placement of the middle can be taken apart."""
     return _comes_apart(I64(black), I64(white), victims, anvils, ways)
 
 
@@ -185,25 +168,7 @@ def _fill(
 
 
 def middle_histogram(doors: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Count the placements of the middle that can be taken apart, by ranks.
-
-    Parameters
-    ----------
-    doors : tuple of int
-        What stands on b6, e6, h6, b4, e4, h4: 0 nothing, 1 an attacker, 2 white.
-
-    Returns
-    -------
-    tuple of ndarray of int32, shape `HISTOGRAM`
-        All placements without neighbours of different colours in the files c, d, f, g and in
-        the corridors; and those of them with attackers on all four neighbours of the castle.
-
-    Examples
-    --------
-    >>> counts, besieged = middle_histogram((0, 0, 0, 0, 0, 0))
-    >>> int(counts[0, 0, 0, 0]), int(besieged.sum())
-    (1, 0)
-    """
+    """Count the placements of the middle that can be taken apart, by ranks."""
     t = middle_tables()
     counts, besieged = np.zeros(HISTOGRAM, np.int32), np.zeros(HISTOGRAM, np.int32)
     _fill(np.array(doors, dtype=np.int64), t.victims, t.anvils, t.ways, t.columns, counts, besieged)

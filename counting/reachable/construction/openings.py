@@ -21,27 +21,13 @@ from tablut.engine import engine_for
 from tablut.rules import NaivePosition
 from tablut.variants import load_variant
 
-__all__ = ["CENTRE", "OPENINGS", "TIP", "Opening", "check_openings", "opening_moves", "opening_position"]
-
 CENTRE: Final = 0b0001
 TIP: Final = 0b1000
 _FULL: Final = 0b1111
 
 
 class Opening(NamedTuple):
-    """One opening.
-
-    Attributes
-    ----------
-    camp : int
-        The token camp's number in `layout.CAMPS`.
-    held : int
-        Bits of its cells that hold attackers; either its centre or its tip among them.
-    king : int
-        1 if the king is parked, 0 if he is on the castle.
-    side : {'w', 'b'}
-        The side to move.
-    """
+    """One opening."""
 
     camp: int
     held: int
@@ -60,24 +46,7 @@ OPENINGS: Final = tuple(
 
 
 def opening_position(opening: Opening) -> NaivePosition:
-    """Return the position in which an opening ends.
-
-    Parameters
-    ----------
-    opening : Opening
-        One of `OPENINGS`.
-
-    Returns
-    -------
-    NaivePosition
-        Reached by `opening_moves`.
-
-    Examples
-    --------
-    >>> from tablut.rules import NaiveGame
-    >>> NaiveGame("ashton").write(opening_position(OPENINGS[0]))
-    'ww2b2bb/ww6b/9/b7b/bb2K2bb/b7b/9/ww2b4/ww1bbb3 w'
-    """
+    """Return the position in which an opening ends."""
     out = 4 - opening.held.bit_count()
     regions = {0: parked(RegionMaterial(out, 4, opening.king)), 1: parked(RegionMaterial(0, 4, 0))}
     pieces = full_board(regions)
@@ -104,34 +73,12 @@ def _games() -> dict[Opening, tuple[tuple[int, int], ...]]:
 
 
 def opening_moves(opening: Opening) -> tuple[tuple[int, int], ...]:
-    """Return a game from the start to an opening's position.
-
-    Parameters
-    ----------
-    opening : Opening
-        One of `OPENINGS`.
-
-    Returns
-    -------
-    tuple of tuple of int
-        Cells from and to.
-
-    Raises
-    ------
-    KeyError
-        If none was found.
-    """
+    """Return a game from the start to an opening's position."""
     return _games()[opening]
 
 
 def check_openings() -> StepChecks:
-    """Replay a game to every opening by the plain rules.
-
-    Returns
-    -------
-    StepChecks
-        The number of openings, and those without a game that holds.
-    """
+    """Replay a game to every opening by the plain rules."""
     checker = Checker(load_variant("ashton"))
     failures = []
     for opening in OPENINGS:

@@ -23,22 +23,12 @@ if TYPE_CHECKING:
 
     from counting.reachable.construction.summing import RegionMaterial
 
-__all__ = ["Ply", "Region", "find_path", "is_mobile", "is_quiet", "is_safe", "oscillation", "parked"]
-
 _DOWN: Final = 3
 """The direction from an outer region to the middle."""
 
 
 class Region(NamedTuple):
-    """A placement of an outer region.
-
-    Attributes
-    ----------
-    black, soldiers : int
-        Masks of places.
-    king : int
-        The king's place, or -1.
-    """
+    """A placement of an outer region."""
 
     black: int
     soldiers: int
@@ -50,23 +40,7 @@ class Region(NamedTuple):
         return self.soldiers | (1 << self.king if self.king >= 0 else 0)
 
     def moved(self, start: int, target: int) -> Region:
-        """Return the placement with a piece on another place.
-
-        Parameters
-        ----------
-        start, target : int
-            Where the piece stands, and a free place.
-
-        Returns
-        -------
-        Region
-            Without captures.
-
-        Examples
-        --------
-        >>> Region(1, 2, -1).moved(0, 5)
-        Region(black=32, soldiers=2, king=-1)
-        """
+        """Return the placement with a piece on another place."""
         change = 1 << start | 1 << target
         if start == self.king:
             return self._replace(king=target)
@@ -76,66 +50,21 @@ class Region(NamedTuple):
 
 
 class Ply(NamedTuple):
-    """A ply within an outer region.
-
-    Attributes
-    ----------
-    start, target : int
-        Places.
-    """
+    """A ply within an outer region."""
 
     start: int
     target: int
 
 
 def parked(material: RegionMaterial) -> Region:
-    """Return the placement in which an outer region's material is parked.
-
-    Parameters
-    ----------
-    material : RegionMaterial
-        At most eight attackers, and seven white pieces.
-
-    Returns
-    -------
-    Region
-        White on the left, attackers on the right.
-
-    Examples
-    --------
-    >>> from counting.reachable.construction.summing import RegionMaterial
-    >>> parked(RegionMaterial(1, 1, 0))
-    Region(black=4194304, soldiers=131072, king=-1)
-    """
+    """Return the placement in which an outer region's material is parked."""
     black = sum(1 << place_of(cell) for cell in BLACK_SLOTS[: material.attackers])
     soldiers = sum(1 << place_of(cell) for cell in WHITE_SLOTS[material.king][: material.defenders])
     return Region(black, soldiers, place_of(KING_SLOT) if material.king else -1)
 
 
 def is_quiet(region: Region, place: int, free: int = -1) -> bool:
-    """Return whether the piece on a place, had it come last, would have captured nothing.
-
-    Parameters
-    ----------
-    region : Region
-        Any placement.
-    place : int
-        Where a piece stands.
-    free : int
-        A place of the lane: the cell of the middle before it is free. By default none is known to be.
-
-    Returns
-    -------
-    bool
-        False as well where that depends on what stands beyond the region.
-
-    Examples
-    --------
-    A defender on c8 next to an attacker on d8, behind which is a camp:
-
-    >>> is_quiet(Region(1 << 12, 1 << 11, -1), 11)
-    False
-    """
+    """Return whether the piece on a place, had it come last, would have captured nothing."""
     t = region_tables()
     own, enemies = (region.black, region.white) if region.black >> place & 1 else (region.white, region.black)
     if free >= 0:
@@ -147,23 +76,7 @@ def is_quiet(region: Region, place: int, free: int = -1) -> bool:
 
 
 def is_safe(region: Region) -> bool:
-    """Return whether an attacker that arrives on the camp's tip captures nothing in the region.
-
-    Parameters
-    ----------
-    region : Region
-        Any placement.
-
-    Returns
-    -------
-    bool
-        False with white on d8 and an attacker on c8, for one.
-
-    Examples
-    --------
-    >>> is_safe(Region(1 << 11, 1 << 12, -1))
-    False
-    """
+    """Return whether an attacker that arrives on the camp's tip captures nothing in the region."""
     return not any(
         region.white >> first & 1 and region.black >> second & 1 for first, second in region_tables().traps.tolist()
     )
@@ -182,25 +95,7 @@ def _slides(region: Region, start: int) -> Iterator[int]:
 
 
 def oscillation(region: Region, free: int = -1) -> Ply | None:
-    """Return a quiet ply of a white piece that it can take back quietly, or None.
-
-    Parameters
-    ----------
-    region : Region
-        Any placement.
-    free : int
-        As in `is_quiet`.
-
-    Returns
-    -------
-    Ply or None
-        The camp's tip is safe before and after.
-
-    Examples
-    --------
-    >>> oscillation(Region(0, 1 << 9, -1))
-    Ply(start=9, target=10)
-    """
+    """Return a quiet ply of a white piece that it can take back quietly, or None."""
     doors = region_tables().doors
     for start in range(PLACES):
         if region.white >> start & 1 and not doors >> start & 1 and is_quiet(region, start, free):
@@ -212,25 +107,7 @@ def oscillation(region: Region, free: int = -1) -> Ply | None:
 
 
 def is_mobile(region: Region, free: int = -1) -> bool:
-    """Return whether white can lose a tempo within the region.
-
-    Parameters
-    ----------
-    region : Region
-        Any placement.
-    free : int
-        As in `is_quiet`.
-
-    Returns
-    -------
-    bool
-        Whether there is an `oscillation`.
-
-    Examples
-    --------
-    >>> is_mobile(Region(1, 0, -1))
-    False
-    """
+    """Return whether white can lose a tempo within the region."""
     return oscillation(region, free) is not None
 
 
@@ -251,29 +128,6 @@ def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1, mo
     """Return quiet plies that lead from one placement of an outer region to another.
 
     The search goes backward from the goal, first to what has most pieces where the root has them.
-
-    Parameters
-    ----------
-    goal : Region
-        The placement to be assembled.
-    root : Region
-        The placement to begin with, of the same material.
-    own_tempo : bool
-        As in `closures.closure_of`.
-    free : int
-        As in `is_quiet`, all the way.
-    most : int
-        How many placements are looked at.
-
-    Returns
-    -------
-    list of Ply or None
-        From the root on; None if none was found.
-
-    Examples
-    --------
-    >>> find_path(Region(1, 0, -1), Region(1 << 8, 0, -1), own_tempo=False)
-    [Ply(start=8, target=0)]
     """
 
     def _cost(region: Region) -> int:

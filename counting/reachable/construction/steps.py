@@ -25,8 +25,6 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GATE", "PIECES", "StepChecks", "check_steps", "parkable", "with_piece"]
-
 PIECES = "bwK"
 GATE = place_of(cell_of("f8"))
 """Where attackers come from the tip of a region's camp."""
@@ -37,38 +35,14 @@ _OPEN = tuple(place_of(cell) for cell in cells_of("c7 d7 f7 g7"))
 
 
 class StepChecks(NamedTuple):
-    """What was checked.
-
-    Attributes
-    ----------
-    checked : int
-        How many single facts.
-    failures : tuple of str
-        Those that do not hold.
-    """
+    """What was checked."""
 
     checked: int
     failures: tuple[str, ...]
 
 
 def parkable(attackers: int = MOST_ATTACKERS) -> Iterator[RegionMaterial]:
-    """Yield the materials that can be parked in an outer region.
-
-    Parameters
-    ----------
-    attackers : int
-        The most attackers.
-
-    Yields
-    ------
-    RegionMaterial
-        With at most seven white pieces.
-
-    Examples
-    --------
-    >>> len(list(parkable()))
-    120
-    """
+    """Yield the materials that can be parked in an outer region."""
     for black in range(attackers + 1):
         for king in range(2):
             for soldiers in range(MOST_WHITE - king + 1):
@@ -76,27 +50,7 @@ def parkable(attackers: int = MOST_ATTACKERS) -> Iterator[RegionMaterial]:
 
 
 def with_piece(region: Region, piece: str, place: int) -> Region:
-    """Return a region with one piece more.
-
-    Parameters
-    ----------
-    region : Region
-        Any placement.
-    piece : {'b', 'w', 'K'}
-        The piece.
-    place : int
-        A free place.
-
-    Returns
-    -------
-    Region
-        The larger placement.
-
-    Examples
-    --------
-    >>> with_piece(Region(0, 0, -1), "K", 10)
-    Region(black=0, soldiers=0, king=10)
-    """
+    """Return a region with one piece more."""
     if piece == "K":
         return region._replace(king=place)
     if piece == "b":
@@ -105,25 +59,7 @@ def with_piece(region: Region, piece: str, place: int) -> Region:
 
 
 def more(material: RegionMaterial, piece: str) -> RegionMaterial | None:
-    """Return a material with one piece more, or None where it cannot be parked.
-
-    Parameters
-    ----------
-    material : RegionMaterial
-        Parkable.
-    piece : {'b', 'w', 'K'}
-        The piece.
-
-    Returns
-    -------
-    RegionMaterial or None
-        Parkable too.
-
-    Examples
-    --------
-    >>> more(RegionMaterial(7, 0, 0), "b"), more(RegionMaterial(0, 0, 0), "K")
-    (None, RegionMaterial(attackers=0, defenders=0, king=1))
-    """
+    """Return a material with one piece more, or None where it cannot be parked."""
     attackers, defenders, king = material
     attackers, defenders, king = attackers + (piece == "b"), defenders + (piece == "w"), king + (piece == "K")
     if attackers > MOST_ATTACKERS or defenders + king > MOST_WHITE or king > 1:
@@ -234,23 +170,7 @@ def _plays(game: NaiveGame, others: dict[str, str], text: str, taken: str) -> bo
 
 
 def full_board(regions: dict[int, Region]) -> dict[tuple[int, int], str]:
-    """Return the pieces of outer regions on the board.
-
-    Parameters
-    ----------
-    regions : dict
-        The upper region as 0, the lower as 1.
-
-    Returns
-    -------
-    dict
-        From (file, rank) to ``b``, ``w`` or ``K``.
-
-    Examples
-    --------
-    >>> full_board({1: Region(1, 2, -1)})
-    {(0, 2): 'b', (1, 2): 'w'}
-    """
+    """Return the pieces of outer regions on the board."""
     pieces = {}
     for lower, region in regions.items():
         for place, cell in enumerate(UPPER):
@@ -270,13 +190,7 @@ def _cell(cell: int) -> tuple[int, int]:
 
 
 def check_steps() -> StepChecks:
-    """Check every step of the proof but the openings and the closures.
-
-    Returns
-    -------
-    StepChecks
-        The number of facts, and those that fail.
-    """
+    """Check every step of the proof but the openings and the closures."""
     game = NaiveGame(load_variant("ashton"))
     facts = [*_parking(), *_gate(), *_camps(game), *_sorties(game)]
     return StepChecks(len(facts), tuple(name for name, holds in facts if not holds))

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST_ATTACKERS", "MOST_WHITE", "RegionMaterial", "constructed_by_material", "is_token_camp"]
-
 MOST_WHITE: Final = 7
 """White pieces, the king among them, that come together in an outer region ..."""
 MOST_ATTACKERS: Final = 7
@@ -38,13 +36,7 @@ lower doors' cells, each counted with at most 9 kings; so a sum of products of l
 
 
 class RegionMaterial(NamedTuple):
-    """Material of an outer region.
-
-    Attributes
-    ----------
-    attackers, defenders, king : int
-        How many of each; king is 0 or 1.
-    """
+    """Material of an outer region."""
 
     attackers: int
     defenders: int
@@ -52,23 +44,7 @@ class RegionMaterial(NamedTuple):
 
 
 def is_token_camp(held: int) -> bool:
-    """Return whether black can lose a tempo within a camp, whatever stands outside.
-
-    Parameters
-    ----------
-    held : int
-        Bits of its cells that hold attackers, in the order of `layout.CAMPS`.
-
-    Returns
-    -------
-    bool
-        Its centre or its tip is taken and the other free; or both are taken and another cell is free.
-
-    Examples
-    --------
-    >>> is_token_camp(0b0001), is_token_camp(0b0111), is_token_camp(0b0110), is_token_camp(0b1111)
-    (True, True, False, False)
-    """
+    """Return whether black can lose a tempo within a camp, whatever stands outside."""
     centre, tip = held & 1, held >> 3 & 1
     return centre != tip or (centre == 1 and held != 0b1111)
 
@@ -174,31 +150,7 @@ def _times(left: NDArray[Any], right: NDArray[np.int64]) -> NDArray[Any]:
 def constructed_by_material(
     regions: Mapping[RegionMaterial, NDArray[np.int64]], tick: Callable[[int], object] = int
 ) -> dict[tuple[int, int], int]:
-    """Return how many placements satisfy the theorem's conditions, by attackers and defenders.
-
-    Parameters
-    ----------
-    regions : mapping of RegionMaterial to ndarray of int64, shape (27,)
-        The assembled placements of an outer region, by what stands on the doors.
-    tick : callable
-        Called with 1 for each of 729 steps.
-
-    Returns
-    -------
-    dict
-        From (attackers, defenders) to the number of placements; without zeros.
-
-    Examples
-    --------
-    Outer regions that hold nothing, or one defender in one of 17 places: the attacker is on a centre or a tip, the
-    king on the castle or in the middle.
-
-    >>> empty, soldier = np.zeros(27, np.int64), np.zeros(27, np.int64)
-    >>> empty[0], soldier[0] = 1, 17
-    >>> found = constructed_by_material({RegionMaterial(0, 0, 0): empty, RegionMaterial(0, 1, 0): soldier})
-    >>> found[1, 1], 8 * (17 + 17) * (1 + 18)
-    (5168, 5168)
-    """
+    """Return how many placements satisfy the theorem's conditions, by attackers and defenders."""
     regional = {
         (camp, white): _region_polynomials(regions, camp, white=white)
         for camp in ("any", "token", "useless")

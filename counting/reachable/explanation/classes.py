@@ -14,7 +14,7 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.indexing import PlacementIndex
-from tablut.indexing.tier_boards import rank_boards, unrank_entries
+from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
-
-__all__ = ["ClassMarks", "Unmarked"]
 
 _STEP: Final = 1 << 18
 """Entries that are looked at together."""
@@ -50,28 +48,7 @@ class Unmarked(NamedTuple):
 
 
 class ClassMarks:
-    """A mark for each class of counted positions of a variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Attributes
-    ----------
-    entries : int
-        How many marks there are, a byte each; aliases have one that is never set.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> marks = ClassMarks(load_variant("ashton-5-4v0"))
-    >>> start = engine_for(marks.variant).start()[None]
-    >>> marks.mark(start), marks.mark(start)
-    (1, 0)
-    >>> marks.entries, sum(int(some.orbits.sum()) for some in marks.unmarked())
-    (25478, 200331)
-    """
+    """A mark for each class of counted positions of a variant."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.engine = variant, engine_for(variant)
@@ -83,23 +60,7 @@ class ClassMarks:
         self.entries = self._marked.size
 
     def mark(self, boards: NDArray[np.uint32]) -> int:
-        """Mark the classes of positions, and return how many marks are new.
-
-        Parameters
-        ----------
-        boards : ndarray of uint32, shape (n, 2N + 4)
-            Counted positions of distinct classes.
-
-        Returns
-        -------
-        int
-            As many as there are positions, if none of their classes was marked before.
-
-        Raises
-        ------
-        ArithmeticError
-            If a position is not counted.
-        """
+        """Mark the classes of positions, and return how many marks are new."""
         tiers, entries = self._rank(boards)
         if (entries < 0).any():
             raise ArithmeticError(f"{self.variant.name}: a position is not in the counted space")
@@ -110,13 +71,7 @@ class ClassMarks:
         return new
 
     def unmarked(self) -> Iterator[Unmarked]:
-        """Yield the classes without a mark, some at a time, each once.
-
-        Yields
-        ------
-        Unmarked
-            Of one material and side to move.
-        """
+        """Yield the classes without a mark, some at a time, each once."""
         for tier, (attackers, defenders) in enumerate(self._materials):
             for side in range(2):
                 marked = self._marked[side, self._first[tier] : self._first[tier + 1]]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["ClosedSet", "Predecessors", "close", "predecessors_within"]
-
 _STEP: Final = 1 << 14
 """Classes whose predecessors are listed together."""
 
@@ -47,20 +45,7 @@ class Predecessors(NamedTuple):
 
 
 def predecessors_within(variant: Variant, words: NDArray[np.uint64]) -> Predecessors:
-    """Return which classes of a set come from which.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    words : ndarray of uint64, shape (n, W)
-        A position of each class: its canonical form, in ascending order as `position_keys` compares.
-
-    Returns
-    -------
-    Predecessors
-        Numbered as the words are.
-    """
+    """Return which classes of a set come from which."""
     engine, lemmas, keys = engine_for(variant), lemmas_for(variant), position_keys(words)
     pairs, entered = [], []
     for first in range(0, len(words), _STEP):
@@ -95,29 +80,7 @@ class ClosedSet(NamedTuple):
 
 
 def close(size: int, found: Predecessors) -> ClosedSet:
-    """Return how a set hangs together; O(classes + pairs) for each layer.
-
-    Parameters
-    ----------
-    size : int
-        How many classes it has.
-    found : Predecessors
-        Which of them come from which.
-
-    Returns
-    -------
-    ClosedSet
-        By class.
-
-    Examples
-    --------
-    Two classes that come from each other, one that comes from them, and one that comes from no class of the set:
-
-    >>> none = np.empty(0, dtype=np.int64)
-    >>> found = close(4, Predecessors(np.array([0, 1, 1]), np.array([1, 0, 2]), none))
-    >>> found.layer.tolist(), found.recurrent.tolist(), found.component.tolist()
-    ([0, 0, 0, 1], [True, True, False, False], [0, 0, 0, 1])
-    """
+    """Return how a set hangs together; O(classes + pairs) for each layer."""
     layer, number = np.zeros(size, dtype=np.int64), 0
     sources, targets = found.sources, found.targets
     while True:

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["MOST_ENTRIES", "Amount", "ClosedReport", "Explanation", "Material", "Progress", "explain"]
-
 MOST_ENTRIES: Final = 4 << 30
 """Counted positions, up to symmetry, of the largest board: a byte each."""
 
@@ -52,24 +50,10 @@ class Progress(Protocol):
     """Hears how far an explanation is."""
 
     def begin(self, stage: str, total: int) -> None:
-        """Hear that a stage begins.
-
-        Parameters
-        ----------
-        stage : str
-            Its name.
-        total : int
-            How many classes it has to deal with.
-        """
+        """Hear that a stage begins."""
 
     def advance(self, count: int) -> None:
-        """Hear how many more classes have been dealt with.
-
-        Parameters
-        ----------
-        count : int
-            Classes since the last call.
-        """
+        """Hear how many more classes have been dealt with."""
 
 
 class Amount(Result):
@@ -95,19 +79,7 @@ class Material(Result):
 
 
 class ClosedReport(Result):
-    """The set that no game enters although no lemma excludes it.
-
-    Attributes
-    ----------
-    all : Amount
-        The whole set.
-    layers : list of Amount
-        Those whose predecessors are all excluded by a lemma; those that come from these alone; and so on.
-    recurrent, after : Amount
-        Those that plies can bring back to themselves; those that come only from such, in any number of plies.
-    parts, largest_part : int
-        Into how many parts it falls between which no ply leads, and the positions of the largest.
-    """
+    """The set that no game enters although no lemma excludes it."""
 
     all: Amount
     layers: list[Amount]

@@ -23,9 +23,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, winner_of
-from tablut.engine.escapes import escape_of_king
 from tablut.engine.jit import I64, advance, called, inlined
-from tablut.engine.kernels import can_move, generate, line_content, make, unmake
+from tablut.engine.kernels import can_move, escape_of_king, generate, line_content, make, unmake
 from tablut.engine.layout import coordinates, count_of, king_of, side_of
 from tablut.rules.outcome import UNDECIDED
 
@@ -35,30 +34,13 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["count_parries", "lost_at_once", "winner_after", "winning_move", "wins_soon"]
-
 _SAFE_LINES = 6
 """A side that can move on so many lines can move after any ply of the other."""
 
 
 @inlined
 def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
-    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position after the ply.
-    outcome : int
-        The outcome code of the ply.
-
-    Returns
-    -------
-    int
-        0 white, 1 black, -1 nobody yet.
-    """
+    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it."""
     if outcome != UNDECIDED:
         return winner_of(outcome)
     side = side_of(t, board)
@@ -120,20 +102,6 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
     """Return a move by which the side to move wins with this ply; -1 if there is none.
 
     ``scratch`` has room for 4C moves.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    scratch : ndarray of int32, shape (4C,)
-        Room for moves.
-
-    Returns
-    -------
-    int
-        ``from | to << 7``, or -1.
     """
     side = side_of(t, board)
     move = _escaping_move(t, board) if side == 0 else king_capture(t, board)
@@ -178,26 +146,6 @@ def lost_at_once(
 
     ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
     one that held. ``counters[0]`` counts the moves made.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    left : int
-        Plies that are left.
-    scratch : ndarray of int32, shape (8C,)
-        Room for moves.
-    killer : ndarray of int64
-        ``killer[0]`` is tried first: the last move that held.
-    counters : ndarray of int64
-        ``counters[0]`` counts the moves made.
-
-    Returns
-    -------
-    int
-        Plies, or -1.
     """
     if not can_move(t, board, side_of(t, board)):
         return 0
@@ -220,24 +168,7 @@ def lost_at_once(
 
 @called
 def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
-    """Return after how many moves of the opponent, to move, the prover does not win within two plies.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    scratch : ndarray of int32, shape (8C,)
-        Room for moves.
-    counters : ndarray of int64
-        ``counters[0]`` counts the moves made.
-
-    Returns
-    -------
-    int
-        How many hold.
-    """
+    """Return after how many moves of the opponent, to move, the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)
@@ -260,26 +191,6 @@ def wins_soon(
 
     The number is 1 if it can be, otherwise that of the first win found. ``scratch`` has
     room for 12C moves.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    board : ndarray of uint32, shape (2N + 4,)
-        The position.
-    left : int
-        Plies that are left.
-    scratch : ndarray of int32, shape (12C,)
-        Room for moves.
-    killer : ndarray of int64
-        ``killer[0]`` is tried first: the last move that held.
-    counters : ndarray of int64
-        ``counters[0]`` counts the moves made.
-
-    Returns
-    -------
-    int
-        Plies, or -1.
     """
     if left == 0:
         return -1

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from retrograde.proofs.search.workspace import ProofWorkspace
     from tablut.engine.tables import Tables
 
-__all__ = ["ANSWER_FIELDS", "MOST_PLIES", "prove"]
-
 MOST_PLIES: Final = 1000
 """The largest bound of a search."""
 
@@ -191,19 +189,7 @@ def _enter(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], ply: int, le
 
 
 class NodeNumbers(NamedTuple):
-    """What its children say of a node. Kernels make it.
-
-    Attributes
-    ----------
-    pn, dn : int
-        Its proof and its disproof number.
-    distance : int
-        Plies to the win if it is proved, else -1.
-    best : int
-        The child to be searched next, by its place among the moves.
-    second : int
-        The number by which the best one was chosen, of the next best.
-    """
+    """What its children say of a node. Kernels make it."""
 
     pn: int
     dn: int
@@ -278,24 +264,7 @@ def prove(
     node_limit: int,
     answer: NDArray[np.int64],
 ) -> None:
-    """Search for a win of the prover within a number of plies.
-
-    Parameters
-    ----------
-    tables : Tables
-        The compiled rules.
-    workspace : ProofWorkspace
-        With room for the bound. What was found stays in its table; positions to be asked
-        of the tablebase are left pending in it.
-    board_array : ndarray of uint32, shape (2N + 4,)
-        An undecided position in which the side to move can move; as before on return.
-    bound : int
-        Plies, 1 to `MOST_PLIES`.
-    node_limit : int
-        Moves to be made on the board, about.
-    answer : ndarray of int64, shape (ANSWER_FIELDS,)
-        Receives what was found.
-    """
+    """Search for a win of the prover within a number of plies."""
     t, p, board = flat(tables), flat(workspace), pointer(board_array)
     p.counters[NODES], p.counters[PENDING] = 0, 0
     for left in range(bound + 4):

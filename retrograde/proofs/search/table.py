@@ -26,8 +26,6 @@ from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["INFINITE", "LONGEST", "WAYS", "find", "keep_open", "keep_settled", "keep_values", "new_table"]
-
 INFINITE: Final = 1 << 30
 """The proof number of what is disproved, and the other way round."""
 LONGEST: Final = 4095
@@ -40,25 +38,7 @@ _MOST_EFFORT: Final = (1 << 31) - 1
 
 
 def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
-    """Return an empty table.
-
-    Parameters
-    ----------
-    size_bytes : int
-        Memory to use, at most; at least one bucket's worth is used.
-    words : int
-        W, the words of a packed position.
-
-    Returns
-    -------
-    ndarray of uint64, shape (4 * buckets, W + 2)
-        The system hands out the memory as it is filled.
-
-    Examples
-    --------
-    >>> new_table(1 << 20, 3).shape
-    (26212, 5)
-    """
+    """Return an empty table."""
     buckets = max(1, size_bytes // (8 * (words + 2) * WAYS))
     return np.zeros((buckets * WAYS, words + 2), dtype=np.uint64)
 
@@ -96,24 +76,6 @@ def find(
     """Return the proof number, the disproof number and, if proved, the distance of a position under a bound.
 
     (-1, -1, -1) if nothing is known.
-
-    Parameters
-    ----------
-    table : ndarray of uint64
-        The transposition table.
-    buckets : int
-        How many the table has.
-    words : ndarray of uint64, shape (W,)
-        The packed position.
-    width : int
-        W, the words of a position.
-    left : int
-        The bound.
-
-    Returns
-    -------
-    tuple of (int, int, int)
-        All -1 if nothing is known; the distance is -1 unless it is proved.
     """
     first = _bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
@@ -174,27 +136,7 @@ def keep_open(
     dn: int,
     effort: int,
 ) -> None:
-    """Write the proof numbers of a position under a bound.
-
-    Parameters
-    ----------
-    table : ndarray of uint64
-        The transposition table.
-    buckets : int
-        How many the table has.
-    words : ndarray of uint64, shape (W,)
-        The packed position.
-    width : int
-        W, the words of a position.
-    left : int
-        The bound.
-    pn : int
-        Its proof number.
-    dn : int
-        Its disproof number.
-    effort : int
-        Moves made to find them.
-    """
+    """Write the proof numbers of a position under a bound."""
     first = _bucket_of(words, width, buckets) * WAYS
     place, same = _victim(table, first, words, width, _OPEN, left)
     entry = advance(table, place * (width + 2))
@@ -220,25 +162,6 @@ def keep_settled(
     """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
 
     ``left`` is the bound under which it was found.
-
-    Parameters
-    ----------
-    table : ndarray of uint64
-        The transposition table.
-    buckets : int
-        How many the table has.
-    words : ndarray of uint64, shape (W,)
-        The packed position.
-    width : int
-        W, the words of a position.
-    left : int
-        The bound under which it was found.
-    win : int
-        Plies within which the prover wins; `LONGEST` if not known.
-    no_win : int
-        Plies within which it does not; -1 if not known.
-    effort : int
-        Moves made to find it.
     """
     first = _bucket_of(words, width, buckets) * WAYS
     place, same = _victim(table, first, words, width, _SETTLED, left)
@@ -259,19 +182,7 @@ def keep_settled(
 def keep_values(
     table: NDArray[np.uint64], words: NDArray[np.uint64], wins: NDArray[np.int64], no_wins: NDArray[np.int64]
 ) -> None:
-    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies.
-
-    Parameters
-    ----------
-    table : ndarray of uint64
-        The transposition table.
-    words : ndarray of uint64, shape (n, W)
-        The positions.
-    wins : ndarray of int64, shape (n,)
-        Plies within which the prover wins; `LONGEST` if never.
-    no_wins : ndarray of int64, shape (n,)
-        Plies within which it does not.
-    """
+    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies."""
     width = words.shape[1]
     buckets = len(table) // WAYS
     for index in range(len(words)):

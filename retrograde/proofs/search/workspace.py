@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = ["ProofWorkspace", "new_proof_workspace", "with_room"]
-
 
 class ProofWorkspace(NamedTuple):
     """The memory of a proof search: C cells, room for P plies, W words a position.
@@ -83,29 +81,7 @@ class ProofWorkspace(NamedTuple):
 
 
 def new_proof_workspace(tables: Tables, prover: int, memory_bytes: int, plies: int = 16) -> ProofWorkspace:
-    """Return an empty workspace.
-
-    Parameters
-    ----------
-    tables : Tables
-        The compiled rules.
-    prover : int
-        The side that is to win.
-    memory_bytes : int
-        For the table.
-    plies : int
-        The largest bound that it has room for; see `with_room`.
-
-    Returns
-    -------
-    ProofWorkspace
-        It knows nothing, and covers nothing.
-
-    Raises
-    ------
-    MemoryError
-        If the machine has not so much for the table.
-    """
+    """Return an empty workspace."""
     cells, words = tables.cells, tables.words
     table = new_table(memory_bytes, words)
     return ProofWorkspace(
@@ -124,20 +100,7 @@ def new_proof_workspace(tables: Tables, prover: int, memory_bytes: int, plies: i
 
 
 def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
-    """Return a workspace with a stack for a bound: the same one if it is large enough.
-
-    Parameters
-    ----------
-    workspace : ProofWorkspace
-        What it knows stays.
-    plies : int
-        The bound.
-
-    Returns
-    -------
-    ProofWorkspace
-        With the same table.
-    """
+    """Return a workspace with a stack for a bound: the same one if it is large enough."""
     rows, width = workspace.moves.shape
     if plies < rows:
         return workspace

@@ -27,9 +27,8 @@ from tablut.engine.kernels import can_move, generate, make, unmake
 from tablut.engine.layout import king_of, start_of, target_of, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import OriginTables, line_origins, would_capture
-from tablut.indexing.tier_boards import men_of_board, set_board
-from tablut.indexing.tier_kernels import entry_of, men_of, orbit_of
-from tablut.indexing.tier_values import code_of, is_decided, is_loss, lost_in, plies_of, won_in
+from tablut.indexing.tier_kernels import entry_of, men_of, men_of_board, orbit_of, set_board
+from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import CAPTURES, COUNTER, SAFE
 from tablut.rules.outcome import UNDECIDED
 
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.task import Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["backward_pass"]
 
 _BLOCK = 512
 """Items that are searched for a value together."""
@@ -225,24 +222,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 @kernel
 def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, last: int) -> int:
-    """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with the tier and all that captures lead to.
-    task : Pass
-        The arrays; its side is to move in the parents, which are written.
-    item : int
-        The value, as the item of positions with the other side to move.
-    first, last : int
-        The rows, as a range.
-
-    Returns
-    -------
-    int
-        Number of contradictions; anything but 0 is a defect.
-    """
+    """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves)."""
     d, p = record_at(pointer(desk), Desk), flat(task)
     t, r, x, w = d.tables, d.origins, d.tiers, d.workspace
     column_men, wanted = x.tier.column_men[p.tier], np.uint16(item)

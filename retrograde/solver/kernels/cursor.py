@@ -15,8 +15,8 @@ from retrograde.solver.kernels.workspace import BASE, CELLS, KING, ORBIT, RESIDU
 from tablut.engine.jit import I64, advance, called, inlined
 from tablut.engine.kernels import toggle
 from tablut.engine.layout import put_count, put_king, put_side
-from tablut.indexing.combinations import unrank_places
 from tablut.indexing.tier_kernels import entry_of
+from tablut.indexing.tier_tables import unrank_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,42 +25,13 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
-__all__ = [
-    "close_column",
-    "columns_of_row",
-    "is_alias",
-    "next_column",
-    "next_run",
-    "number_cells",
-    "open_column",
-    "open_later_row",
-    "open_row",
-    "step_to",
-]
-
 _STRIDE = 8
 """Columns up to which it is quicker to step on than to unrank."""
 
 
 @called
 def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: int) -> None:
-    """Set the workspace to a row of a tier, without column soldiers on the board; O(cells).
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    tier : int
-        The number of the tier.
-    row : int
-        The row, counted over all kings.
-    side : int
-        Who is to move.
-    """
+    """Set the workspace to a row of a tier, without column soldiers on the board; O(cells)."""
     s, c, board = x.square, w.cursor, w.here.board
     by_king = tier * s.kings
     orbit = I64(0)
@@ -99,17 +70,7 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
 
 @inlined
 def number_cells(x: TierTables, w: Workspace, row_men: int) -> None:
-    """Give numbers to the cells that an open row leaves to column soldiers.
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat; with the king and the row soldiers.
-    row_men : int
-        How many row soldiers there are.
-    """
+    """Give numbers to the cells that an open row leaves to column soldiers."""
     s, c = x.square, w.cursor
     count = I64(0)
     for cell in range(s.cells):
@@ -130,23 +91,6 @@ def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, 
     """Set the workspace to a row, from an earlier one of the same king.
 
     Without column soldiers a row is a single position, and the next one hardly another.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    tier : int
-        The number of the tier.
-    row : int
-        The row, counted over all kings.
-    before : int
-        The row that is open, or -1.
-    side : int
-        Who is to move.
     """
     if before < 0 or x.tier.column_men[tier] > 0:
         open_row(t, x, w, tier, row, side)
@@ -168,42 +112,13 @@ def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, 
 
 @inlined
 def columns_of_row(x: TierTables, w: Workspace, column_men: int) -> int:
-    """Return how many choices of cells an open row leaves to column soldiers.
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    column_men : int
-        How many column soldiers there are.
-
-    Returns
-    -------
-    int
-        The number.
-    """
+    """Return how many choices of cells an open row leaves to column soldiers."""
     return x.square.binomial[w.cursor.head[CELLS] * x.square.most + column_men]
 
 
 @inlined
 def open_column(t: Tables, x: TierTables, w: Workspace, column_men: int, column: int) -> None:
-    """Put the column soldiers of an open row on the cells of a column; O(cells).
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    column_men : int
-        How many column soldiers there are.
-    column : int
-        The column.
-    """
+    """Put the column soldiers of an open row on the cells of a column; O(cells)."""
     if column_men > 0:
         c, s = w.cursor, x.square
         unrank_places(s.binomial, s.most, column, column_men, s.cells, c.numbers)
@@ -214,34 +129,14 @@ def open_column(t: Tables, x: TierTables, w: Workspace, column_men: int, column:
 
 @inlined
 def close_column(t: Tables, w: Workspace, column_men: int) -> None:
-    """Take the column soldiers off the board.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    w : Workspace
-        Flat.
-    column_men : int
-        How many column soldiers there are.
-    """
+    """Take the column soldiers off the board."""
     for k in range(column_men):
         toggle(t, w.here.board, I64(w.here.black[k]), 0)
 
 
 @inlined
 def next_column(t: Tables, w: Workspace, column_men: int) -> None:
-    """Move the column soldiers on to the next column, which must exist; two of them move, on average.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    w : Workspace
-        Flat.
-    column_men : int
-        How many column soldiers there are.
-    """
+    """Move the column soldiers on to the next column, which must exist; two of them move, on average."""
     c, board, black = w.cursor, w.here.board, w.here.black
     k = I64(0)
     while k + 1 < column_men and c.numbers[k] + 1 == c.numbers[k + 1]:
@@ -259,23 +154,7 @@ def next_column(t: Tables, w: Workspace, column_men: int) -> None:
 
 @inlined
 def step_to(t: Tables, x: TierTables, w: Workspace, column_men: int, at: int, column: int) -> None:
-    """Move the column soldiers of an open row on from one column to a later one.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    column_men : int
-        How many column soldiers there are.
-    at : int
-        The column that is open, or -1.
-    column : int
-        The later one.
-    """
+    """Move the column soldiers of an open row on from one column to a later one."""
     if at >= 0 and column - at <= _STRIDE:
         for _ in range(column - at):
             next_column(t, w, column_men)
@@ -287,15 +166,7 @@ def step_to(t: Tables, x: TierTables, w: Workspace, column_men: int, at: int, co
 
 @inlined
 def next_run(numbers: NDArray[np.int64], column_men: int) -> None:
-    """Move the column soldiers but the lowest on to the next choice of cells for them.
-
-    Parameters
-    ----------
-    numbers : pointer to int64
-        The numbers of their cells, ascending; the lowest is passed over.
-    column_men : int
-        How many column soldiers there are.
-    """
+    """Move the column soldiers but the lowest on to the next choice of cells for them."""
     k = I64(1)
     while k + 1 < column_men and numbers[k] + 1 == numbers[k + 1]:
         numbers[k] = k
@@ -306,22 +177,5 @@ def next_run(numbers: NDArray[np.int64], column_men: int) -> None:
 
 @called
 def is_alias(x: TierTables, w: Workspace, tier: int, entry: int) -> bool:
-    """Return whether the open position is ranked elsewhere; only a row with a residual group has such.
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    tier : int
-        The number of the tier.
-    entry : int
-        The open entry.
-
-    Returns
-    -------
-    bool
-        Whether it is an alias.
-    """
+    """Return whether the open position is ranked elsewhere; only a row with a residual group has such."""
     return entry_of(x, tier, w.cursor.head[KING], w.here.black, w.here.white, w.scratch) != entry

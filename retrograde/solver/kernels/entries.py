@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from retrograde.solver.kernels.workspace import BASE, KING, ORBIT, RESIDUAL, ROOM, STAMP
 from tablut.engine.jit import I64, advance, called, inlined
-from tablut.indexing.combinations import combination_rank, sort_in
 from tablut.indexing.tier_kernels import entry_of, place_of
+from tablut.indexing.tier_tables import combination_rank, sort_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from retrograde.solver.kernels.workspace import Workspace
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["attacker_entry", "prepare_attacker", "row_place", "white_entry"]
 
 _MISSING, _GENERIC = -1, -2
 """Instead of a base: no such entry; a row with aliases, in which the rank needs all images."""
@@ -34,17 +32,6 @@ def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
 
     With j of the others below the attacker, those contribute ``others[128 + j]`` and
     the ones above ``others[256 + j]``.
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    man : int
-        The attacker's place in the list.
-    men : int
-        The length of the list.
     """
     others, binomial, most = w.others, x.square.binomial, x.square.most
     for k in range(men - 1):
@@ -63,26 +50,7 @@ def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
 
 @inlined
 def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one attacker elsewhere, or -1; O(men).
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat, after `prepare_attacker`.
-    tier : int
-        The number of the tier.
-    man : int
-        The attacker's place in the list.
-    target : int
-        Its other cell.
-
-    Returns
-    -------
-    int
-        The entry.
-    """
+    """Return the entry of the open position with one attacker elsewhere, or -1; O(men)."""
     head, s = w.cursor.head, x.square
     column_men, men = x.tier.column_men[tier], x.tier.attackers[tier]
     if column_men > 0 and head[RESIDUAL] != 1:
@@ -104,26 +72,7 @@ def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int
 
 @inlined
 def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with a defender or the king elsewhere, or -1; O(men * men).
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    tier : int
-        The number of the tier.
-    man : int
-        The defender's place in the list; the length of the list for the king.
-    target : int
-        Its other cell.
-
-    Returns
-    -------
-    int
-        The entry.
-    """
+    """Return the entry of the open position with a defender or the king elsewhere, or -1; O(men * men)."""
     column_men = x.tier.column_men[tier]
     if column_men == 0:
         return _moved_entry(x, w, tier, 0, man, target)
@@ -155,26 +104,7 @@ def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, ta
 
 @inlined
 def row_place(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
-    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men).
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    tier : int
-        The number of the tier.
-    king : int
-        The king's cell.
-    cells : pointer to int64
-        Those of the row soldiers, in any order.
-
-    Returns
-    -------
-    int
-        A place in ``x.row.number`` and ``x.row.element``.
-    """
+    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men)."""
     s = x.square
     orbit = I64(s.king[king])
     if orbit < 0:

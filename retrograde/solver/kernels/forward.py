@@ -23,7 +23,7 @@ from tablut.engine.jit import I64, advance, inlined, kernel, pointer, trailing_z
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
 from tablut.engine.records import flat, record_at
-from tablut.indexing.tier_values import code_of, is_decided, is_loss, lost_in, plies_of, won_in
+from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import ALIAS, CAPTURES, SAFE
 from tablut.rules.outcome import UNDECIDED
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["forward_pass"]
 
 _QUIET, _WON, _LOST = -2, -3, -4
 """Instead of a successor's item: the move captures nothing; it ends the game, won or lost for its side."""
@@ -45,13 +43,6 @@ def _sort_targets(t: Tables, x: TierTables, w: Workspace, p: Pass) -> tuple[int,
 
     While the king threatens to escape, a quiet move of black's that does not block its
     way lets it: such a successor is known without being looked up, and left out.
-
-    Returns
-    -------
-    moves : int
-        Not 0 if there is a move.
-    lets_escape : bool
-        Whether moves were left out.
     """
     board, side = w.here.board, p.side
     king_rank, king_file = coordinates(t, w.cursor.head[KING])
@@ -186,22 +177,7 @@ def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
 
 @kernel
 def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
-    """Write the items of some rows of a tier that are not final; O(entries looked at * moves).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with the tier and all that captures lead to.
-    task : Pass
-        What is asked, and the arrays.
-    first, last : int
-        The rows, as a range.
-
-    Returns
-    -------
-    int
-        Number of moves that led out of the index; anything but 0 is a defect.
-    """
+    """Write the items of some rows of a tier that are not final; O(entries looked at * moves)."""
     d, p = record_at(pointer(desk), Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     column_men, items = x.tier.column_men[p.tier], p.mine

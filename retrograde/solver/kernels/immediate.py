@@ -28,7 +28,7 @@ from tablut.engine.jit import I64, advance, called, inlined, kernel, pointer, tr
 from tablut.engine.kernels import can_move, make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
 from tablut.engine.records import flat, record_at
-from tablut.indexing.tier_values import code_of, lost_in, won_in
+from tablut.indexing.tier_tables import code_of, lost_in, won_in
 from tablut.indexing.values import ALIAS
 from tablut.rules.outcome import UNDECIDED
 
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.task import Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["immediate_pass"]
 
 
 @inlined
@@ -195,22 +193,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
 
 @kernel
 def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
-    """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply; O(entries).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with the tier and all that captures lead to.
-    task : Pass
-        The arrays; the items are all 0.
-    first, last : int
-        The rows, as a range.
-
-    Returns
-    -------
-    int
-        Number of moves that led out of the index; anything but 0 is a defect.
-    """
+    """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply; O(entries)."""
     d, p = record_at(pointer(desk), Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     column_men = x.tier.column_men[p.tier]

@@ -19,33 +19,10 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
-__all__ = ["capture_item", "may_return", "piece_of"]
-
 
 @inlined
 def piece_of(t: Tables, w: Workspace, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return where a man of the open position stands, and how it slides.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    w : Workspace
-        Flat.
-    side : int
-        Whose man it is: 0 white, 1 black.
-    man : int
-        Its place in the side's list; the last man of white is the king.
-    men : int
-        How many men the side has.
-
-    Returns
-    -------
-    cell : int
-        Where it stands.
-    slides : pointer to uint32
-        The engine's blocks for its kind.
-    """
+    """Return where a man of the open position stands, and how it slides."""
     if side == 1:
         return I64(w.here.black[man]), t.attacker_slides
     if man == men - 1:
@@ -63,28 +40,7 @@ def capture_item(
     start: int,
     target: int,
 ) -> int:
-    """Return the item of the position that a capture leads to, from a lower tier; -1 if there is none.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    m : Men
-        The board after the move, and the lists before it.
-    lower : pointer to int64
-        At ``2 * tier + side to move`` the address of a tier's items.
-    start, target : int
-        The move.
-
-    Returns
-    -------
-    int
-        The item; O(men * men).
-    """
+    """Return the item of the position that a capture leads to, from a lower tier; -1 if there is none."""
     side = side_of(t, m.board) ^ 1
     attackers, defenders = count_of(t, m.board, 1), count_of(t, m.board, 0)
     # The board's counts are those after the capture; the lists are as long as before it.
@@ -112,24 +68,7 @@ def capture_item(
 
 @inlined
 def may_return(t: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
-    """Return whether a piece that goes to an empty cell, and captures nothing there, may go straight back.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    board : pointer to uint32
-        The position before the move.
-    slides : pointer to uint32
-        The engine's blocks for the kind of piece.
-    start, target : int
-        The move.
-
-    Returns
-    -------
-    bool
-        Whether the way back is open to it.
-    """
+    """Return whether a piece that goes to an empty cell, and captures nothing there, may go straight back."""
     rank, file = coordinates(t, target)
     along_row = I64(t.rank[start]) == rank
     line = rank if along_row else t.size + file

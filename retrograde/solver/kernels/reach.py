@@ -18,9 +18,8 @@ from tablut.engine.jit import I64, called, items_at, keep, kernel, pointer
 from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import count_of, king_of, start_of, target_of, undo_captured
 from tablut.engine.records import flat, record_at
-from tablut.indexing.tier_boards import men_of_board
-from tablut.indexing.tier_kernels import entry_of, tier_at
-from tablut.indexing.tier_values import code_of
+from tablut.indexing.tier_kernels import entry_of, men_of_board, tier_at
+from tablut.indexing.tier_tables import code_of
 from tablut.indexing.values import ALIAS
 from tablut.rules.outcome import UNDECIDED
 
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.task import Marking
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["DONE", "NEW", "count_values", "mark_successors"]
 
 NEW: Final = 1
 DONE: Final = 2
@@ -88,22 +85,7 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, p: Marking, moves: NDArray
 
 @kernel
 def mark_successors(desk: NDArray[np.int64], task: Marking, first: int, last: int) -> int:
-    """Mark the successors of all new entries in some rows; O(new entries * moves).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with all tiers of the game.
-    task : Marking
-        The tier, the side to move, and the marks.
-    first, last : int
-        The rows, as a range.
-
-    Returns
-    -------
-    int
-        How many were found in this tier, or -1 if a move led out of the index.
-    """
+    """Mark the successors of all new entries in some rows; O(new entries * moves)."""
     d, p = record_at(pointer(desk), Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
@@ -138,22 +120,7 @@ def count_values(
     classes: NDArray[np.int64],
     positions: NDArray[np.int64],
 ) -> None:
-    """Count the marked entries of a tier by their codes; O(entries).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with all tiers of the game.
-    tier : int
-        The number of the tier.
-    items : ndarray of uint16
-        The tier's items with one side to move.
-    marks : ndarray of uint8
-        Which of them count: those that are not 0. Aliases never do.
-    classes, positions : ndarray of int64, shape (CODES,)
-        Receive the numbers by code, on top of what they have; every class counts
-        once, or as often as its orbit has positions.
-    """
+    """Count the marked entries of a tier by their codes; O(entries)."""
     d = record_at(pointer(desk), Desk)
     t, x, w = d.tables, d.tiers, d.workspace
     own, marked, column_men = pointer(items), pointer(marks), x.tier.column_men[tier]

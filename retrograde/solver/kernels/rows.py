@@ -22,15 +22,13 @@ from tablut.engine.attacks import captures_at, king_falls_to
 from tablut.engine.jit import I64, advance, called, inlined, trailing_zeros
 from tablut.engine.kernels import toggle
 from tablut.engine.layout import coordinates, is_occupied, line_of, occupied
-from tablut.indexing.tier_values import code_of, is_decided, is_loss, lost_in, won_in
+from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, won_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["PENDING", "judge_row"]
 
 PENDING = 1
 """Instead of an item: the moves of this position must be looked at."""
@@ -234,23 +232,6 @@ def judge_row(
     These are captures of the king, and losses in ``limit + 1`` plies. What may capture a soldier
     becomes `PENDING`; so does, if ``limit`` is more than 1, what has a move to an open position. White's
     wins of ``limit`` plies must all be known, and black's losses of less written already.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat; the open row has column soldiers, and no aliases.
-    mine, theirs : pointer to uint16
-        The row's items with black to move, and with white.
-    report : pointer to int64
-        By code, receives how many items were given it.
-    men : int
-        How many column soldiers there are.
-    limit : int
-        See above.
     """
     width = columns_of_row(x, w, men)
     _find_open_cells(t, x, w, theirs, men, limit, width)

@@ -29,7 +29,7 @@ from tablut.engine.kernels import can_move
 from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import OriginTables, line_origins, would_capture
 from tablut.indexing.tier_kernels import orbit_of
-from tablut.indexing.tier_values import is_decided, is_loss
+from tablut.indexing.tier_tables import is_decided, is_loss
 from tablut.indexing.values import COUNTER, SAFE
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.task import News, Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["copy_runs", "hear", "mark_captured", "mark_near", "tell"]
 
 _BLOCK = 512
 """Items that are searched for a value together."""
@@ -54,21 +52,7 @@ def copy_runs(
     targets: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy what a part of an array has of some runs of it; O(copied + runs).
-
-    Parameters
-    ----------
-    source : ndarray of uint16, shape (n,)
-        The part.
-    at : int
-        Where it begins in the whole array.
-    starts, lengths : ndarray of int64, shape (r,)
-        Some runs of the whole array, ascending.
-    targets : ndarray of int64, shape (r,)
-        Where each goes.
-    out : ndarray of uint16
-        Receives the items.
-    """
+    """Copy what a part of an array has of some runs of it; O(copied + runs)."""
     end = at + len(source)
     for run in range(len(starts)):
         first, last = max(starts[run], at), min(starts[run] + lengths[run], end)
@@ -118,17 +102,6 @@ def mark_near(desk: NDArray[np.int64], tier: int, first: int, last: int, marks: 
 
     More may be marked: what stands in the way is not looked at. So the rows from which such a
     move can come are among them, too.
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with the whole tier.
-    tier : int
-        The number of the tier.
-    first, last : int
-        The rows, as a range.
-    marks : ndarray of uint8, shape (rows,)
-        Receives 1 for each row that is near.
     """
     d, near = record_at(pointer(desk), Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
@@ -143,19 +116,7 @@ def mark_near(desk: NDArray[np.int64], tier: int, first: int, last: int, marks: 
 def mark_captured(
     desk: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
-    """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with both tiers whole.
-    tier, below : int
-        The numbers of the tier and of one that has fewer row soldiers of the same kind.
-    first, last : int
-        The rows of the upper tier, as a range.
-    marks : ndarray of uint8, shape (rows of the lower tier,)
-        Receives 1 for each row that is met.
-    """
+    """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
     d, met = record_at(pointer(desk), Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
     men, left = x.tier.row_men[tier], x.tier.row_men[below]
@@ -231,26 +192,7 @@ def _tell(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, n: N
 
 @kernel
 def tell(desk: NDArray[np.int64], task: Pass, news: News, item: int, first: int, last: int) -> int:
-    """Write to whom a value of black's in some rows is news, until all is written or the room is short.
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`, with the rows and all near them.
-    task : Pass
-        ``theirs`` are the items with black to move.
-    news : News
-        Receives the news; begins at the entry ``place[0]``, and writes there where to go on: -1 if all is told.
-    item : int
-        The value.
-    first, last : int
-        The rows, as a range.
-
-    Returns
-    -------
-    int
-        Number of contradictions; anything but 0 is a defect.
-    """
+    """Write to whom a value of black's in some rows is news, until all is written or the room is short."""
     d, p, n = record_at(pointer(desk), Desk), flat(task), flat(news)
     t, r, x, w = d.tables, d.origins, d.tiers, d.workspace
     column_men, wanted = x.tier.column_men[p.tier], np.uint16(item)
@@ -308,30 +250,7 @@ def hear(
     lost: int,
     distance: int,
 ) -> int:
-    """Make of news what it says for white's positions here; O(news).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of this thread's `Desk`.
-    task : Pass
-        ``mine`` are the items with white to move.
-    entries : ndarray of uint32, shape (n,)
-        Whom it concerns, counted from the first entry of the slice.
-    moves : ndarray of uint8, shape (n,)
-        How many of their moves lead to the new value.
-    shift : int
-        The first entry of the slice among those of the task.
-    lost : int
-        Not 0 if black's positions are lost, so that white's win; otherwise they are won.
-    distance : int
-        In so many plies.
-
-    Returns
-    -------
-    int
-        Number of contradictions; anything but 0 is a defect.
-    """
+    """Make of news what it says for white's positions here; O(news)."""
     d, p = record_at(pointer(desk), Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     w.cursor.head[ERRORS] = 0

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from tablut.indexing.tier_tables import TierTables
 
-__all__ = ["has_symmetry", "symmetry_order"]
-
 
 @inlined
 def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bool:
@@ -40,24 +38,7 @@ def _is_kept(
 
 @called
 def has_symmetry(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> bool:
-    """Return whether an element of the group other than the identity keeps a position; O(elements * men * men).
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    tier : int
-        The number of the tier.
-    king : int
-        The king's cell.
-    black, white : pointer to uint8
-        The cells of the attackers and of the defenders.
-
-    Returns
-    -------
-    bool
-        Whether there is one.
-    """
+    """Return whether an element of the group other than the identity keeps a position; O(elements * men * men)."""
     for element in range(1, x.square.elements):
         kept = _is_kept(x, tier, element, king, black, white)
         if kept:
@@ -67,24 +48,7 @@ def has_symmetry(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], 
 
 @called
 def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
-    """Return how many elements of the group keep a position; O(elements * men * men).
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    tier : int
-        The number of the tier.
-    king : int
-        The king's cell.
-    black, white : pointer to uint8
-        The cells of the attackers and of the defenders.
-
-    Returns
-    -------
-    int
-        The number, at least 1.
-    """
+    """Return how many elements of the group keep a position; O(elements * men * men)."""
     count = I64(1)
     for element in range(1, x.square.elements):
         count += I64(_is_kept(x, tier, element, king, black, white))

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FULL", "LOSSES", "WINS", "Marking", "News", "Pass"]
-
 LOSSES: Final = 0
 """A forward pass asks whether all moves lose."""
 WINS: Final = 1

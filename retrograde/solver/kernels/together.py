@@ -17,7 +17,7 @@ from retrograde.solver.kernels.cursor import close_column, columns_of_row, next_
 from retrograde.solver.kernels.rows import judge_row
 from retrograde.solver.kernels.workspace import ORBIT, Workspace
 from tablut.engine.jit import I64, advance, called, inlined
-from tablut.indexing.tier_values import code_of, is_decided
+from tablut.indexing.tier_tables import code_of, is_decided
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,26 +26,10 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
-__all__ = ["is_spread", "judge_king", "open_king", "spread_out", "take_in"]
-
 
 @called
 def open_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
-    """Set the workspace to a king, without soldiers on the board; O(cells).
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    p : Pass
-        Flat; its tier has no defenders.
-    orbit : int
-        The number of the king's orbit.
-    """
+    """Set the workspace to a king, without soldiers on the board; O(cells)."""
     open_row(t, x, w, p.tier, x.tier.first_row[p.tier * x.square.kings + orbit], p.side)
     close_column(t, w, x.tier.row_men[p.tier])
     number_cells(x, w, 0)
@@ -53,22 +37,7 @@ def open_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> No
 
 @inlined
 def is_spread(x: TierTables, w: Workspace, p: Pass) -> bool:
-    """Return whether the open king has fewer rows than choices of cells, because of its symmetries.
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    p : Pass
-        Flat.
-
-    Returns
-    -------
-    bool
-        If not, its rows are the choices, in their order.
-    """
+    """Return whether the open king has fewer rows than choices of cells, because of its symmetries."""
     rows = x.tier.row_count[p.tier * x.square.kings + w.cursor.head[ORBIT]]
     return rows != columns_of_row(x, w, x.tier.row_men[p.tier])
 
@@ -91,21 +60,7 @@ def _combination_of_run(x: TierTables, w: Workspace, men: int) -> int:
 
 @called
 def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
-    """Write the items of a king for every choice of cells, each that of its class; O(choices).
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat, the king open.
-    p : Pass
-        Flat.
-    items : pointer to uint16
-        Those of the king's rows.
-    spread : pointer to uint16
-        Receives them.
-    """
+    """Write the items of a king for every choice of cells, each that of its class; O(choices)."""
     men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
     width = columns_of_row(x, w, men)
     rows = advance(x.row.number, x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier])
@@ -124,21 +79,7 @@ def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], 
 
 @called
 def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
-    """Write the items of a king's rows from those of every choice of cells, and report the new ones; O(choices).
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat, the king open.
-    p : Pass
-        Flat.
-    items : pointer to uint16
-        Receives them.
-    spread : pointer to uint16
-        As `spread_out` writes them, with what has become of them since.
-    """
+    """Write the items of a king's rows from those of every choice of cells, and report the new ones; O(choices)."""
     men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
     width = columns_of_row(x, w, men)
     at = x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier]
@@ -165,21 +106,7 @@ def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spr
 
 @called
 def judge_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
-    """Write the items of all rows of a king, black to move, that `judge_row` decides.
-
-    Parameters
-    ----------
-    t : Tables
-        The variant, flat.
-    x : TierTables
-        The tiers, flat.
-    w : Workspace
-        Flat.
-    p : Pass
-        Flat; its tier has no defenders.
-    orbit : int
-        The number of the king's orbit.
-    """
+    """Write the items of all rows of a king, black to move, that `judge_row` decides."""
     open_king(t, x, w, p, orbit)
     men, base = x.tier.row_men[p.tier], x.tier.base[p.tier * x.square.kings + orbit]
     mine, theirs = advance(p.mine, base), advance(p.theirs, base)

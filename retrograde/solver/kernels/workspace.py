@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from retrograde.solver.judging import NOT_JUDGED, JudgingRoom
 from retrograde.solver.kernels.sources import LineSources, line_sources
 from tablut.engine.layout import new_board
 from tablut.engine.tables import Tables  # noqa: TC001 (the fields of records are read when kernels are compiled)
 from tablut.engine.unmoves import OriginTables  # noqa: TC001
-from tablut.indexing.tier_kernels import SCRATCH
+from tablut.indexing.tier_kernels import ROOM, SCRATCH
 from tablut.indexing.tier_tables import TierTables  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = [
     "CELLS",
     "ERRORS",
     "KING",
-    "MARKED_MEN",
     "ORBIT",
     "RESIDUAL",
     "ROOM",
@@ -44,11 +43,6 @@ ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6,
 elements that keep the row, the king's cell, the number of rows opened so far, how
 many entries were looked for that do not exist, the cells that the row leaves to column soldiers, and
 how far apart the marks of two cells lie."""
-
-ROOM = 128
-"""Room for a list of cells: no board has more."""
-MARKED_MEN = 5
-"""Soldiers up to which there is room to judge a row, see `retrograde.solver.kernels.rows`."""
 
 
 class Cursor(NamedTuple):
@@ -110,12 +104,12 @@ class Hops(NamedTuple):
 
 
 class RowMasks(NamedTuple):
-    """Masks of lines by which a row is judged, see `retrograde.solver.kernels.rows`.
+    """Masks of lines by which a row is judged, see `retrograde.solver.kernels.rows`; as long as `JudgingRoom` says.
 
     Attributes
     ----------
     men : int
-        How many column soldiers there is room for, see `MARKED_MEN`; 0 if no row will be judged.
+        How many attackers there is room for; 0 if no row will be judged.
     sources : LineSources
         Where moves to a target begin.
     lines : ndarray of uint16, shape (6 * N,)
@@ -191,17 +185,6 @@ class Desk(NamedTuple):
 
     Kernels are given its directory (`tablut.engine.records.directory`), one array in the place of a
     hundred: that takes a quarter off the time to compile them.
-
-    Attributes
-    ----------
-    tables : Tables
-        The variant.
-    origins : OriginTables
-        Where slides begin, for passes backward.
-    tiers : TierTables
-        The tiers.
-    workspace : Workspace
-        The thread's memory.
     """
 
     tables: Tables
@@ -210,38 +193,9 @@ class Desk(NamedTuple):
     workspace: Workspace
 
 
-def new_workspace(variant: Variant, defenders: int, column_men: int = 0, alone: int = 0) -> Workspace:
-    """Return memory for one thread.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    defenders : int
-        Most defenders of the tiers that it works on.
-    column_men : int
-        Most column soldiers of these; 0 if no row will be judged as a whole.
-    alone : int
-        Most attackers of those without defenders; 0 if there are none.
-
-    Returns
-    -------
-    Workspace
-        All zeros, but for the tables. Memory is taken when it is used.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> len(new_workspace(load_variant("ashton"), 2).hops.stamp)
-    243
-    """
+def new_workspace(variant: Variant, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Workspace:
+    """Return memory for one thread, for tiers of so many defenders at most."""
     size, cells = variant.size, variant.size**2
-    regions = variant.regions
-    spots = len(regions.free_cells | regions.camp_cells)
-    alone = alone if alone <= MARKED_MEN else 0
-    men = max(min(column_men, MARKED_MEN), alone)
-    choices = comb(spots, max(men - 1, 0))
-    columns = comb(spots, alone) if alone else 0
     hops = (defenders + 1) * cells
     here, spare, below = (Men(new_board(size), _zeros(np.uint8), _zeros(np.uint8)) for _ in range(3))
     return Workspace(
@@ -257,14 +211,14 @@ def new_workspace(variant: Variant, defenders: int, column_men: int = 0, alone: 
         below=below,
         hops=Hops(stamp=_zeros(np.int64, hops), base=_zeros(np.int64, hops), number=_zeros(np.uint8, hops * ROOM)),
         judged=RowMasks(
-            men=men,
+            men=judged.men,
             sources=line_sources(variant),
             lines=_zeros(np.uint16, 6 * size),
-            masks=_zeros(np.uint16, 2 * size * choices),
-            marks=_zeros(np.uint8, spots * choices),
+            masks=_zeros(np.uint16, judged.masks),
+            marks=_zeros(np.uint8, judged.marks),
             found=_zeros(np.uint8),
-            mine=_zeros(np.uint16, columns),
-            theirs=_zeros(np.uint16, columns),
+            mine=_zeros(np.uint16, judged.columns),
+            theirs=_zeros(np.uint16, judged.columns),
         ),
         sharp=_zeros(np.int64, 2 * ROOM),
         quiet=_zeros(np.int64, 2 * ROOM),

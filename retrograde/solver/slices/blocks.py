@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from tablut.errors import TablutError
 
-__all__ = ["BLOCK", "PackedSection", "Spool", "block_codec", "block_digest"]
-
 BLOCK: Final = 1 << 16
 """Items of a block: what is unpacked to read one of them."""
 _DIGEST: Final = 16
@@ -31,18 +29,7 @@ _DIGEST: Final = 16
 
 
 class Spool:
-    """Packed blocks on disk until their file is written; nothing of it is left if the process is killed.
-
-    Parameters
-    ----------
-    folder : Path
-        Where there is room for them.
-
-    Raises
-    ------
-    MachineError
-        If the disk is full, or the like.
-    """
+    """Packed blocks on disk until their file is written; nothing of it is left if the process is killed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,18 +40,7 @@ class Spool:
             raise self._failure(error) from error
 
     def add(self, block: bytes) -> int:
-        """Write a block down.
-
-        Parameters
-        ----------
-        block : bytes
-            Its content.
-
-        Returns
-        -------
-        int
-            Where it begins.
-        """
+        """Write a block down."""
         try:
             at = self._file.seek(0, os.SEEK_END)
             self._file.write(block)
@@ -73,18 +49,7 @@ class Spool:
         return at
 
     def read(self, at: int, length: int) -> bytes:
-        """Read a block again.
-
-        Parameters
-        ----------
-        at, length : int
-            Where it begins, and its bytes.
-
-        Returns
-        -------
-        bytes
-            Its content.
-        """
+        """Read a block again."""
         try:
             self._file.seek(at)
             return self._file.read(length)
@@ -102,35 +67,7 @@ class Spool:
 
 
 class PackedSection:
-    """Items that are packed block by block, so that few of them are in memory.
-
-    Parameters
-    ----------
-    dtype : str
-        Of the items: ``uint8``, ``uint16`` or ``uint32``.
-    spool : Spool
-        Where the packed blocks go.
-
-    Attributes
-    ----------
-    items : int
-        How many were added.
-    sizes : list of int
-        Bytes of each block so far.
-    digests : list of str
-        Of each block so far.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> with Spool(Path(tempfile.gettempdir())) as spool:
-    ...     section = PackedSection("uint8", spool)
-    ...     for _ in range(3):
-    ...         section.add(np.zeros(BLOCK // 2, dtype=np.uint8))
-    ...     section.finish()
-    ...     section.items == 3 * BLOCK // 2, len(section.sizes), sum(map(len, section.blocks())) < 1000
-    (True, 2, True)
-    """
+    """Items that are packed block by block, so that few of them are in memory."""
 
     def __init__(self, dtype: str, spool: Spool) -> None:
         self.dtype, self.items = dtype, 0
@@ -142,13 +79,7 @@ class PackedSection:
         self._held = 0
 
     def add(self, items: NDArray[Any]) -> None:
-        """Append items.
-
-        Parameters
-        ----------
-        items : ndarray, shape (n,)
-            Of the section's type.
-        """
+        """Append items."""
         self.items += len(items)
         self._held += len(items)
         self._rest.append(items)
@@ -167,13 +98,7 @@ class PackedSection:
             self._rest, self._held = [], 0
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the packed blocks.
-
-        Yields
-        ------
-        bytes
-            Together all items that were added.
-        """
+        """Yield the packed blocks."""
         for at, size in zip(self._places, self.sizes, strict=True):
             yield self._spool.read(at, size)
 
@@ -185,29 +110,12 @@ class PackedSection:
 
 
 def block_codec() -> Any:
-    """Return what packs and unpacks a block.
-
-    Returns
-    -------
-    numcodecs.lz4.LZ4
-        A codec of numcodecs.
-    """
+    """Return what packs and unpacks a block."""
     from numcodecs.lz4 import LZ4
 
     return LZ4(1)
 
 
 def block_digest(packed: bytes) -> str:
-    """Return the digest that a head has of a packed block.
-
-    Parameters
-    ----------
-    packed : bytes
-        The block.
-
-    Returns
-    -------
-    str
-        Hexadecimal.
-    """
+    """Return the digest that a head has of a packed block."""
     return hashlib.sha256(packed).hexdigest()[: 2 * _DIGEST]

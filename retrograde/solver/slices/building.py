@@ -37,33 +37,21 @@ from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.stored_tier import SIDES
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS, code_of, lost_in, won_in
-from tablut.scheduling import LocalScheduler
+from tablut.running.scheduling import LocalScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
-    from tablut.scheduling import Scheduler
-
-__all__ = ["SliceBuild", "SlicedSides", "scratch_folder"]
+    from tablut.running.scheduling import Scheduler
 
 _TRIES: Final = 3
 """Damages without progress, after which the disk is not to be trusted."""
 
 
 class SlicedSides(NamedTuple):
-    """The codes of a tier that was solved in slices, as the store is given them.
-
-    Attributes
-    ----------
-    white, black : PackedItems
-        With white and with black to move.
-    cpu_seconds : float
-        Of all tasks, in this run and in those before it.
-    read, written : int
-        Bytes of the files of slices that tasks read, and of those that they wrote.
-    """
+    """The codes of a tier that was solved in slices, as the store is given them."""
 
     white: PackedItems
     black: PackedItems
@@ -73,43 +61,12 @@ class SlicedSides(NamedTuple):
 
 
 def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
-    """Return where the slices of a tier are kept while it is built.
-
-    Parameters
-    ----------
-    root : Path or str
-        The store.
-    material : (int, int)
-        Attackers and defenders.
-
-    Returns
-    -------
-    Path
-        A folder of the store.
-    """
+    """Return where the slices of a tier are kept while it is built."""
     return Path(root) / f".{tier_name(material)}.slices"
 
 
 class SliceBuild:
-    """Solves one tier in slices; all tiers that captures lead to must be in the store.
-
-    Parameters
-    ----------
-    root : Path or str
-        The store, under a name that all workers know.
-    material : (int, int)
-        Attackers and defenders.
-    scheduler : Scheduler
-        What runs the tasks.
-    memory : int
-        Bytes for the arrays of a process.
-    tell : callable
-        Told what is being done.
-    cuts : tuple of int, optional
-        The first row of each slice, and the number of rows; by default as few as the memory allows.
-    tracer : Tracer, optional
-        Told what each task took.
-    """
+    """Solves one tier in slices; all tiers that captures lead to must be in the store."""
 
     def __init__(
         self,
@@ -142,15 +99,7 @@ class SliceBuild:
         self.note(PLAN, meter)
 
     def note(self, kind: str, meter: Meter) -> None:
-        """Note what this process has done itself, if it is asked to.
-
-        Parameters
-        ----------
-        kind : str
-            ``plan`` or ``store``.
-        meter : Meter
-            Made when it began.
-        """
+        """Note what this process has done itself, if it is asked to."""
         if self.tracer is not None:
             self.tracer.note(self.name, kind, meter.read())
 
@@ -184,20 +133,7 @@ class SliceBuild:
     # -- the passes --------------------------------------------------------------------
 
     def solve(self) -> SlicedSides:
-        """Do all passes that are not done, and return what the store is to hold.
-
-        Returns
-        -------
-        SlicedSides
-            Read from the files of the slices, which must stay until it is stored.
-
-        Raises
-        ------
-        DamagedSliceError
-            If files are damaged again and again.
-        MachineError, SolverError
-            As `run_slice`.
-        """
+        """Do all passes that are not done, and return what the store is to hold."""
         done = self.folder.open()
         if done is not None:
             self.tell(f"{self.name}: goes on after step {done.step} of {self.count} slices")
@@ -310,18 +246,7 @@ class SliceBuild:
         return self.folder.resume()
 
     def count_damage(self, error: DamagedSliceError) -> None:
-        """Tell a damage, unless there were too many without progress.
-
-        Parameters
-        ----------
-        error : DamagedSliceError
-            What was found.
-
-        Raises
-        ------
-        DamagedSliceError
-            If the disk is not to be trusted.
-        """
+        """Tell a damage, unless there were too many without progress."""
         self._failures += 1
         if self._failures > _TRIES:
             raise DamagedSliceError(

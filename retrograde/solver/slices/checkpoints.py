@@ -18,12 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from retrograde.solver.slices.files import Counts, DamagedSliceError, Source, check_blocks, damaged, open_slice
 from retrograde.tablebase.errors import TablebaseError
 from tablut.errors import InputError, output_failure
-from tablut.files import read_bytes, remove_temporaries, write_text
+from tablut.store.files import read_bytes, remove_temporaries, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-__all__ = ["Checkpoint", "SliceFolder", "SliceState"]
 
 _RECORD_BYTES: Final = 256 << 20
 _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
@@ -38,17 +36,7 @@ class _Record(BaseModel):
 
 
 class SliceState(_Record):
-    """A slice at a checkpoint: the step that made its file, and what that says.
-
-    Attributes
-    ----------
-    step : int
-        Which step made the file.
-    digest : str
-        That of its head.
-    white, black, wins, losses : dict of int to int
-        As in `retrograde.solver.slices.files.SliceStats`.
-    """
+    """A slice at a checkpoint: the step that made its file, and what that says."""
 
     step: Number
     digest: Digest
@@ -59,21 +47,7 @@ class SliceState(_Record):
 
 
 class Checkpoint(_Record):
-    """All slices after a step, and what the tier has cost so far.
-
-    Attributes
-    ----------
-    plan : str
-        A digest of how the tier is cut, and of the tiers below.
-    step : int
-        The step that is done.
-    slices : tuple of SliceState
-        In their order.
-    cpu_seconds : float
-        Of all tasks, in this run and in those before it.
-    read, written : int
-        Bytes of the files of slices that tasks read, and of those that they wrote.
-    """
+    """All slices after a step, and what the tier has cost so far."""
 
     format: Literal[1] = 1
     plan: Digest
@@ -85,69 +59,22 @@ class Checkpoint(_Record):
 
 
 class SliceFolder:
-    """The folder of a tier that is built in slices.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder; `open` makes it.
-    plan : str
-        As in `Checkpoint`.
-    count : int
-        How many slices there are.
-    tell : callable
-        Told what is damaged.
-    """
+    """The folder of a tier that is built in slices."""
 
     def __init__(self, folder: Path, plan: str, count: int, tell: Callable[[str], None]) -> None:
         self.folder, self.plan, self.count, self.tell = folder, plan, count, tell
 
     def path(self, step: int, number: int) -> Path:
-        """Return the file of a slice after a step.
-
-        Parameters
-        ----------
-        step, number : int
-            The step, and which slice.
-
-        Returns
-        -------
-        Path
-            Its name.
-        """
+        """Return the file of a slice after a step."""
         return self.folder / f"{step:05}-{number:06}.slice"
 
     def source(self, checkpoint: Checkpoint, number: int) -> Source:
-        """Return the file of a slice at a checkpoint.
-
-        Parameters
-        ----------
-        checkpoint : Checkpoint
-            The checkpoint.
-        number : int
-            Which slice.
-
-        Returns
-        -------
-        Source
-            With the digest that it must have.
-        """
+        """Return the file of a slice at a checkpoint."""
         state = checkpoint.slices[number]
         return Source(str(self.path(state.step, number)), state.digest)
 
     def open(self) -> Checkpoint | None:
-        """Make the folder if it is missing, and return the checkpoint to go on from; see `resume`.
-
-        Returns
-        -------
-        Checkpoint or None
-            None to begin.
-
-        Raises
-        ------
-        TablebaseError, OutputError
-            If something else stands in its place, or it cannot be made.
-        """
+        """Make the folder if it is missing, and return the checkpoint to go on from; see `resume`."""
         shown = f"tablebase folder {str(self.folder)!r}"
         try:
             if self.folder.is_symlink():
@@ -159,15 +86,7 @@ class SliceFolder:
         return self.resume()
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
-        """Write a checkpoint, and remove the files that neither it names nor the one before.
-
-        Parameters
-        ----------
-        checkpoint : Checkpoint
-            The checkpoint.
-        before : Checkpoint, optional
-            The one that it was made from.
-        """
+        """Write a checkpoint, and remove the files that neither it names nor the one before."""
         write_text(self.folder / f"step-{checkpoint.step:05}.json", _sealed(checkpoint), lasting=True)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
@@ -178,13 +97,7 @@ class SliceFolder:
                 path.unlink(missing_ok=True)
 
     def resume(self) -> Checkpoint | None:
-        """Return the last checkpoint of which all files are whole; what is not is told and removed.
-
-        Returns
-        -------
-        Checkpoint or None
-            None if there is none.
-        """
+        """Return the last checkpoint of which all files are whole; what is not is told and removed."""
         found = sorted(
             (int(match[1]), path) for path in self.folder.iterdir() if (match := _CHECKPOINT.fullmatch(path.name))
         )

@@ -21,25 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retrograde.solver.slices.blocks import BLOCK, PackedSection, block_codec, block_digest
 from retrograde.tablebase.errors import TablebaseError
-from tablut.files import write_bytes
+from tablut.store.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
-
-__all__ = [
-    "Counts",
-    "DamagedSliceError",
-    "SliceFile",
-    "SliceOwner",
-    "SliceStats",
-    "Source",
-    "open_slice",
-    "read_items",
-    "read_section",
-    "write_slice",
-]
 
 FORMAT: Final = 1
 _MAGIC: Final = b"TBLSLICE"
@@ -60,15 +47,7 @@ class DamagedSliceError(TablebaseError):
 
 
 class Source(NamedTuple):
-    """A file of a slice, and the digest that it must have.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    digest : str
-        That of its head.
-    """
+    """A file of a slice, and the digest that it must have."""
 
     path: str
     digest: str
@@ -79,19 +58,7 @@ class _Record(BaseModel):
 
 
 class SliceOwner(_Record):
-    """What a file belongs to.
-
-    Attributes
-    ----------
-    game : str
-        `Variant.digest`.
-    tier : str
-        Its name.
-    plan : str
-        A digest of how the tier is cut, of the tiers below, and of the files that this one was made from.
-    step, number : int
-        Which pass made it, and of which slice.
-    """
+    """What a file belongs to."""
 
     game: Digest
     tier: Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
@@ -101,15 +68,7 @@ class SliceOwner(_Record):
 
 
 class SliceStats(_Record):
-    """What a pass found out about a slice.
-
-    Attributes
-    ----------
-    white, black : dict of int to int
-        By code, how many items were given it so far; one that was improved counts twice.
-    wins, losses : dict of int to int
-        By slice, how much news this file has for it: of black's wins, and of black's losses.
-    """
+    """What a pass found out about a slice."""
 
     white: Counts
     black: Counts
@@ -133,23 +92,7 @@ class _Header(_Record):
 
 
 class SliceFile(NamedTuple):
-    """An open file of a slice; its head is verified, its blocks when they are read.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    digest : str
-        That of its head.
-    owner : SliceOwner
-        What it belongs to.
-    stats : SliceStats
-        What it says of the slice.
-    sections : dict
-        By name, its sections and where the blocks of each begin.
-    bytes : int
-        Its length.
-    """
+    """An open file of a slice; its head is verified, its blocks when they are read."""
 
     path: Path
     digest: str
@@ -165,29 +108,7 @@ class SliceFile(NamedTuple):
 
 
 def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, contents: Mapping[str, PackedSection]) -> SliceFile:
-    """Write a file of a slice, whole or not at all.
-
-    Parameters
-    ----------
-    target : Path
-        The file; what stands there is replaced.
-    owner : SliceOwner
-        What it belongs to.
-    stats : SliceStats
-        What it says of the slice.
-    contents : mapping of str to PackedSection
-        Its sections.
-
-    Returns
-    -------
-    SliceFile
-        The file, opened.
-
-    Raises
-    ------
-    MachineError
-        If the disk is full, or the like.
-    """
+    """Write a file of a slice, whole or not at all."""
     sections: list[_Section] = []
     for name, content in contents.items():
         content.finish()
@@ -208,23 +129,7 @@ def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, contents: Ma
 
 
 def open_slice(source: Source) -> SliceFile:
-    """Open a file of a slice.
-
-    Parameters
-    ----------
-    source : Source
-        The file; without a digest (an empty text) any is taken.
-
-    Returns
-    -------
-    SliceFile
-        Its head verified.
-
-    Raises
-    ------
-    DamagedSliceError
-        If there is no such file, or it is not the one that was written.
-    """
+    """Open a file of a slice."""
     path = Path(source.path)
     try:
         state = path.lstat()
@@ -271,29 +176,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> SliceFile:
 def read_items(
     file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield blocks of a section, each verified.
-
-    Parameters
-    ----------
-    file : SliceFile
-        The file.
-    name : str
-        The section.
-    wanted : ndarray of bool, optional
-        Which blocks; all by default.
-
-    Yields
-    ------
-    at : int
-        The number of the block's first item.
-    items : ndarray
-        The items.
-
-    Raises
-    ------
-    DamagedSliceError
-        If a block is not as it was written.
-    """
+    """Yield blocks of a section, each verified."""
     section, places = file.sections[name]
     codec, dtype = block_codec(), np.dtype(section.dtype)
     try:
@@ -314,22 +197,7 @@ def read_items(
 
 
 def read_section(file: SliceFile, name: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return all items of a section.
-
-    Parameters
-    ----------
-    file : SliceFile
-        The file.
-    name : str
-        The section.
-    out : ndarray, optional
-        Receives the items.
-
-    Returns
-    -------
-    ndarray
-        The items.
-    """
+    """Return all items of a section."""
     section, _ = file.sections[name]
     found = np.empty(section.items, dtype=section.dtype) if out is None else out
     for at, items in read_items(file, name):
@@ -338,31 +206,12 @@ def read_section(file: SliceFile, name: str, out: NDArray[Any] | None = None) ->
 
 
 def check_blocks(file: SliceFile) -> None:
-    """Raise `DamagedSliceError` unless every block of a file is as it was written.
-
-    Parameters
-    ----------
-    file : SliceFile
-        The file.
-    """
+    """Raise `DamagedSliceError` unless every block of a file is as it was written."""
     for name in file.sections:
         for _ in read_items(file, name):
             pass
 
 
 def damaged(path: Path, what: str) -> DamagedSliceError:
-    """Return the error for a file that is not as it was written.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    what : str
-        What is wrong with it.
-
-    Returns
-    -------
-    DamagedSliceError
-        Naming the file.
-    """
+    """Return the error for a file that is not as it was written."""
     return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {_WAY_OUT}")

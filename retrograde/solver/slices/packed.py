@@ -17,30 +17,12 @@ if TYPE_CHECKING:
 
     from retrograde.solver.slices.files import SliceFile
 
-__all__ = ["PackedItems", "to_codes"]
-
 _PART = 1 << 16
 """Items that are turned into codes together, so that the cache holds what is in between."""
 
 
 def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Turn a solver's items into codes that are to be stored, in their place; see `tablut.indexing.values`.
-
-    Parameters
-    ----------
-    items : ndarray of uint16, shape (n,)
-        Items of a tier that is solved.
-
-    Returns
-    -------
-    ndarray of uint16, shape (n,)
-        The same array.
-
-    Examples
-    --------
-    >>> to_codes(np.array([0x8003, 7, ALIAS], dtype=np.uint16)).tolist()
-    [3, 0, 65535]
-    """
+    """Turn a solver's items into codes that are to be stored, in their place; see `tablut.indexing.values`."""
     for start in range(0, len(items), _PART):
         part = items[start : start + _PART]
         codes = code_of(part)
@@ -50,22 +32,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """The codes with one side to move; a range of them is unpacked when it is asked for.
-
-    Parameters
-    ----------
-    files : sequence of SliceFile
-        The slices in their order.
-    side : str
-        Their section.
-    starts : ndarray of int64, shape (slices + 1,)
-        The first entry of each slice, and the size of the tier.
-
-    Attributes
-    ----------
-    shape, dtype
-        As of an array of codes.
-    """
+    """The codes with one side to move; a range of them is unpacked when it is asked for."""
 
     def __init__(self, files: Sequence[SliceFile], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts
@@ -75,13 +42,7 @@ class PackedItems:
         return self.shape[0]
 
     def __getitem__(self, part: slice) -> NDArray[np.uint16]:
-        """Return a range of codes, each block verified.
-
-        Raises
-        ------
-        DamagedSliceError
-            If a block is not as it was written.
-        """
+        """Return a range of codes, each block verified."""
         start, stop, _ = part.indices(len(self))
         found = np.empty(max(stop - start, 0), dtype=np.uint16)
         first = int(np.searchsorted(self.starts, start, side="right")) - 1

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.estimate import judging_bytes, too_little
+from retrograde.solver.estimate import too_little
+from retrograde.solver.judging import judging_room
 from retrograde.solver.kernels.slices import mark_captured, mark_near
 from retrograde.solver.slices.windows import row_entries
 from retrograde.solver.tier_graph import tier_graph
@@ -56,24 +57,7 @@ class Window(NamedTuple):
 
 
 class SlicedTier:
-    """A tier, those below it, and which rows lead to which.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    material : (int, int)
-        Attackers and defenders, one of each at least.
-
-    Attributes
-    ----------
-    solver : TierSolver
-        Whole tables of these tiers; no items.
-    number : int
-        The tier's number in the tables.
-    starts : ndarray of int64, shape (rows + 1,)
-        The first entry of each row, and the size of the tier.
-    """
+    """A tier, those below it, and which rows lead to which."""
 
     def __init__(self, variant: Variant, material: tuple[int, int]) -> None:
         self.variant, self.material = variant, material
@@ -89,18 +73,7 @@ class SlicedTier:
         return len(self.starts) - 1
 
     def window(self, first: int, last: int) -> Window:
-        """Return what the task of a slice sees; kept, since every pass asks for it.
-
-        Parameters
-        ----------
-        first, last : int
-            The rows of the slice, as a range.
-
-        Returns
-        -------
-        Window
-            Rows of the tier and of those below.
-        """
+        """Return what the task of a slice sees; kept, since every pass asks for it."""
         packed = self._windows.get((first, last))
         if packed is None:
             found = self._find_window(first, last)
@@ -153,27 +126,14 @@ class SlicedTier:
                 marks[start : start + int(x.tier.row_count[below * kings + king])] = 1
 
     def memory(self, window: Window, first: int, last: int) -> int:
-        """Return how many bytes the arrays of a task take.
-
-        Parameters
-        ----------
-        window : Window
-            What it sees.
-        first, last : int
-            The rows of its slice, as a range.
-
-        Returns
-        -------
-        int
-            Items, the tables of the window, and room to judge a row or a king as a whole.
-        """
+        """Return how many bytes the arrays of a task take."""
         x = self.solver.index
         entries = int(self.starts[last] - self.starts[first]) + self._entries(self.number, window.near)
         rows = int(np.count_nonzero(window.near))
         for count, material in enumerate(self.lower):
             entries += self._entries(count, window.below[material])
             rows += int(np.count_nonzero(window.below[material]))
-        return _ITEM * entries + x.row.number.nbytes + 16 * rows + judging_bytes(self.variant, self.material)
+        return _ITEM * entries + x.row.number.nbytes + 16 * rows + judging_room(self.variant, self.material).bytes
 
     def _entries(self, tier: int, rows: NDArray[np.bool_]) -> int:
         return int(np.diff(row_entries(self.solver.index, tier))[rows].sum())
@@ -190,27 +150,7 @@ class SlicedTier:
 
 
 def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]:
-    """Cut a tier into as few slices as a task's memory allows.
-
-    Parameters
-    ----------
-    tier : SlicedTier
-        The tier.
-    memory : int
-        Bytes for the arrays of all tasks of a process, and the tables that they share.
-    workers : int
-        Tasks of a process at once.
-
-    Returns
-    -------
-    tuple of int
-        The first row of each slice, and the number of rows.
-
-    Raises
-    ------
-    InputError
-        If even the smallest slice is too large, with what would do.
-    """
+    """Cut a tier into as few slices as a task's memory allows."""
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
     failed = 0
@@ -229,20 +169,7 @@ def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]
 
 
 def even_cuts(tier: SlicedTier, count: int) -> tuple[int, ...]:
-    """Return the cuts of a tier into so many slices of about as many entries each.
-
-    Parameters
-    ----------
-    tier : SlicedTier
-        The tier.
-    count : int
-        How many slices, at most.
-
-    Returns
-    -------
-    tuple of int
-        As `cut_tier`.
-    """
+    """Return the cuts of a tier into so many slices of about as many entries each."""
     wanted = [int(tier.starts[-1]) * part // count for part in range(1, count)]
     inner: Sequence[int] = np.searchsorted(tier.starts, wanted).tolist()
     return tuple(sorted({0, *inner, tier.rows}))

@@ -20,24 +20,7 @@ _own = threading.local()
 
 
 def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store, SlicedTier]:
-    """Return a store and one of its tiers, ready to be solved; the last one asked for is kept.
-
-    Parameters
-    ----------
-    root : str
-        The store.
-    material : (int, int)
-        Attackers and defenders.
-    plan : str
-        What the tables and the lower tiers are kept for.
-
-    Returns
-    -------
-    store : Store
-        Its lower tiers' files are verified once.
-    tier : SlicedTier
-        With its tables.
-    """
+    """Return a store and one of its tiers, ready to be solved; the last one asked for is kept."""
     key = (root, material, plan)
     with _lock:
         if key not in _tiers:
@@ -48,17 +31,7 @@ def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store,
 
 
 def share_tier(root: str, plan: str, store: Store, tier: SlicedTier) -> None:
-    """Have the tasks of this process use a tier whose tables are there.
-
-    Parameters
-    ----------
-    root, plan : str
-        As for `shared_tier`.
-    store : Store
-        The store.
-    tier : SlicedTier
-        The tier.
-    """
+    """Have the tasks of this process use a tier whose tables are there."""
     with _lock:
         _tiers.clear()
         _tiers[root, tier.material, plan] = (store, tier)
@@ -71,20 +44,9 @@ def forget_tier() -> None:
 
 
 def workspace_of(tier: SlicedTier) -> Desk:
-    """Return this thread's desk for a tier.
-
-    Parameters
-    ----------
-    tier : SlicedTier
-        The tier.
-
-    Returns
-    -------
-    Desk
-        With the tables of the whole tier.
-    """
+    """Return this thread's desk for a tier."""
     held: tuple[SlicedTier, Desk] | None = getattr(_own, "desk", None)
     if held is None or held[0] is not tier:
-        held = (tier, tier.solver.solving_desk())
+        held = (tier, tier.solver.solving_desk(tier.material))
         _own.desk = held
     return held[1]

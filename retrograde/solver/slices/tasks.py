@@ -48,7 +48,7 @@ from retrograde.solver.trace import Meter
 from retrograde.tablebase.stored_tier import SIDES
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, DECIDED, code_of, lost_in, won_in
-from tablut.machine import return_memory
+from tablut.running.machine import return_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,18 +58,6 @@ if TYPE_CHECKING:
     from retrograde.solver.slices.files import SliceFile
     from tablut.variants import Variant
 
-__all__ = [
-    "LAST_PASS",
-    "LOSSES_STEP",
-    "MOVES_STEP",
-    "START",
-    "WINS_STEP",
-    "SliceTask",
-    "distance_of",
-    "run_slice",
-    "stride_of",
-]
-
 START, LOSSES_STEP, WINS_STEP, MOVES_STEP = 0, 1, 2, 3
 """The first steps; each one after them is a round of news."""
 LAST_PASS: Final = MOVES_STEP
@@ -78,29 +66,7 @@ _NEWS: Final = 1 << 18
 
 
 class SliceTask(NamedTuple):
-    """One pass over one slice.
-
-    Attributes
-    ----------
-    root : str
-        The store.
-    material : (int, int)
-        Attackers and defenders.
-    plan : str
-        A digest of how the tier is cut, and of the tiers below.
-    cuts : tuple of int
-        The first row of each slice, and the number of rows.
-    owner : SliceOwner
-        What the file belongs to that is to be made.
-    own : Source or None
-        The slice so far; None at the start.
-    near : tuple of (int, Source)
-        Slices near it, as far as black's items there are needed.
-    heard : tuple of Source
-        The files that have news for it.
-    target : str
-        The file that is to be made.
-    """
+    """One pass over one slice."""
 
     root: str
     material: tuple[int, int]
@@ -114,65 +80,17 @@ class SliceTask(NamedTuple):
 
 
 def stride_of(variant: Variant) -> int:
-    """Return how many distances a round takes together.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    int
-        2 where whoever makes the last ply wins: then wins take an odd number of plies and losses an even one.
-        1 where a ply may also lose.
-    """
+    """Return how many distances a round takes together."""
     return 1 if rules_to_solve_by(variant).rules.no_moves == "either_after_ply" else 2
 
 
 def distance_of(step: int, stride: int) -> int:
-    """Return the distance in plies of black's wins that are heard of in a step.
-
-    Parameters
-    ----------
-    step : int
-        From `MOVES_STEP` on; at this one nothing is heard of, and the distance is 1.
-    stride : int
-        As `stride_of` gives it.
-
-    Returns
-    -------
-    int
-        The distance. The losses that are heard of take ``stride - 1`` plies less.
-    """
+    """Return the distance in plies of black's wins that are heard of in a step."""
     return 1 + stride * (step - MOVES_STEP)
 
 
 def run_slice(task: SliceTask) -> dict[str, Any]:
-    """Do one pass over one slice; nothing to do if the file is there, from the same plan.
-
-    Parameters
-    ----------
-    task : SliceTask
-        What is to be done.
-
-    Returns
-    -------
-    dict
-        ``number`` of the slice, ``digest`` and ``bytes`` of the file, its ``stats``, ``read`` (bytes of the
-        files of slices that were needed), what was ``found`` damaged in its place, if anything, and what was
-        ``measured`` (`retrograde.solver.trace.Meter`). That is None if the file was there; else there are also the
-        ``entries`` of the slice and of its ``window``.
-
-    Raises
-    ------
-    DamagedSliceError
-        If a file that is read is not as it was written.
-    MachineError
-        If the file cannot be written.
-    SolverError
-        If the solver contradicts itself.
-    """
+    """Do one pass over one slice; nothing to do if the file is there, from the same plan."""
     meter, found = Meter(), ""
     if Path(task.target).exists():
         try:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Runs", "before", "gather", "room", "row_entries", "window_tables"]
-
 _held = threading.local()
 
 
@@ -47,42 +45,14 @@ class Runs(NamedTuple):
 
 
 def row_entries(x: TierTables, tier: int) -> NDArray[np.int64]:
-    """Return the first entry of each row of a tier, and the size of the tier after them.
-
-    Parameters
-    ----------
-    x : TierTables
-        The tiers.
-    tier : int
-        The number of the tier.
-
-    Returns
-    -------
-    ndarray of int64, shape (rows + 1,)
-        Ascending.
-    """
+    """Return the first entry of each row of a tier, and the size of the tier after them."""
     kings = slice(tier * x.square.kings, (tier + 1) * x.square.kings)
     widths = np.repeat(x.tier.width[kings], x.tier.row_count[kings])
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(widths, dtype=np.int64)])
 
 
 def runs_of(x: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
-    """Return which entries some rows are.
-
-    Parameters
-    ----------
-    x : TierTables
-        The whole tiers.
-    tier : int
-        The number of the tier.
-    rows : ndarray of bool, shape (rows,)
-        The rows.
-
-    Returns
-    -------
-    Runs
-        Rows that follow each other make one run.
-    """
+    """Return which entries some rows are."""
     steps = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(np.int8)))
     places = row_entries(x, tier)[steps].reshape(-1, 2)
     lengths = places[:, 1] - places[:, 0]
@@ -90,20 +60,7 @@ def runs_of(x: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
 
 
 def window_tables(x: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
-    """Return the tables of some rows of some tiers.
-
-    Parameters
-    ----------
-    x : TierTables
-        The whole tiers.
-    rows : mapping of int to ndarray of bool
-        By the number of a tier, its rows; a tier that is not named has none.
-
-    Returns
-    -------
-    TierTables
-        Of the same tiers in the same order. Rows keep their order, so that those of a range are a range.
-    """
+    """Return the tables of some rows of some tiers."""
     kings, tiers = x.square.kings, len(x.tier.size)
     number = np.full_like(x.row.number, -1)
     counts = np.zeros_like(x.tier.row_count)
@@ -154,24 +111,7 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 def gather(
     runs: Runs, block: int, stop: int, read: Callable[[NDArray[np.bool_]], Iterator[tuple[int, NDArray[Any]]]]
 ) -> Callable[[NDArray[np.uint16], int], None]:
-    """Return a function that copies runs out of an array that is read block by block.
-
-    Parameters
-    ----------
-    runs : Runs
-        What is wanted.
-    block : int
-        Items of a block.
-    stop : int
-        Items of the array.
-    read : callable
-        Takes which blocks are wanted, and yields the first item and the items of each of these.
-
-    Returns
-    -------
-    callable
-        Takes the array that receives the items, and where the array that is read begins in the whole tier.
-    """
+    """Return a function that copies runs out of an array that is read block by block."""
 
     def _copy(out: NDArray[np.uint16], at: int) -> None:
         ends = runs.starts + runs.lengths
@@ -193,18 +133,6 @@ def room(name: str, count: int) -> NDArray[np.uint16]:
     """Return uninitialised items of this thread; the same memory for the same name.
 
     New memory costs the system more than the work in it.
-
-    Parameters
-    ----------
-    name : str
-        Which memory of this thread.
-    count : int
-        Items.
-
-    Returns
-    -------
-    ndarray of uint16, shape (count,)
-        Valid until the same name is asked for again.
     """
     held: NDArray[np.uint16] | None = getattr(_held, name, None)
     if held is None or len(held) < count or len(held) > 2 * count + (1 << 20):
@@ -216,22 +144,7 @@ def room(name: str, count: int) -> NDArray[np.uint16]:
 
 
 def before(items: NDArray[np.uint16], shift: int, total: int) -> NDArray[np.uint16]:
-    """Return items as a part of a longer array of which nothing else exists: only that part may be touched.
-
-    Parameters
-    ----------
-    items : ndarray of uint16, shape (n,)
-        The part; it must be kept alive.
-    shift : int
-        Where it begins in the longer array.
-    total : int
-        Items of the longer array.
-
-    Returns
-    -------
-    ndarray of uint16, shape (total,)
-        Its address is that of an array which would have the part at this place.
-    """
+    """Return items as a part of a longer array of which nothing else exists: only that part may be touched."""
     kind = ctypes.c_uint16 * max(total, 1)
     longer: NDArray[np.uint16] = np.ctypeslib.as_array(kind.from_address(items.ctypes.data - 2 * shift))
     return longer

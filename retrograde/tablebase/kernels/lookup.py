@@ -10,15 +10,13 @@ from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer,
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, tier_at
-from tablut.indexing.tier_values import ADDRESS, code_at
+from tablut.indexing.tier_tables import ADDRESS, code_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["look_up", "tiers_of"]
 
 
 @inlined
@@ -37,19 +35,7 @@ def _cells(low: np.uint64, high: np.uint64, cells: NDArray[np.uint8]) -> None:
 
 @kernel
 def tiers_of(tables: Tables, index: TierTables, words: NDArray[np.uint64], tiers: NDArray[np.int32]) -> None:
-    """Write the number of each position's tier, or -1.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        The tiers.
-    words : ndarray of uint64, shape (n, W)
-        The positions.
-    tiers : ndarray of int32, shape (n,)
-        Receives the numbers.
-    """
+    """Write the number of each position's tier, or -1."""
     t, x = flat(tables), flat(index)
     for number in range(len(words)):
         word = advance(pointer(words), number * t.words)
@@ -70,27 +56,7 @@ def look_up(
     found: NDArray[np.int16],
     missing: int,
 ) -> None:
-    """Write the value of each position.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    index : TierTables
-        The tiers.
-    places : ndarray of int64, shape (4 * tiers,)
-        See `tablut.indexing.tier_values.TierValues`.
-    values : ndarray of int16
-        The value of each code.
-    words : ndarray of uint64, shape (n, W)
-        The positions.
-    tiers : ndarray of int32, shape (n,)
-        Of each position, by `tiers_of`.
-    found : ndarray of int16, shape (n,)
-        Receives the values.
-    missing : int
-        The value of a position without a tier in memory, and of what is no undecided placement.
-    """
+    """Write the value of each position."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)

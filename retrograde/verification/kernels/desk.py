@@ -16,22 +16,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = [
-    "ALIASES",
-    "CHECKED",
-    "COUNTERS",
-    "FAILURES",
-    "MOST_CELLS",
-    "ORBITS",
-    "Listing",
-    "ProofDesk",
-    "ProofMemory",
-    "Tally",
-    "WayMemory",
-    "new_memory",
-    "new_tally",
-]
-
 CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
 """Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
 
@@ -175,27 +159,7 @@ class Tally(NamedTuple):
 
 
 class ProofDesk(NamedTuple):
-    """All that a proof works with.
-
-    Attributes
-    ----------
-    tables : Tables
-        The variant.
-    tiers : TierTables
-        The compiled index, of the tier and of those that captures lead to.
-    listing : Listing
-        The tier's placements.
-    memory : ProofMemory
-        Of one thread.
-    ways : WayMemory
-        Likewise.
-    tally : Tally
-        Receives what is found.
-    places : ndarray of int64
-        Where the codes lie, see `tablut.indexing.tier_values.TierValues`.
-    tier : int
-        The tier's number in ``tiers``.
-    """
+    """All that a proof works with."""
 
     tables: Tables
     tiers: TierTables
@@ -208,20 +172,7 @@ class ProofDesk(NamedTuple):
 
 
 def new_memory(variant: Variant, defenders: int) -> tuple[ProofMemory, WayMemory]:
-    """Return memory for one thread.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    defenders : int
-        The tier's.
-
-    Returns
-    -------
-    tuple of ProofMemory and WayMemory
-        All zeros.
-    """
+    """Return memory for one thread."""
     cells = variant.size**2
     ways = (defenders + 1) * cells
     memory = ProofMemory(
@@ -251,23 +202,7 @@ def new_memory(variant: Variant, defenders: int) -> tuple[ProofMemory, WayMemory
 
 
 def new_tally(codes: int, room: int) -> Tally:
-    """Return a tally of nothing.
-
-    Parameters
-    ----------
-    codes, room : int
-        See `Tally`.
-
-    Returns
-    -------
-    Tally
-        All zeros.
-
-    Examples
-    --------
-    >>> new_tally(3, 20).counters.tolist()
-    [0, 0, 0, 0]
-    """
+    """Return a tally of nothing."""
     return Tally(
         codes=codes,
         room=room,

@@ -8,9 +8,8 @@ from tablut.engine.attacks import winner_of
 from tablut.engine.jit import I64, called
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import count_of, king_of, undo_captured
-from tablut.indexing.tier_boards import men_of_board
-from tablut.indexing.tier_kernels import entry_of, tier_at
-from tablut.indexing.tier_values import code_at
+from tablut.indexing.tier_kernels import entry_of, men_of_board, tier_at
+from tablut.indexing.tier_tables import code_at
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from retrograde.verification.kernels.desk import ProofDesk
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["LOST", "QUIET", "UNPROVED", "WON", "entry_at", "judged_code"]
 
 UNPROVED: Final = -1
 """Instead of a successor's code: it has no entry."""
@@ -41,47 +38,13 @@ def entry_at(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call.
-
-    Parameters
-    ----------
-    x : TierTables
-        Flat.
-    tier : int
-        Its number.
-    king : int
-        The king's cell.
-    black, white : pointer to uint8
-        The cells of the attackers and of the defenders.
-    scratch : pointer to int64
-        `SCRATCH` items.
-
-    Returns
-    -------
-    int
-        The entry, or -1.
-    """
+    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
 @called
 def judged_code(d: ProofDesk, side: int, move: int) -> int:
-    """Return the stored code of what a move leads to; or `UNPROVED`, `WON`, `LOST` or `QUIET`.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat; the board is as before on return.
-    side : int
-        Who moves.
-    move : int
-        A legal move.
-
-    Returns
-    -------
-    int
-        The code, or one of the four.
-    """
+    """Return the stored code of what a move leads to; or `UNPROVED`, `WON`, `LOST` or `QUIET`."""
     t, x, m = d.tables, d.tiers, d.memory
     undo, outcome = make(t, m.board, move)
     if outcome != UNDECIDED:

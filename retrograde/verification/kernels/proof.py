@@ -20,15 +20,13 @@ from tablut.engine.jit import I64, U64, advance, called, inlined
 from tablut.engine.kernels import generate
 from tablut.engine.layout import put_side, start_of, target_of
 from tablut.indexing.tier_kernels import entry_of
-from tablut.indexing.tier_values import code_at, is_loss, plies_of
+from tablut.indexing.tier_tables import code_at, is_loss, plies_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from retrograde.verification.kernels.desk import ProofDesk, Tally
-
-__all__ = ["NO_ENTRY", "WRONG_ALIAS", "WRONG_IMAGE", "WRONG_VALUE", "prove_row_plainly", "report", "settle"]
 
 WRONG_VALUE: Final = 0
 """Failure: the stored code is not the one that the successors give."""
@@ -144,15 +142,7 @@ def _mask(cells: NDArray[np.uint8], count: int) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
-    """Count a failure, and write it down while there is room.
-
-    Parameters
-    ----------
-    tally : Tally
-        Flat.
-    kind, entry, side, proved : int
-        As `retrograde.verification.kernels.desk.Tally` has failures.
-    """
+    """Count a failure, and write it down while there is room."""
     number = tally.counters[FAILURES]
     if number < tally.room:
         tally.failures[4 * number] = kind
@@ -164,17 +154,7 @@ def report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
 
 @inlined
 def settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> None:
-    """Count a value that is proved, and report it if it is not the stored one.
-
-    Parameters
-    ----------
-    tally : Tally
-        Flat.
-    entry, side : int
-        Whose value it is.
-    stored, proved : int
-        The codes; `UNPROVED` if there is none.
-    """
+    """Count a value that is proved, and report it if it is not the stored one."""
     tally.counters[CHECKED] += 1
     if stored < tally.codes:
         tally.histogram[side * tally.codes + stored] += 1
@@ -184,19 +164,7 @@ def settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> Non
 
 @called
 def prove_row_plainly(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
-    """Prove all positions of a row; O(entries * moves).
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    row : int
-        The row, counted over all kings.
-    king : int
-        The king's cell.
-    start, width : int
-        The row's first entry, and its columns.
-    """
+    """Prove all positions of a row; O(entries * moves)."""
     m = d.memory
     open_row(d, row, king)
     first_column(d)

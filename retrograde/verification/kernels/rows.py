@@ -36,16 +36,13 @@ from tablut.engine.attacks import (
 from tablut.engine.jit import I64, advance, called, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, put_side
 from tablut.engine.records import record_at
-from tablut.indexing.combinations import combination_rank, sort_in
-from tablut.indexing.tier_values import code_at, is_loss
+from tablut.indexing.tier_tables import code_at, combination_rank, is_loss, sort_in
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
-
-__all__ = ["prove_rows"]
 
 _SAFE: Final = 1 << 17
 _FAR: Final = 1 << 18
@@ -362,17 +359,7 @@ def _prove_king(d: ProofDesk, orbit: int, first: int, last: int) -> None:
 
 @kernel
 def prove_rows(desk: NDArray[np.int64], first: int, last: int, plainly: int) -> None:
-    """Prove all positions in some rows of a tier; O(entries * moves).
-
-    Parameters
-    ----------
-    desk : ndarray of int64
-        The directory of a `ProofDesk`; its tally is added to.
-    first, last : int
-        The rows; the last one is left out.
-    plainly : int
-        1 to prove every row plainly, entry by entry.
-    """
+    """Prove all positions in some rows of a tier; O(entries * moves)."""
     d = record_at(pointer(desk), ProofDesk)
     r = d.listing
     compare_symmetries(d)

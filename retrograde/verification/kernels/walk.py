@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from retrograde.verification.kernels.desk import Listing, ProofDesk
 
-__all__ = ["first_column", "first_soldiers", "later_soldiers", "next_column", "open_row", "set_board"]
-
 _STRIDE = 8
 """Combinations up to which it is quicker to step on than to begin anew."""
 
@@ -35,17 +33,7 @@ def _write_combination(r: Listing, rank: int, men: int, spots: int, numbers: NDA
 
 @inlined
 def open_row(d: ProofDesk, row: int, king: int) -> None:
-    """Write the row soldiers' cells, and those that are left to column soldiers; O(cells).
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    row : int
-        The row, counted over all kings.
-    king : int
-        The king's cell.
-    """
+    """Write the row soldiers' cells, and those that are left to column soldiers; O(cells)."""
     r, m = d.listing, d.memory
     soldiers = m.white if r.row_kind == 1 else m.black
     _write_combination(r, r.combination[row], r.row_men, r.row_spots, m.column)
@@ -64,26 +52,14 @@ def open_row(d: ProofDesk, row: int, king: int) -> None:
 
 @inlined
 def first_column(d: ProofDesk) -> None:
-    """Set the column soldiers of an open row to the first of their combinations.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    """
+    """Set the column soldiers of an open row to the first of their combinations."""
     for k in range(d.listing.column_men):
         d.memory.column[k] = k
 
 
 @inlined
 def next_column(d: ProofDesk) -> None:
-    """Write the column soldiers' cells, and move on to the next combination of them.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    """
+    """Write the column soldiers' cells, and move on to the next combination of them."""
     m, men = d.memory, d.listing.column_men
     soldiers = m.black if d.listing.row_kind == 1 else m.white
     for k in range(men):
@@ -98,15 +74,7 @@ def next_column(d: ProofDesk) -> None:
 
 @inlined
 def set_board(d: ProofDesk, king: int) -> None:
-    """Put the king and the lists of cells on the board; the side to move stays as it is.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    king : int
-        The king's cell.
-    """
+    """Put the king and the lists of cells on the board; the side to move stays as it is."""
     t, m = d.tables, d.memory
     attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
     for line in range(2 * t.size):
@@ -126,17 +94,7 @@ def set_board(d: ProofDesk, king: int) -> None:
 
 @inlined
 def first_soldiers(d: ProofDesk, combination: int, spots: int, king: int) -> None:
-    """Put the attackers on the cells that a combination of those left makes, and everything on the board.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat; the defenders are listed already.
-    combination, spots : int
-        Its rank, and how many cells are left.
-    king : int
-        The king's cell.
-    """
+    """Put the attackers on the cells that a combination of those left makes, and everything on the board."""
     m, men = d.memory, d.tiers.tier.attackers[d.tier]
     _write_combination(d.listing, combination, men, spots, m.column)
     for k in range(men):
@@ -146,17 +104,7 @@ def first_soldiers(d: ProofDesk, combination: int, spots: int, king: int) -> Non
 
 @inlined
 def later_soldiers(d: ProofDesk, before: int, combination: int, spots: int, king: int) -> None:
-    """Move the attackers on to a later combination of the cells that are left; two of them move, if it is the next.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    before, combination, spots : int
-        The rank of the combination that is on the board, that of the later one, and how many cells are left.
-    king : int
-        The king's cell.
-    """
+    """Move the attackers on to a later combination of the cells that are left; two of them move, if it is the next."""
     if combination - before > _STRIDE:
         first_soldiers(d, combination, spots, king)
         return

@@ -12,15 +12,13 @@ import numpy as np
 
 from retrograde.verification.kernels.desk import MOST_CELLS
 from tablut.engine.jit import I64, advance, called, inlined, popcount, trailing_zeros
-from tablut.indexing.combinations import combination_rank, sort_in
+from tablut.indexing.tier_tables import combination_rank, sort_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.verification.kernels.desk import ProofDesk
     from tablut.indexing.tier_tables import TierTables
-
-__all__ = ["NOWHERE", "SEVERAL", "compare_symmetries", "find_way", "king_is_regular", "row_is_regular"]
 
 NOWHERE: Final = -1
 """Instead of a base: there is no such entry."""
@@ -30,13 +28,7 @@ SEVERAL: Final = -2
 
 @called
 def compare_symmetries(d: ProofDesk) -> None:
-    """Write what the index's symmetries do to attackers' cells, and which of the listing's two of them make; O(cells).
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    """
+    """Write what the index's symmetries do to attackers' cells, and which of the listing's two make them; O(cells)."""
     s, r, w = d.tiers.square, d.listing, d.ways
     for element in range(s.elements):
         image = advance(s.image, element * s.cells)
@@ -89,20 +81,6 @@ def row_is_regular(d: ProofDesk, row: int, orbit: int, king: int) -> bool:
     The index takes an image to the row by as many symmetries as the row has, and keeps the least of the columns that
     they make. If these, each after the one that made the image, are the row's own symmetries, then image and
     placement have the same entry, whatever the column is, and no image needs to be ranked by itself.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat; the tier has defenders. Its ways receive the row's symmetries.
-    row : int
-        The row, counted over all kings.
-    orbit, king : int
-        The number of the king's orbit, and its cell.
-
-    Returns
-    -------
-    bool
-        Whether it does.
     """
     x, m, r, w = d.tiers, d.memory, d.listing, d.ways
     s = x.square
@@ -149,18 +127,6 @@ def king_is_regular(d: ProofDesk, orbit: int, king: int) -> bool:
 
     Without defenders, the index takes an image to one with the same king, and ranks its attackers. If every image
     becomes the placement after a symmetry that keeps the king, it is enough to rank those.
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat; the tier has no defenders. Its ways receive the king's symmetries.
-    orbit, king : int
-        The number of the king's orbit, and its cell.
-
-    Returns
-    -------
-    bool
-        Whether it does.
     """
     s, r, w = d.tiers.square, d.listing, d.ways
     own = I64(0)
@@ -179,21 +145,7 @@ def king_is_regular(d: ProofDesk, orbit: int, king: int) -> bool:
 
 @called
 def find_way(d: ProofDesk, man: int, target: int, king: int, stamp: int) -> None:
-    """Write where a change of place of a man of white leads; O(cells * men).
-
-    Parameters
-    ----------
-    d : ProofDesk
-        Flat.
-    man : int
-        The defender's place in the list; the length of the list for the king.
-    target : int
-        Its other cell.
-    king : int
-        The king's cell.
-    stamp : int
-        Stands for the open row.
-    """
+    """Write where a change of place of a man of white leads; O(cells * men)."""
     x, m, w = d.tiers, d.memory, d.ways
     s, defenders = x.square, x.tier.defenders[d.tier]
     way = man * s.cells + target

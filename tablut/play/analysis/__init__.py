@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from tablut.play.analysis.game import AnalysedPly, GameAnalysis, analyse
-    from tablut.play.analysis.insight import Analyst, Insight
+    from tablut.play.analysis.game import AnalysedPly, Analyst, GameAnalysis, Insight, analyse
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
             "AnalysedPly": "tablut.play.analysis.game",
-            "Analyst": "tablut.play.analysis.insight",
+            "Analyst": "tablut.play.analysis.game",
             "GameAnalysis": "tablut.play.analysis.game",
-            "Insight": "tablut.play.analysis.insight",
+            "Insight": "tablut.play.analysis.game",
             "analyse": "tablut.play.analysis.game",
         },
     )

@@ -1,4 +1,4 @@
-"""``tablut analyse``: a game record, every ply searched, probed and, where possible, proved."""
+"""An analysed game as an annotated record and as a strip of pictures."""
 
 from __future__ import annotations
 
@@ -7,27 +7,83 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tablut import svg
 from tablut.cli.options import read_bytes, warn
+from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.cli.tables import Table, label, number, prose
 from tablut.commands.records import RECORD_BYTES
 from tablut.errors import InputError
-from tablut.files import check_output, excerpt, write_text
-from tablut.formats import read_record
-from tablut.machine import check_memory
-from tablut.play.analysis.annotate import annotated, draw_errors, said_score
-from tablut.play.analysis.game import analyse
-from tablut.play.analysis.insight import Analyst
-from tablut.play.search.limits import SearchLimits
+from tablut.play.analysis.game import Analyst, analyse
+from tablut.play.search.limits import SearchLimits, said_score
+from tablut.position import Move, Position
+from tablut.records import read_record, write_record
+from tablut.running.machine import check_memory
+from tablut.store.files import check_output, excerpt, write_text
+from tablut.strip import draw_sheet
 from tablut.variants import as_variant, load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-    from tablut.formats import GameRecord
-    from tablut.play.analysis.game import GameAnalysis, SideReport
+    from tablut.play.analysis.game import AnalysedPly, GameAnalysis, SideReport
+    from tablut.records import GameRecord
     from tablut.variants import Variant
 
-__all__ = ["analyse_command"]
+
+def known_before(ply: AnalysedPly) -> str:
+    """Return what is known before a move, as people read it."""
+    if ply.wdl in ("win", "loss"):
+        return ply.wdl if ply.dtm is None else f"{ply.wdl} in {ply.dtm}"
+    return ply.wdl or said_score(ply.score, None)
+
+
+def comment(ply: AnalysedPly) -> str:
+    """Return what there is to say of a move, in one line."""
+    parts = [known_before(ply)]
+    if ply.missed_win:
+        parts.append("misses a win")
+    if ply.grade:
+        parts.append(f"{ply.grade}, {100 * ply.loss:.0f} points of 100 lost")
+    if (ply.grade or ply.missed_win) and ply.best:
+        parts.append("better " + " or ".join(ply.best[:3]))
+    return "; ".join(parts)
+
+
+def annotated(record: GameRecord, analysis: GameAnalysis) -> str:
+    """Return the record of a game with a comment after each move."""
+    plain = write_record(record)
+    head, _, _ = plain.partition("\n1. ")
+    lines = [head]
+    for ply in analysis.plies:
+        number = f"{(ply.ply + 1) // 2}." if ply.ply % 2 else f"{ply.ply // 2}…"
+        lines.append(f"{number if ply.ply % 2 else ''} {ply.move} {{{comment(ply)}}}".strip())
+    # Moves that the rules do not allow were not analysed; they stay in the record.
+    rest = [str(move) for move in record.moves[len(analysis.plies) :]]
+    return "\n".join([*lines, *rest, record.result or "*"]) + "\n"
+
+
+def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, pixels: int = 260) -> str | None:
+    """Return pictures of the positions in which a move was graded: what was played, and what was better."""
+    shown = [ply for ply in analysis.plies if ply.grade or ply.missed_win]
+    if not shown:
+        return None
+    boards = []
+    for ply in shown:
+        played = Move.parse(ply.move, variant.size)
+        better = [Move.parse(text, variant.size) for text in ply.best[:1]]
+        boards.append(
+            svg.board(
+                variant,
+                Position.parse(ply.position, variant.size),
+                last_move=played,
+                arrows=better,
+                caption=f"{ply.ply}. {ply.side} {ply.move}: {ply.grade or 'misses a win'}",
+                pixels=pixels,
+            )
+        )
+    return draw_sheet(boards, columns, pixels)
+
+
+# -- ``tablut analyse``: a game record, every ply searched, probed and, where possible, proved ---
 
 
 @command
@@ -60,10 +116,11 @@ def analyse_command(
         str | None, typer.Option("--svg", metavar="FILE", help="Draw the positions in which a move was an error.")
     ] = None,
 ) -> Reply:
-    """Analyse a game: what each move cost, wins that were missed, the first decisive error, accuracy.
+    """Analyse a game: what each move cost, wins that were missed, the losing move, accuracy.
 
-    Scores are for the side to move, in centi-logits. Wins and losses are known where a tablebase, the proof
-    search or the search itself proves them. Accuracy is the mean share of expected points that moves kept.
+    Scores are for the side to move, in centi-logits, with the points that they promise in per cent. Wins and
+    losses are known where a tablebase, the proof search or the search itself proves them. Accuracy is the mean
+    share of expected points that moves kept.
     """
     check_memory("--hash", hash_mib)
     for written in (annotate, picture):
@@ -117,13 +174,15 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
         better = f" (better {' or '.join(ply.best[:3])})" if graded and ply.best else ""
         style = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}.get(ply.grade, "")
         lost = f"{100 * ply.loss:.0f} %" if ply.loss >= 0.005 else ""
-        table.add(str(ply.ply), ply.side, ply.move, said_score(ply), ply.source, lost, graded + better, style=style)
+        known = known_before(ply).replace(" centi-logits", "")
+        table.add(str(ply.ply), ply.side, ply.move, known, ply.source, lost, graded + better, style=style)
     console.print(table)
+    console.print("before it: for the side to move, in centi-logits (and the points that they promise)", style="dim")
     for side, report in (("white", found.white), ("black", found.black)):
         console.print(f"{side}  {_told(report)}")
     if (error := found.first_decisive_error) is not None:
-        sure = "before it the game was not lost" if error.certain else "before it a loss was not proved"
-        console.print(f"first decisive error: ply {error.ply}, {error.side} {error.move} ({sure})")
+        sure = "before it the game was not lost" if error.certain else "as far as the estimates tell"
+        console.print(f"the losing move: ply {error.ply}, {error.side} {error.move} ({sure})")
     console.print(f"the game: {found.outcome or 'its moves do not end it'}")
 
 

@@ -1,30 +1,165 @@
-"""A game, ply by ply: what each move cost, who erred first, how well both sides played."""
+"""What is known of one position: estimated by search, exact where a table or a proof has it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
-from tablut.formats.replay import replay
-from tablut.play.analysis.insight import Insight
-from tablut.play.search.scores import MATE
+from tablut.indexing.values import value_of, verdict_of, within_limit
+from tablut.play.search.limits import MATE, chance_of
+from tablut.play.search.searcher import Searcher
+from tablut.prober import find_prober, find_prover
+from tablut.records.native import replay
 from tablut.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tablut.board import Board
-    from tablut.formats import GameRecord
-    from tablut.play.analysis.insight import Analyst
-    from tablut.prober import Wdl
+    from tablut.indexing.values import Wdl
+    from tablut.locations import LocationLike
+    from tablut.play.search.limits import SearchLimits
+    from tablut.position import Move
+    from tablut.prober import Prober, Prover
+    from tablut.records import GameRecord
     from tablut.rules import Outcome
+    from tablut.variants import Variant
 
-__all__ = ["GRADES", "AnalysedPly", "DecisiveError", "GameAnalysis", "SideReport", "analyse"]
+Source = Literal["rules", "tablebase", "proof", "search"]
+
+
+class Insight(NamedTuple):
+    """What is known of a position, for the side to move.
+
+    Attributes
+    ----------
+    score : int
+        In centi-logits, or a proven end; see `tablut.play.search.limits`.
+    wdl : {'win', 'draw', 'loss', 'unresolved'} or None
+        None where only an estimate is known.
+    dtm : int or None
+        Plies to the end under best play, where that is known exactly.
+    best : tuple of Move
+        The moves that are best: all that attain ``dtm``, or the one that search chose.
+    line : tuple of Move
+        The play that search expects.
+    source : {'rules', 'tablebase', 'proof', 'search'}
+        What ``wdl`` rests on; ``search`` also where it is None.
+    """
+
+    score: int
+    wdl: Wdl | None
+    dtm: int | None
+    best: tuple[Move, ...]
+    line: tuple[Move, ...]
+    source: Source
+
+    @property
+    def chance(self) -> float:
+        """Points that the side to move may expect, between 0 and 1."""
+        if self.wdl is not None:
+            return {"win": 1.0, "loss": 0.0}.get(self.wdl, 0.5)
+        return chance_of(self.score)
+
+
+class Analyst:
+    """Searches, probes and proves positions of a rule set.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    limits : SearchLimits
+        Of the search of each position.
+    proof_nodes : int
+        Moves of the proof search for each position; 0 for none.
+    tablebase : Path, Remote or str, optional
+        A tablebase to probe; by default what ships.
+    hash_mib, table_mib : int
+        Memory of the search's table, and of the tablebases that it probes in its tree.
+
+    Examples
+    --------
+    >>> from tablut import Board
+    >>> from tablut.play.search import SearchLimits
+    >>> board = Board("ashton-5-4v0")
+    >>> found = Analyst(board.variant, SearchLimits(nodes=500), hash_mib=1).look(board)
+    >>> found.wdl, found.dtm, found.source
+    ('win', 3, 'tablebase')
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        limits: SearchLimits,
+        *,
+        proof_nodes: int = 100_000,
+        tablebase: LocationLike | None = None,
+        hash_mib: int = 16,
+        table_mib: int = 512,
+    ) -> None:
+        self.variant = variant
+        self._limits = limits.checked()
+        self._prober: Prober | None = find_prober(variant, tablebase)
+        self._prover: Prover | None = find_prover(variant, proof_nodes) if proof_nodes else None
+        self._searcher = Searcher(variant, hash_mib=hash_mib, prober=self._prober, table_mib=table_mib)
+
+    def look(self, board: Board) -> Insight:
+        """Return what is known of a position whose game is not over.
+
+        Parameters
+        ----------
+        board : Board
+            With the history of the game; not changed.
+
+        Returns
+        -------
+        Insight
+            A tablebase is asked before the proof search, and that before the search's own proof.
+
+        Raises
+        ------
+        InputError
+            If the game is over.
+        """
+        found = self._searcher.search(board, self._limits)
+        limit = self.variant.rules.move_limit
+        left = None if limit is None else limit - board.ply
+        wdl: Wdl | None = None
+        dtm: int | None = None
+        best: tuple[Move, ...] = (found.move,)
+        source: Source = "search"
+        tabled = self._tabled(board, left)
+        if tabled is not None:
+            wdl, dtm, source = *tabled, "tablebase"
+        elif self._prover is not None and (proved := self._prover.prove(board.position, left)) is not None:
+            wdl, dtm, source = proved.wdl, proved.dtm, "proof"
+            best = proved.best or best
+        elif found.mate is not None:
+            # The search's distance may be longer than the shortest, so it is no dtm.
+            wdl = "win" if found.mate > 0 else "loss"
+        return Insight(found.score, wdl, dtm, best, found.pv, source)
+
+    def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
+        """Return what a tablebase says, the plies that are left allowed for; None if it does not know."""
+        if self._prober is None or not self._prober.covers(*board.position.material):
+            return None
+        verdict = self._prober.probe(board.position)
+        value = within_limit(value_of(verdict), left)
+        found = verdict_of(value, unforced="draw" if left is not None else verdict.wdl if not value else "draw")
+        return found.wdl, found.dtm
+
+
+# -- a game, ply by ply: what each move cost, who erred first, how well both sides played ---
+
 
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
 """From how many points lost on a move has its grade."""
+
+OPEN: Final = GRADES[0][0]
+"""An estimate leaves a game open to a side while it promises as many points as a blunder gives away."""
 
 
 class AnalysedPly(Result):
@@ -37,7 +172,7 @@ class AnalysedPly(Result):
     side, move, position : str
         Who moved, what, and from which position.
     score : int
-        Before the move, for the side that made it; see `tablut.play.search.scores`.
+        Before the move, for the side that made it; see `tablut.play.search.limits`.
     wdl, dtm, source : str or None, int or None, str
         What is known before the move, for that side; see `Insight`.
     best : list of str
@@ -49,7 +184,7 @@ class AnalysedPly(Result):
     grade : str
         ``inaccuracy``, ``mistake``, ``blunder`` or empty.
     missed_win : bool
-        A win was there, by table or proof, and after the move there was none.
+        A win was proved before the move, and after it none is.
     """
 
     ply: int
@@ -68,15 +203,7 @@ class AnalysedPly(Result):
 
 
 class DecisiveError(Result):
-    """The move that first lost the game, as far as is known.
-
-    Attributes
-    ----------
-    ply, side, move : int, str, str
-        Which move.
-    certain : bool
-        Whether it is known that the game was not lost before it; else it only was not proved lost.
-    """
+    """The move after which the game stood lost for good; certain if a table or proof says so on both sides of it."""
 
     ply: int
     side: Literal["white", "black"]
@@ -85,17 +212,7 @@ class DecisiveError(Result):
 
 
 class SideReport(Result):
-    """How one side played.
-
-    Attributes
-    ----------
-    moves : int
-        How many it made.
-    accuracy : float or None
-        100 times the mean share of expected points that its moves kept; None without moves.
-    inaccuracies, mistakes, blunders, missed_wins : int
-        Moves by grade.
-    """
+    """How one side played."""
 
     moves: int
     accuracy: float | None
@@ -121,7 +238,7 @@ class GameAnalysis(Result):
     plies : list of AnalysedPly
         The moves.
     first_decisive_error : DecisiveError or None
-        None if nobody is known to have lost by a move.
+        The loser's last move from a position that was not lost; None if nobody lost, or no move did it.
     white, black : SideReport
         How they played.
     problems : list of str
@@ -164,7 +281,7 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
 
     Examples
     --------
-    >>> from tablut.formats import read_record
+    >>> from tablut.records import read_record
     >>> from tablut.play.analysis import Analyst
     >>> from tablut.play.search.limits import SearchLimits
     >>> from tablut.variants import load_variant
@@ -176,7 +293,7 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
     game = replay(record)
     if not game.plies:
         raise InputError("record: has no legal move; there is nothing to analyse")
-    if game.board.variant != analyst.variant:
+    if not game.board.variant.same_game(analyst.variant):
         raise InputError(f"record: is of {game.board.variant.name}, not of {analyst.variant.name}")
     insights, board = [], _first(game.board)
     moves = game.board.move_stack
@@ -186,11 +303,17 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
             watch(number)
         if number < len(moves):
             board.push(moves[number])
+    for number in reversed(range(len(moves))):
+        # What a move reached proves what it was made from. Of the distance it says nothing.
+        if insights[number].wdl is None and insights[number + 1].wdl == "loss":
+            source = insights[number + 1].source
+            insights[number] = insights[number]._replace(wdl="win", best=(moves[number],), source=source)
     plies = [
         _analysed(number, str(moves[number]), game_position, insights[number], insights[number + 1])
         for number, game_position in enumerate([game.start, *(ply.position for ply in game.plies[:-1])])
     ]
     outcome = board.outcome()
+    winner = _winner(outcome, insights[-1], board.turn, record.result if len(moves) == len(record.moves) else None)
     return GameAnalysis(
         variant=analyst.variant.name,
         start=str(game.start),
@@ -198,7 +321,7 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
         result=record.result,
         outcome=None if outcome is None else f"{outcome.winner or 'draw'} by {outcome.termination.replace('_', ' ')}",
         plies=plies,
-        first_decisive_error=_first_decisive_error(plies, insights),
+        first_decisive_error=_decisive_error(plies, insights, winner),
         white=_side_report([ply for ply in plies if ply.side == "white"]),
         black=_side_report([ply for ply in plies if ply.side == "black"]),
         problems=list(game.problems),
@@ -230,7 +353,7 @@ def _analysed(number: int, move: str, position: object, before: Insight, after: 
     best = [str(one) for one in before.best]
     # A move that search itself chose costs nothing; what is left of a difference is the search's own doubt.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
-    known = before.wdl == "win" and after.wdl is not None
+    kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
         ply=number + 1,
         side="white" if str(position).endswith("w") else "black",
@@ -244,15 +367,37 @@ def _analysed(number: int, move: str, position: object, before: Insight, after: 
         line=[str(one) for one in before.line],
         loss=round(lost, 4),
         grade=next((grade for least, grade in GRADES if lost >= least), ""),
-        missed_win=known and after.wdl != "loss",
+        missed_win=before.wdl == "win" and not kept,
     )
 
 
-def _first_decisive_error(plies: list[AnalysedPly], insights: list[Insight]) -> DecisiveError | None:
-    for number, ply in enumerate(plies):
-        before, after = insights[number], insights[number + 1]
-        if before.wdl != "loss" and after.wdl == "win":
-            return DecisiveError(ply=ply.ply, side=ply.side, move=ply.move, certain=before.wdl is not None)
+def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | None) -> str | None:
+    """Return who won: by the rules, else as the record says, else who is known to win the last position."""
+    if outcome is not None:
+        return outcome.winner
+    if claimed is not None:
+        return claimed
+    return {"win": turn, "loss": "black" if turn == "white" else "white"}.get(last.wdl or "")
+
+
+def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
+    """Return the loser's last move from a position in which the game was open to it.
+
+    Where the winner is to move, an estimate decides nothing: what was played next shows the position as well.
+    """
+    if winner not in ("white", "black"):
+        return None
+    movers = [*(ply.side for ply in plies), "white" if plies[-1].side == "black" else "black"]
+    for number in reversed(range(len(insights))):
+        found, loser_moves = insights[number], movers[number] != winner
+        if found.chance >= OPEN if loser_moves else found.wdl not in (None, "win"):
+            # Whatever the winner did from a position that was not lost, it was not lost after it either.
+            erred = number if loser_moves else number + 1
+            if erred >= len(plies):
+                return None
+            ply = plies[erred]
+            certain = found.wdl is not None and insights[erred + 1].wdl == "win"
+            return DecisiveError(ply=ply.ply, side=ply.side, move=ply.move, certain=certain)
     return None
 
 

@@ -5,29 +5,26 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from tablut.play.arena.contestants import Contestant, contestant
     from tablut.play.arena.match import MatchReport, MatchSummary, Played, play_match
-    from tablut.play.arena.measures import GameMeasures, measure
-    from tablut.play.arena.openings import Openings
-    from tablut.play.arena.plan import MatchPlan
+    from tablut.play.arena.plan import Contestant, MatchPlan, Openings, contestant
     from tablut.play.arena.statistics import Sprt, Tally
-    from tablut.play.arena.tournament import TournamentReport, play_tournament
+    from tablut.play.arena.tournament import GameMeasures, TournamentReport, measure, play_tournament
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "Contestant": "tablut.play.arena.contestants",
-            "GameMeasures": "tablut.play.arena.measures",
+            "Contestant": "tablut.play.arena.plan",
+            "GameMeasures": "tablut.play.arena.tournament",
             "MatchPlan": "tablut.play.arena.plan",
             "MatchReport": "tablut.play.arena.match",
             "MatchSummary": "tablut.play.arena.match",
-            "Openings": "tablut.play.arena.openings",
+            "Openings": "tablut.play.arena.plan",
             "Played": "tablut.play.arena.match",
             "Sprt": "tablut.play.arena.statistics",
             "Tally": "tablut.play.arena.statistics",
             "TournamentReport": "tablut.play.arena.tournament",
-            "contestant": "tablut.play.arena.contestants",
-            "measure": "tablut.play.arena.measures",
+            "contestant": "tablut.play.arena.plan",
+            "measure": "tablut.play.arena.tournament",
             "play_match": "tablut.play.arena.match",
             "play_tournament": "tablut.play.arena.tournament",
         },

@@ -8,35 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.options import PositionOption, VariantOption, read_position, seed_option, threads_option
+from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, command, progress
 from tablut.errors import InputError
-from tablut.files import check_output
-from tablut.play.arena.contestants import check_contestants, contestant
 from tablut.play.arena.match import MatchReport, Played, play_match
-from tablut.play.arena.measures import measure
-from tablut.play.arena.openings import Openings
-from tablut.play.arena.options import (
-    PLAYER_HELP,
-    CandidatesOption,
-    CapOption,
-    GamesOption,
-    GraceOption,
-    MovetimeOption,
-    OpeningOption,
-    SeedOption,
-    StoreOption,
-    TableOption,
-    ThreadsOption,
-)
-from tablut.play.arena.plan import MatchPlan
-from tablut.play.arena.showing import show_match, show_measures, show_tournament
+from tablut.play.arena.plan import MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
-from tablut.play.arena.tables import write_games
-from tablut.play.arena.tournament import TournamentReport, play_tournament
+from tablut.play.arena.tournament import TournamentReport, measure, play_tournament, write_games
 from tablut.play.options import DepthOption, HashOption, NodesOption, PlayoutsOption
 from tablut.play.players import PlayerOptions
 from tablut.play.search.limits import SearchLimits
+from tablut.store.files import check_output
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -44,11 +27,57 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-
-__all__ = ["match_command", "measure_command", "tournament_command"]
-
+    from tablut.cli.people import PeopleConsole
+    from tablut.play.arena.match import MatchSummary
+    from tablut.play.arena.tournament import GameMeasures, TournamentSummary
 
 _ERRORS: Final = (0.05, 0.05)
+
+
+# -- options that ``tablut match``, ``tournament`` and ``measure`` share -------------------
+
+
+PLAYER_HELP = (
+    "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 (movetime, "
+    "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program that speaks the "
+    "lines of tablut engine."
+)
+
+GamesOption = Annotated[
+    int, typer.Option("--games", "-n", min=1, max=10**6, help="Games; each opening is played with both colours.")
+]
+MovetimeOption = Annotated[
+    float | None,
+    typer.Option("--movetime", metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it."),
+]
+OpeningOption = Annotated[
+    int, typer.Option("--opening", min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
+]
+CandidatesOption = Annotated[
+    int,
+    typer.Option(
+        "--candidates",
+        min=1,
+        max=100,
+        help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
+    ),
+]
+SeedOption = Annotated[int, seed_option("Of openings and of what is random in players.")]
+ThreadsOption = Annotated[int, threads_option("Games at once.")]
+CapOption = Annotated[
+    int,
+    typer.Option("--most-plies", min=1, max=20_000, help="A game so long counts as drawn (ply_cap)."),
+]
+GraceOption = Annotated[
+    float, typer.Option("--grace", metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option("--store", metavar="DIR", help="Keep a record of each game there, and go on with what is there."),
+]
+TableOption = Annotated[
+    str | None, typer.Option("--parquet", metavar="FILE", help="Write the games to a table, a row a game.")
+]
 
 
 @command
@@ -248,3 +277,94 @@ def _bar(display: Progress, games: int) -> Callable[[Played], None]:
         display.update(task, advance=1)
 
     return watch
+
+
+# -- what ``tablut match``, ``tournament`` and ``measure`` print ---------------------------
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _elo(value: float | None, share: float) -> str:
+    if value is None:
+        return "+∞" if share > 0.5 else "−∞"
+    return f"{value:+.0f}"
+
+
+def _elo_text(summary: MatchSummary) -> str:
+    low, high = summary.elo_interval
+    low_share, high_share = summary.score_interval
+    return f"{_elo(summary.elo, summary.score)} ({_elo(low, low_share)} to {_elo(high, high_share)})"
+
+
+def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
+    """Print a match."""
+    console.print(f"{summary.a} against {summary.b}, {summary.variant}", style="bold")
+    console.print(
+        f"{summary.games:,} games: {summary.a_wins:,} won, {summary.draws:,} drawn, {summary.b_wins:,} lost; "
+        f"{summary.plies:.1f} plies on average"
+    )
+    low, high = summary.score_interval
+    console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
+    console.print(f"Elo          {_elo_text(summary)}, of 95 %")
+    sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
+    console.print(f"superiority  {sure} likely that {summary.a} is the better one")
+    table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
+    for name, colour in (("a_white", "white"), ("a_black", "black")):
+        found = summary.by_colour[name]
+        table.add(colour, f"{found['wins']:,}", f"{found['draws']:,}", f"{found['losses']:,}")
+    console.print(table)
+    ends = Table(number("games"), label("ended by"))
+    for name, count in summary.termination.items():
+        ends.add(f"{count:,}", name.replace("_", " "))
+    console.print(ends)
+    for fault in summary.faults:
+        console.print(f"fault: {fault}", style="red")
+    if (test := summary.sprt) is not None:
+        said = {
+            "accepted": f"accepted: {test.elo1:g} Elo is the likelier difference",
+            "rejected": f"rejected: {test.elo0:g} Elo is the likelier difference",
+            "running": "not decided yet",
+        }
+        console.print(f"test of {test.elo0:g} against {test.elo1:g} Elo: {said[test.state]}")
+        console.print(f"log-likelihood ratio {test.ratio:.2f}, ends at {test.lower:.2f} and {test.upper:.2f}")
+
+
+def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
+    """Print the measures of a game."""
+    console.print(f"{found.variant} as {found.player} plays it", style="bold")
+    cut = f", {found.capped:,} of them cut off as drawn" if found.capped else ""
+    console.print(f"{found.games:,} games{cut}")
+    table = Table(label("measure"), number("mean"), label("95 %"))
+    for name, value, digits in (
+        ("legal moves of a position", found.branching, 2),
+        ("plies of a game", found.plies, 2),
+        ("log10 of the game tree", found.log10_tree, 2),
+        ("plies that repeat a position", found.repeated, 2),
+    ):
+        table.add(name, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}")
+    console.print(table)
+    low, high = found.white_score_interval
+    console.print(f"white wins {found.white:,}, black {found.black:,}, drawn {found.draws:,}")
+    console.print(f"white scores {_percent(found.white_score)} ({_percent(low)} to {_percent(high)})")
+
+
+def show_tournament(console: PeopleConsole, summary: TournamentSummary) -> None:
+    """Print a tournament."""
+    console.print(f"Tournament, {summary.variant}", style="bold")
+    table = Table(
+        label("player"), number("games"), number("won"), number("drawn"), number("lost"), number("Elo"), label("95 %")
+    )
+    for row in summary.table:
+        low, high = row.elo_interval
+        counts = [f"{value:,}" for value in (row.games, row.wins, row.draws, row.losses)]
+        table.add(row.player, *counts, f"{row.elo:+.0f}", f"{low:+.0f} to {high:+.0f}")
+    console.print(table)
+    matches = Table(number("won"), number("drawn"), number("lost"), prose("match"))
+    for match in summary.matches:
+        matches.add(f"{match.a_wins:,}", f"{match.draws:,}", f"{match.b_wins:,}", f"{match.a} against {match.b}")
+    console.print(matches)
+    for match in summary.matches:
+        for fault in match.faults:
+            console.print(f"fault: {fault}", style="red")

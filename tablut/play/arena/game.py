@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import InputError
+from tablut.play.arena.programs import UnreadableMoveError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tablut.play.arena.contestants import Contestant
+    from tablut.play.arena.plan import Contestant
     from tablut.play.players import Player
     from tablut.position import Move, Position
     from tablut.variants import Variant
-
-__all__ = ["BLAMED", "PlayedGame", "Seat", "UnreadableMoveError", "play_game"]
 
 BLAMED: Final = ("crash", "illegal", "time")
 """Terminations that the loser alone is to blame for."""
@@ -24,45 +23,15 @@ BLAMED: Final = ("crash", "illegal", "time")
 Winner = Literal["white", "black", "draw"]
 
 
-class UnreadableMoveError(InputError):
-    """A player's answer is no move at all: as bad as an illegal one."""
-
-
 class Seat(NamedTuple):
-    """A player at the board.
-
-    Attributes
-    ----------
-    contestant : Contestant
-        Who it is.
-    player : Player
-        Made for this game.
-    """
+    """A player at the board."""
 
     contestant: Contestant
     player: Player
 
 
 class PlayedGame(NamedTuple):
-    """A game that came to an end.
-
-    Attributes
-    ----------
-    moves : tuple of Move
-        All of them, the opening's included.
-    winner : {'white', 'black', 'draw'}
-        Who won.
-    termination : str
-        How: as the rules name it, or ``crash``, ``illegal``, ``time`` (a player's fault), or ``ply_cap``.
-    fault : str or None
-        What a player did wrong, in one line.
-    seconds : tuple of (float, float)
-        Wall time that white's and black's moves took altogether.
-    nodes : tuple of (int, int)
-        Moves that they made in search.
-    longest : tuple of (float, float)
-        Of each, the slowest move.
-    """
+    """A game that came to an end."""
 
     moves: tuple[Move, ...]
     winner: Winner
@@ -87,39 +56,7 @@ def play_game(
     most_plies: int | None = None,
     grace: float = 0.1,
 ) -> PlayedGame:
-    """Play a game.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set; its repetition rule and move limit hold.
-    white, black : Seat
-        Players that were made for this game.
-    opening : sequence of Move
-        Moves that are made for both.
-    start : Position, optional
-        Where the game begins; by default at the start of the variant.
-    most_plies : int, optional
-        Plies after which a game without an end counts as drawn, ``ply_cap``; by default none.
-    grace : float
-        Seconds by which a move may exceed its time before it loses.
-
-    Returns
-    -------
-    PlayedGame
-        The game. A player that raises, moves illegally or takes too long has lost. No player is closed.
-
-    Examples
-    --------
-    >>> from tablut.play.arena.contestants import contestant
-    >>> from tablut.play.search.limits import SearchLimits
-    >>> from tablut.variants import load_variant
-    >>> rules, random = load_variant("brandubh"), contestant("random", SearchLimits(nodes=1))
-    >>> seats = [Seat(random, random.make(rules, seed)) for seed in (1, 2)]
-    >>> game = play_game(rules, *seats)
-    >>> game.winner, len(game.moves), game.termination
-    ('black', 119, 'king_captured')
-    """
+    """Play a game."""
     board = Board(variant, start)
     for move in opening:
         board.push(move)

@@ -1,39 +1,276 @@
-"""What a match is: who plays whom, how often, from which openings, by which rules.
+"""Who plays in a match: a player with a budget and options, said in one word.
 
-A plan says everything that its games depend on, so that under budgets of nodes a match is
-the same whenever and however it is played; its digest names it in every record.
+``alphabeta@nodes=5000`` is a player of `tablut.play.players` with a budget of its own;
+what is not said is the match's.
 """
 
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tablut.play.arena.openings import Openings
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players.registry import check_limits
+from tablut.play.search.limits import SearchLimits
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from tablut.play.arena.contestants import Contestant
-    from tablut.position import Position
+    from collections.abc import Iterable
+
+    from tablut.play.arena.programs import IdlePrograms
+    from tablut.play.players import Player
+    from tablut.play.search.searcher import Searcher
+    from tablut.position import Move, Position
     from tablut.variants import Variant
 
-__all__ = ["MatchPlan", "Pairing"]
+PREFIX: Final = "program:"
+"""Before the command of a program that plays."""
+
+_LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
+_OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
+_SETTING = "option."
+"""Before the name of a setting that only the player knows: ``mcts@playouts=1000,option.depth=12``."""
 
 
-class Pairing(NamedTuple):
-    """One game of a match.
+class Contestant(NamedTuple):
+    """A player and what it plays with.
 
     Attributes
     ----------
-    number : int
-        From 0; games 2k and 2k + 1 are a pair.
-    pair : int
-        Whose opening it has.
-    first_is_white : bool
-        Whether the first player of the match plays white: in even games.
-    seeds : tuple of (int, int)
-        Of the first and of the second player.
+    text : str
+        As it was said; what results call it.
+    player : str
+        A name of the registry.
+    limits : SearchLimits
+        For each move.
+    options : PlayerOptions
+        All but the seed.
     """
+
+    text: str
+    player: str
+    limits: SearchLimits
+    options: PlayerOptions
+
+    def make(self, variant: Variant, seed: int, idle: IdlePrograms | None = None) -> Player:
+        """Return a new player, to be closed by `close_player`.
+
+        Parameters
+        ----------
+        variant : Variant
+            The rule set.
+        seed : int
+            Of everything random in it.
+        idle : IdlePrograms, optional
+            Where a program comes from; by default it is started for this player alone.
+
+        Returns
+        -------
+        Player
+            Which knows nothing of earlier games.
+        """
+        if self.player.startswith(PREFIX):
+            from tablut.play.arena.programs import ProgramPlayer
+
+            command = self.player.removeprefix(PREFIX)
+            return ProgramPlayer(command, variant, self.options._replace(seed=seed), idle)
+        return make_player(self.player, variant, self.options._replace(seed=seed))
+
+
+def check_contestants(contestants: Iterable[Contestant], variant: Variant) -> None:
+    """Refuse players that do not exist, do not play these rules, or would never end a move, before any game."""
+    for one in contestants:
+        try:
+            check_limits(one.player, one.limits)
+        except InputError as error:
+            raise InputError(f"player {excerpt(one.text)}: {error}") from error
+        close_player(one.make(variant, 1))
+
+
+def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
+    """Return the contestant that a text names.
+
+    Parameters
+    ----------
+    text : str
+        ``NAME`` or ``program:COMMAND``, each also with settings,
+        ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase, threads,
+        and ``option.NAME`` for a setting of the player's own. Settings follow the last ``@``, so a command
+        that contains one ends with another.
+    limits : SearchLimits
+        The match's, for a text that names none of its own.
+    options : PlayerOptions, optional
+        Likewise.
+
+    Returns
+    -------
+    Contestant
+        With limits that have been checked.
+
+    Raises
+    ------
+    InputError
+        If a key is unknown or its value is no number.
+
+    Examples
+    --------
+    >>> fast = contestant("alphabeta@nodes=500,hash=2", SearchLimits(movetime=1.0))
+    >>> fast.player, fast.limits.nodes, fast.limits.movetime, fast.options.hash_mib
+    ('alphabeta', 500, None, 2)
+    """
+    name, at, settings = text.rpartition("@") if text.startswith(PREFIX) else text.partition("@")
+    if not at and text.startswith(PREFIX):
+        name, settings = text, ""
+    own: dict[str, Any] = {}
+    other: dict[str, Any] = {}
+    own_settings: list[tuple[str, str]] = []
+    for setting in filter(None, settings.split(",")):
+        key, equals, value = setting.partition("=")
+        if equals and key.startswith(_SETTING):
+            own_settings.append((key.removeprefix(_SETTING), value))
+            continue
+        if not equals or key not in {*_LIMITS, *_OPTIONS}:
+            raise InputError(
+                f"player {excerpt(text)}: {excerpt(setting)}: expected key=value with one of "
+                f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}"
+            )
+        try:
+            if key in _LIMITS:
+                own[key] = _LIMITS[key](value)
+            else:
+                other[_OPTIONS[key]] = value if key == "tablebase" else int(value)
+        except ValueError as error:
+            raise InputError(f"player {excerpt(text)}: {key}={excerpt(value)}: expected a number") from error
+    chosen = SearchLimits(**own) if own else limits
+    settled = (options or PlayerOptions())._replace(**other)
+    settled = settled._replace(settings=(*settled.settings, *own_settings))
+    return Contestant(text, name, chosen.checked(), settled)
+
+
+def close_player(player: Player) -> None:
+    """Have a player let go of what it holds, such as a process; most hold nothing."""
+    close = getattr(player, "close", None)
+    if close is not None:
+        close()
+
+
+def same_names(contestants: list[Contestant]) -> list[str]:
+    """Return names that tell contestants apart, also where two are said alike."""
+    seen: dict[str, int] = {}
+    names = []
+    for one in contestants:
+        seen[one.text] = seen.get(one.text, 0) + 1
+        names.append(one.text if seen[one.text] == 1 else f"{one.text} ({seen[one.text]})")
+    return names
+
+
+# -- openings of paired games: random moves from the start, the most balanced of a few -----
+
+
+# Both games of a pair begin with the same moves, so what an opening is worth falls on both
+# players. Openings that are decided already tell nothing, so of several drawn ones the one
+# is taken that a short search calls closest to even.
+
+
+_NODES: Final = 2000
+"""Of the search that weighs an opening; repeatable."""
+_ATTEMPTS: Final = 1000
+"""Draws of an undecided opening before the wish is refused."""
+
+
+class Openings(NamedTuple):
+    """How the openings of a match are drawn.
+
+    Attributes
+    ----------
+    plies : int
+        Random moves at the start; 0 to begin every game at the start.
+    candidates : int
+        Openings that are drawn for each pair; the most balanced is played. One is not weighed.
+    seed : int
+        Of the draws; each pair has its own stream.
+    """
+
+    plies: int = 4
+    candidates: int = 4
+    seed: int = 1
+
+    def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
+        """Return the opening of a pair.
+
+        Parameters
+        ----------
+        variant : Variant
+            The rule set.
+        number : int
+            Of the pair, from 0.
+        start : Position, optional
+            Where games begin; by default at the start of the variant.
+
+        Returns
+        -------
+        tuple of Move
+            Legal from there, the game not over after them; the same for the same seed and number.
+
+        Raises
+        ------
+        InputError
+            If every line of so many plies ends the game.
+
+        Examples
+        --------
+        >>> from tablut.variants import load_variant
+        >>> [str(move) for move in Openings(plies=2, candidates=1, seed=7).of_pair(load_variant("brandubh"), 0)]
+        ['d6-c6', 'c4-c5']
+        """
+        if self.plies == 0:
+            return ()
+        random = Random(f"opening {self.seed} {number}")
+        drawn = [self._drawn(variant, random, start) for _ in range(self.candidates)]
+        if len(drawn) == 1:
+            return drawn[0]
+        return min(drawn, key=lambda line: abs(_weight(variant, line, start)))
+
+    def _drawn(self, variant: Variant, random: Random, start: Position | None) -> tuple[Move, ...]:
+        for _ in range(_ATTEMPTS):
+            board = Board(variant, start)
+            while board.ply < self.plies and board.outcome() is None:
+                board.push(random.choice(list(board.legal_moves)))
+            if board.ply == self.plies and board.outcome() is None:
+                return tuple(board.move_stack)
+        raise InputError(f"--opening {self.plies}: every line of so many plies that was tried ends the game")
+
+
+def _weight(variant: Variant, line: tuple[Move, ...], start: Position | None) -> int:
+    """Return the score of the position after an opening, for the side to move."""
+    board = Board(variant, start)
+    for move in line:
+        board.push(move)
+    searcher = _searcher(variant)
+    searcher.forget()
+    return searcher.search(board, SearchLimits(nodes=_NODES)).score
+
+
+@cache
+def _searcher(variant: Variant) -> Searcher:
+    from tablut.play.search.searcher import Searcher
+
+    return Searcher(variant, hash_mib=1)
+
+
+# -- what a match is: who plays whom, how often, from which openings, by which rules -------
+
+
+# A plan says everything that its games depend on, so that under budgets of nodes a match is
+# the same whenever and however it is played; its digest names it in every record.
+
+
+class Pairing(NamedTuple):
+    """One game of a match."""
 
     number: int
     pair: int

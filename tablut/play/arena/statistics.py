@@ -28,8 +28,6 @@ from tablut.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Sprt", "Tally", "elo_of", "interval_of_share", "same_chances", "score_of", "superiority", "wilson"]
-
 SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The share of a pair's two points that each of the five results is."""
@@ -93,44 +91,12 @@ class Tally(NamedTuple):
 
 
 def score_of(elo: float) -> float:
-    """Return the share of points that a difference in Elo leads one to expect.
-
-    Parameters
-    ----------
-    elo : float
-        The difference.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Examples
-    --------
-    >>> round(score_of(0), 3), round(score_of(150), 3)
-    (0.5, 0.703)
-    """
+    """Return the share of points that a difference in Elo leads one to expect."""
     return 1 / (1 + math.exp(-elo * _PER_ELO))
 
 
 def elo_of(share: float) -> float | None:
-    """Return the difference in Elo that a share of points stands for.
-
-    Parameters
-    ----------
-    share : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    float or None
-        None where it is infinite: at 0 and at 1.
-
-    Examples
-    --------
-    >>> elo_of(0.5), round(elo_of(0.75), 1), elo_of(1.0)
-    (0.0, 190.8, None)
-    """
+    """Return the difference in Elo that a share of points stands for."""
     if not 0 < share < 1:
         return None
     return math.log(share / (1 - share)) / _PER_ELO
@@ -141,25 +107,6 @@ def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, 
 
     A draw is half a point in two games' worth of doubt: it makes the interval wider than
     need be, never narrower, since the points of a game vary most when none is drawn.
-
-    Parameters
-    ----------
-    points : float
-        Wins and half the draws.
-    games : int
-        At least 1.
-    confidence : float
-        Of the interval.
-
-    Returns
-    -------
-    tuple of (float, float)
-        Its ends.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in wilson(200, 200)]
-    [0.9812, 1.0]
     """
     z = float(norm.ppf(0.5 + confidence / 2))
     share = points / games
@@ -175,26 +122,6 @@ def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
 
     Fisher's exact test in the form of Freeman and Halton, for any number of kinds of results. It lists
     the ways to split the sums of the kinds, as many as the smaller set of games to the power of the kinds less one.
-
-    Parameters
-    ----------
-    first, second : sequence of int
-        How many games ended in each way, such as wins, draws and losses; neither all zero.
-
-    Returns
-    -------
-    float
-        The p-value, two-sided.
-
-    Raises
-    ------
-    ValueError
-        If the two have different lengths.
-
-    Examples
-    --------
-    >>> round(same_chances((6, 0, 4), (68, 0, 132)), 3), round(same_chances((10, 0, 0), (0, 0, 10)), 6)
-    (0.171, 1.1e-05)
     """
     if sum(first) > sum(second):
         first, second = second, first
@@ -212,23 +139,6 @@ def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, fl
     """Return the interval of the share of points.
 
     From the spread of the pairs, where every game has its partner and pairs differ; else Wilson's.
-
-    Parameters
-    ----------
-    tally : Tally
-        Of at least one game.
-    confidence : float
-        Of the interval.
-
-    Returns
-    -------
-    tuple of (float, float)
-        Its ends, within 0 and 1.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in interval_of_share(Tally(60, 20, 20, (5, 5, 10, 5, 25)))]
-    [0.602, 0.798]
     """
     error = _error(tally)
     if error is None:
@@ -248,26 +158,7 @@ def _error(tally: Tally) -> float | None:
 
 
 def superiority(tally: Tally) -> float:
-    """Return the likelihood that the first player is the better one.
-
-    Parameters
-    ----------
-    tally : Tally
-        Its results.
-
-    Returns
-    -------
-    float
-        By the normal law of the mean of the pairs; where they show no spread, by the posterior of a
-        fair coin's bias given the decisive games, from a flat prior.
-
-    Examples
-    --------
-    >>> round(superiority(Tally(60, 20, 20, (5, 5, 10, 5, 25))), 4)
-    1.0
-    >>> superiority(Tally())
-    0.5
-    """
+    """Return the likelihood that the first player is the better one."""
     error = _error(tally)
     if error is not None:
         return float(norm.cdf((tally.share - 0.5) / error))

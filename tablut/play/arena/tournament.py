@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import io
+import math
+from importlib import import_module
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from scipy.stats import norm
+
+from tablut.board import Board
 from tablut.errors import InputError
-from tablut.files import child
-from tablut.play.arena.contestants import same_names
 from tablut.play.arena.match import MatchReport, MatchSummary, play_match
-from tablut.play.arena.ratings import ratings
+from tablut.play.arena.plan import same_names
+from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
+from tablut.store.files import child, write_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from tablut.play.arena.contestants import Contestant
-    from tablut.play.arena.match import Played
-    from tablut.play.arena.plan import MatchPlan
+    from numpy.typing import NDArray
 
-__all__ = ["TournamentReport", "TournamentRow", "TournamentSummary", "play_tournament"]
+    from tablut.play.arena.match import MatchReport, Played
+    from tablut.play.arena.plan import Contestant, MatchPlan
+    from tablut.variants import Variant
 
 
 class TournamentRow(Result):
@@ -36,17 +45,7 @@ class TournamentRow(Result):
 
 
 class TournamentSummary(Result):
-    """What a tournament says.
-
-    Attributes
-    ----------
-    variant : str
-        The rule set.
-    table : list of TournamentRow
-        The players, the strongest first; Elo against their mean.
-    matches : list of MatchSummary
-        Between every two.
-    """
+    """What a tournament says."""
 
     variant: str
     table: list[TournamentRow]
@@ -168,3 +167,273 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
     return TournamentSummary(
         variant=plan.variant.name, table=rows, matches=[report.summary for report in reports.values()]
     )
+
+
+# -- ratings of several players from the results between them: the model of Bradley and Terry ---
+
+
+# References
+# ----------
+# R. A. Bradley and M. E. Terry, "Rank analysis of incomplete block designs", Biometrika 39 (1952).
+# R. Coulom, "Whole-history rating", 2008: a prior of virtual draws keeps ratings finite.
+
+
+_ELO: Final = 400 / math.log(10)
+_VIRTUAL: Final = 1.0
+"""Draws against a player of the mean rating that each is given beforehand."""
+
+
+class Rating(NamedTuple):
+    """How strong a player is among those that it met."""
+
+    elo: float
+    interval: tuple[float, float]
+
+
+def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -> list[Rating]:
+    """Return the most likely ratings."""
+    met = sorted(points)
+    first, second = (np.array([pair[place] for pair in met], dtype=int) for place in (0, 1))
+    won = np.array([points[pair][0] for pair in met])
+    games = np.array([points[pair][1] for pair in met], dtype=float)
+
+    def _cost(strength: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        apart = strength[first] - strength[second]
+        value = float((games * np.logaddexp(0, apart) - won * apart).sum())
+        # A draw against strength 0 is half a win and half a loss.
+        value += _VIRTUAL * float((np.logaddexp(0, strength) - strength / 2).sum())
+        slope = _VIRTUAL * (expit(strength) - 0.5)
+        each = games * expit(apart) - won
+        np.add.at(slope, first, each)
+        np.subtract.at(slope, second, each)
+        return value, slope
+
+    best = minimize(_cost, np.zeros(players), jac=True, method="BFGS", options={"gtol": 1e-8}).x
+    chance = expit(best[first] - best[second])
+    weight = games * chance * (1 - chance)
+    own = expit(best)
+    information = np.diag(_VIRTUAL * own * (1 - own))
+    for one, other, value in zip(first, second, weight, strict=True):
+        information[one, one] += value
+        information[other, other] += value
+        information[one, other] -= value
+        information[other, one] -= value
+    # Elo is told against the mean of the players, whose own doubt is taken out.
+    centre = np.eye(players) - 1 / players
+    spread = np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre.T))
+    z = float(norm.ppf(0.975))
+    return [
+        Rating(_ELO * float(at), (_ELO * float(at - z * error), _ELO * float(at + z * error)))
+        for at, error in zip(best - best.mean(), spread, strict=True)
+    ]
+
+
+# ------------------------------------------------------------------------------------------
+# How large a game is as it is played: branching factor, length, balance, and the size of its tree
+
+
+# The size of a game tree is told as ``b ** d``: with the mean branching factor ``b`` and the mean
+# length ``d`` of games, as the literature does, and more carefully as the mean over games of the
+# logarithm of the product of the branching factors met, which no single long position distorts.
+#
+# References
+# ----------
+# L. V. Allis, "Searching for Solutions in Games and Artificial Intelligence", 1994, section 6.2.
+
+
+class Estimated(Result):
+    """A mean and its interval of 95 %."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class GameMeasures(Result):
+    """What games of one player against itself say of their game.
+
+    Attributes
+    ----------
+    variant, player : str
+        The game, and who played it.
+    games, capped : int
+        How many, and how many of them were cut off as drawn.
+    branching : Estimated
+        Legal moves of a position, the mean of each game's mean.
+    plies : Estimated
+        Length of a game.
+    log10_tree : Estimated
+        Logarithm of the product of the branching factors of a game, its mean.
+    log10_power : float
+        The same as the literature has it: mean length times the logarithm of the mean branching factor.
+    repeated : Estimated
+        Plies of a game after which a position stood again, with the same side to move.
+    white, black, draws : int
+        How games ended.
+    white_score, white_score_interval : float, list of float
+        White's points by game with Wilson's interval of 95 %.
+    white_elo : float or None
+        The same as a difference in Elo; None where it is infinite.
+    """
+
+    variant: str
+    player: str
+    games: int
+    capped: int
+    branching: Estimated
+    plies: Estimated
+    log10_tree: Estimated
+    log10_power: float
+    repeated: Estimated
+    white: int
+    black: int
+    draws: int
+    white_score: float
+    white_score_interval: list[float]
+    white_elo: float | None
+
+
+def branching_factors(variant: Variant, report: MatchReport) -> list[list[int]]:
+    """Return how many legal moves each position of each game had."""
+    factors = []
+    for one in report.played:
+        board, met = Board(variant), []
+        for move in one.game.moves:
+            met.append(board.legal_moves.count())
+            board.push(move)
+        factors.append(met)
+    return factors
+
+
+def _repeated(variant: Variant, report: MatchReport) -> list[int]:
+    """Return how many plies of each game led to a position that it had before."""
+    counts = []
+    for one in report.played:
+        board = Board(variant)
+        seen = {str(board.position)}
+        for move in one.game.moves:
+            board.push(move)
+            seen.add(str(board.position))
+        counts.append(len(one.game.moves) + 1 - len(seen))
+    return counts
+
+
+def measure(variant: Variant, report: MatchReport) -> GameMeasures:
+    """Return the measures of a game as a player plays it against itself.
+
+    Parameters
+    ----------
+    variant : Variant
+        The rule set.
+    report : MatchReport
+        At least two games from the start of the variant.
+
+    Returns
+    -------
+    GameMeasures
+        With intervals over the games, which are taken as independent.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two games.
+
+    Examples
+    --------
+    >>> from tablut.play.arena import MatchPlan, Openings, contestant, play_match
+    >>> from tablut.play.search.limits import SearchLimits
+    >>> from tablut.variants import load_variant
+    >>> rules, random = load_variant("brandubh-5-4v0"), contestant("random", SearchLimits(nodes=1))
+    >>> report = play_match(MatchPlan(rules, random, random, games=50, openings=Openings(0)))
+    >>> found = measure(rules, report)
+    >>> found.games, found.white + found.black + found.draws, found.branching.low < found.branching.mean
+    (50, 50, True)
+    """
+    if len(report.played) < 2:
+        raise InputError("measure: expected at least two games")
+    factors = branching_factors(variant, report)
+    logs = np.array([sum(math.log10(factor) for factor in met) for met in factors])
+    lengths = np.array([len(met) for met in factors], dtype=float)
+    means = np.array([sum(met) / len(met) for met in factors if met])
+    winners = [one.game.winner for one in report.played]
+    white, black, games = winners.count("white"), winners.count("black"), len(winners)
+    points = white + (games - white - black) / 2
+    elo = elo_of(points / games)
+    branching = _estimated(means)
+    return GameMeasures(
+        variant=variant.name,
+        player=report.summary.a,
+        games=games,
+        capped=sum(one.game.termination == "ply_cap" for one in report.played),
+        branching=branching,
+        plies=_estimated(lengths),
+        log10_tree=_estimated(logs),
+        log10_power=round(float(lengths.mean()) * math.log10(branching.mean), 4),
+        repeated=_estimated(np.array(_repeated(variant, report), dtype=float)),
+        white=white,
+        black=black,
+        draws=games - white - black,
+        white_score=round(points / games, 6),
+        white_score_interval=[round(end, 6) for end in wilson(points, games)],
+        white_elo=None if elo is None else round(elo, 1),
+    )
+
+
+def _estimated(values: Sequence[float] | NDArray[np.float64]) -> Estimated:
+    found = np.asarray(values, dtype=float)
+    mean = float(found.mean())
+    error = float(norm.ppf(0.975)) * float(found.std(ddof=1)) / math.sqrt(len(found))
+    # Nothing that is estimated here can be below zero; rare things have intervals that would.
+    return Estimated(mean=round(mean, 4), low=round(max(0.0, mean - error), 4), high=round(mean + error, 4))
+
+
+# -- the games of a match as one table in a Parquet file, a row a game ---------------------
+
+
+def write_games(path: Path, reports: Sequence[MatchReport]) -> None:
+    """Write the games of some matches."""
+    # Imported here: pyarrow takes longer to load than many matches take; it has no types of its own.
+    pa: Any = import_module("pyarrow")
+    parquet: Any = import_module("pyarrow.parquet")
+
+    rows = [
+        {
+            "a": report.summary.a,
+            "b": report.summary.b,
+            "game": one.number,
+            "a_is_white": one.first_is_white,
+            "winner": one.game.winner,
+            "a_points": one.points,
+            "termination": one.game.termination,
+            "plies": len(one.game.moves),
+            "white_seconds": one.game.seconds[0],
+            "black_seconds": one.game.seconds[1],
+            "white_nodes": one.game.nodes[0],
+            "black_nodes": one.game.nodes[1],
+            "fault": one.game.fault,
+            "moves": " ".join(map(str, one.game.moves)),
+        }
+        for report in reports
+        for one in report.played
+    ]
+    schema = pa.schema(
+        [
+            ("a", pa.string()),
+            ("b", pa.string()),
+            ("game", pa.int32()),
+            ("a_is_white", pa.bool_()),
+            ("winner", pa.string()),
+            ("a_points", pa.float64()),
+            ("termination", pa.string()),
+            ("plies", pa.int32()),
+            ("white_seconds", pa.float64()),
+            ("black_seconds", pa.float64()),
+            ("white_nodes", pa.int64()),
+            ("black_nodes", pa.int64()),
+            ("fault", pa.string()),
+            ("moves", pa.string()),
+        ]
+    )
+    content = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows, schema=schema), content, compression="zstd")
+    write_bytes(path, content.getvalue())

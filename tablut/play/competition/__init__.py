@@ -4,9 +4,9 @@
 `match` knows what a message means for a game, `referee` serves games to two clients.
 """
 
+from tablut.play.competition.cli import write_player_script
 from tablut.play.competition.client import ClientSettings, ServerGame, play_on_server
 from tablut.play.competition.referee import Referee, RefereeSettings
-from tablut.play.competition.scripts import write_player_script
 
 __all__ = [
     "ClientSettings",

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import threading
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from tablut.board import Board
-from tablut.cli.completion import player_names_from, variant_names_from
-from tablut.cli.live import Live
-from tablut.cli.options import warn
+from tablut.cli.options import variant_names_from, warn
+from tablut.cli.people import Live
 from tablut.cli.runtime import Interrupted, Reply, command
 from tablut.errors import InputError, TablutError
 from tablut.play.competition.client import ClientSettings, play_on_server
-from tablut.play.competition.frames import PORTS
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereeSettings
+from tablut.play.competition.wire import PORTS
+from tablut.play.options import player_names_from
 from tablut.play.players import PlayerOptions
-from tablut.play.ready import ready_player
+from tablut.play.players.registry import ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
+from tablut.store.files import write_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
     from tablut.play.competition.referee import PlayedGame
     from tablut.play.players import Player
     from tablut.variants import Variant
-
-__all__ = ["referee_command"]
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
@@ -206,3 +207,47 @@ def _show(console: PeopleConsole, result: _Refereed) -> None:
         if game.log is not None:
             console.print(f"log     {game.log}", soft_wrap=True)
     console.print(f"rules   {result.variant}", style="dim")
+
+
+# ------------------------------------------------------------------------------------------
+# ``runmyplayer.sh``: what the competition starts a player with, written out for this installation
+
+
+SCRIPT_NAME: Final = "runmyplayer.sh"
+_TEMPLATE: Final = Path(__file__).with_name(SCRIPT_NAME)
+
+
+def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
+    """Write the script of the competition into a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    arguments : tuple of str
+        Further arguments of ``tablut play``, such as the player.
+
+    Returns
+    -------
+    Path
+        The script, executable.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     script = write_player_script(Path(folder), ("--player", "random"))
+    ...     script.name, script.read_text().splitlines()[-1].endswith('--timeout "$2" --wait 60 --player random')
+    ('runmyplayer.sh', True)
+    """
+    text = _TEMPLATE.read_text(encoding="utf-8")
+    text = text.replace("@PYTHON@", shlex.quote(sys.executable)).replace("@MORE@", shlex.join(arguments))
+    target = folder / SCRIPT_NAME
+    write_text(target, "\n".join(line.rstrip() for line in text.splitlines()) + "\n")
+    target.chmod(0o755)
+    return target

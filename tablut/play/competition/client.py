@@ -6,7 +6,7 @@ because repetition counts; a state that does not follow begins a new history, an
 one that our rules call decided while the server goes on.
 
 A clock runs from the first byte of a state that asks for a move. Whatever the player
-does, a move is sent before the server's time for it is up (`tablut.play.competition.thinking`).
+does, a move is sent before the server's time for it is up (`tablut.play.competition.client`).
 A server that ends the connection without a result leaves the result unknown. No server
 takes a player back into a game, so the client never connects again.
 """
@@ -14,29 +14,26 @@ takes a player back into a game, so the client never connects again.
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.cli.printable import one_line
+from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
-from tablut.files import excerpt
 from tablut.formats import bologna
-from tablut.play.competition.frames import PORTS, FrameReader, encode_frame
-from tablut.play.competition.thinking import Thinker, move_margin
-from tablut.play.search.limits import SearchLimits
+from tablut.play.competition.wire import PORTS, FrameReader, encode_frame
+from tablut.play.search.limits import SearchLimits, said_score
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from tablut.formats.bologna import BolognaState
-    from tablut.formats.game_record import Result
-    from tablut.play.competition.thinking import Answer
-    from tablut.play.players import Player
+    from tablut.play.players import Choice, Player
     from tablut.position import Move, Side
+    from tablut.rules.outcome import Result
     from tablut.variants import Variant
-
-__all__ = ["ClientSettings", "ServerGame", "play_on_server"]
 
 _FIRST_STATE: Final = 900.0
 """Seconds for both players to be there; the competition's server gives up after 300 for each."""
@@ -384,9 +381,90 @@ def _told(answer: Answer, seconds: float) -> str:
     if answer.choice is None:
         return f"sent {answer.move} after {seconds:.2f} s: {answer.trouble}"
     choice = answer.choice
-    said = ""
-    if choice.mate is not None:
-        said = f", {'wins' if choice.mate > 0 else 'loses'} in {abs(choice.mate)}"
-    elif choice.score is not None:
-        said = f", score {choice.score:+d}"
-    return f"sent {answer.move} after {seconds:.2f} s{said}" + (f", depth {choice.depth}" if choice.depth else "")
+    parts = [said_score(choice.score, choice.mate), f"depth {choice.depth}" if choice.depth else ""]
+    return ", ".join([f"sent {answer.move} after {seconds:.2f} s", *filter(None, parts)])
+
+
+# -- a player on a clock: whatever it does, a legal move is there in time ------------------
+
+
+# A player thinks in a thread of its own and is told a time with a margin. One that does
+# not answer by then, fails, or answers with a move that is not legal, is replaced for that
+# move by a plain one: it escapes or takes the king if it can, else it is the first legal move. Every time
+# that happens is told. A player that still thinks about an earlier position when it is
+# asked again is left alone until it is done: no player is asked two things at once.
+
+
+def move_margin(timeout: float) -> float:
+    """Return how many seconds of a server's time for a move are not used.
+
+    A tenth of a second and a tenth of the time, at most two seconds and never more than
+    half: the way to the server and back, and a machine with more to do.
+    """
+    return min(0.1 + timeout / 10, 2, timeout / 2)
+
+
+def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
+    """Return a legal move without any thought: one that escapes or takes the king, or the first one."""
+    moves = list(board.legal_moves)
+    moves = [move for move in moves if move not in unwanted] or moves
+    side, king = board.turn, board.king()
+    for move in moves:
+        # Nearly every win is the king's own move, or a move next to it; to try all of them takes too long.
+        if king is None or (move.start != king if side == "white" else not _adjacent(move.target, king, board.size)):
+            continue
+        board.push(move)
+        outcome = board.outcome()
+        board.pop()
+        if outcome is not None and outcome.winner == side:
+            return move
+    return moves[0]
+
+
+def _adjacent(one: int, other: int, size: int) -> bool:
+    return abs(one // size - other // size) + abs(one % size - other % size) == 1
+
+
+class Answer(NamedTuple):
+    """A move, and where it comes from."""
+
+    move: Move
+    choice: Choice | None
+    trouble: str | None
+
+
+class Thinker:
+    """Asks one player for moves, each within a time."""
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+        self._thread: threading.Thread | None = None
+
+    def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> Answer:
+        """Return a legal move."""
+        until = time.monotonic() + patience
+        spare = plain_move(board.copy(), unwanted)
+        if self._thread is not None and self._thread.is_alive():
+            return Answer(spare, None, "the player still thinks about an earlier position")
+        found: list[Choice] = []
+        failed: list[Exception] = []
+
+        def _think(asked: Board) -> None:
+            try:
+                found.append(self._player.choose(asked, limits))
+            except Exception as error:
+                # Told below; a game is not lost because a player fails once.
+                failed.append(error)
+
+        self._thread = threading.Thread(target=_think, args=(board.copy(),), daemon=True, name="player")
+        self._thread.start()
+        self._thread.join(max(until - time.monotonic(), 0.0))
+        if failed:
+            return Answer(spare, None, f"the player failed ({type(failed[0]).__name__}: {failed[0]})")
+        if not found:
+            return Answer(spare, None, "the player did not answer in time")
+        if found[0].move not in board.legal_moves:
+            return Answer(spare, None, f"the player answered {found[0].move}, which is not legal")
+        if found[0].move in unwanted:
+            return Answer(spare, None, f"the server refused {found[0].move} before")
+        return Answer(found[0].move, found[0], None)

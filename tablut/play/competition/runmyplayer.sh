@@ -5,4 +5,4 @@ if [ "$#" -ne 3 ]; then
     echo "usage: $0 WHITE|BLACK TIMEOUT_SECONDS SERVER_IP" >&2
     exit 2
 fi
-exec @PYTHON@ -m tablut play --role "$1" --server "$3" --timeout "$2" --wait 60 @MORE@
+exec @PYTHON@ -P -m tablut play --role "$1" --server "$3" --timeout "$2" --wait 60 @MORE@

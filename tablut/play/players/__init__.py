@@ -3,9 +3,17 @@
 Importing this package loads no player and no numba.
 """
 
-from tablut.play.players.options import PlayerOptions, Setting, parse_settings, read_settings
-from tablut.play.players.protocol import Choice, Player
-from tablut.play.players.registry import PLAYERS, make_player, player_names
+from tablut.play.players.registry import (
+    PLAYERS,
+    Choice,
+    Player,
+    PlayerOptions,
+    Setting,
+    make_player,
+    parse_settings,
+    player_names,
+    read_settings,
+)
 
 __all__ = [
     "PLAYERS",

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from tablut.engine import engine_for
-from tablut.play.players.asked import moves_asked_about
 from tablut.play.players.kernels import minimax as at
 from tablut.play.players.kernels.budget import NODES, STOPPED, UNLIMITED, spending
-from tablut.play.players.options import Setting, read_settings
-from tablut.play.players.protocol import Choice
+from tablut.play.players.registry import Choice, Setting, moves_asked_about, read_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
@@ -23,10 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.board import Board
-    from tablut.play.players.options import PlayerOptions
+    from tablut.play.players.registry import PlayerOptions
     from tablut.variants import Variant
-
-__all__ = ["MinimaxPlayer", "PayoffPlayer"]
 
 _REPETITION: Final = {"none": 0, "draw": 1, "mover_loses": 2}
 _INFINITY: Final = 1 << 40
@@ -58,25 +54,7 @@ class _AlphaBeta:
             self._search(array, moves, [], 0, SearchLimits(nodes=1), time.perf_counter())
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the best move found within limits.
-
-        Parameters
-        ----------
-        board : Board
-            With the history of the game, which counts for repetition and the move limit.
-        limits : SearchLimits
-            A time, nodes (moves made), or a depth, which goes before the player's own.
-
-        Returns
-        -------
-        Choice
-            Without a score, which would be in other units than ours.
-
-        Raises
-        ------
-        InputError
-            If the game is over, or no limit ends the search.
-        """
+        """Return the best move found within limits."""
         began = time.perf_counter()
         limits.checked("movetime", "nodes", "depth")
         moves = [move.code for move in moves_asked_about(board, self.variant)]
@@ -138,23 +116,6 @@ class PayoffPlayer(_AlphaBeta):
     ``depth=1``, or ``--depth 1``, is the other reading. An iteration cut short counts for nothing.
     Where escapes are not corners, the nearest escape stands for the nearest corner. A repeated position is
     worth what the rules make of it, a draw nothing.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    options : PlayerOptions
-        ``depth`` at most, and the weights ``own``, ``other``, ``corner`` and ``end``; nothing is random.
-
-    Examples
-    --------
-    >>> from tablut import Board
-    >>> from tablut.play.players import PlayerOptions
-    >>> from tablut.play.search.limits import SearchLimits
-    >>> board = Board("mcgill", "9/9/9/9/2K6/9/9/7b1/9 w")
-    >>> player = PayoffPlayer(board.variant, PlayerOptions())
-    >>> player.choose(board, SearchLimits(depth=3)).mate
-    3
     """
 
     name = "payoff"
@@ -184,24 +145,6 @@ class MinimaxPlayer(_AlphaBeta):
     among wins, so that a nearer one may be put off; the first best move in the engine's order is
     kept. A repeated position is lost for who made it, as Berkeley's rules say, or what other rules
     make of it. If a limit comes first, the best of the moves searched to their end is played.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set; Berkeley's is the text's own.
-    options : PlayerOptions
-        ``depth``, and the weights ``beside``, ``throne`` and ``piece``; nothing is random.
-
-    Examples
-    --------
-    >>> from tablut import Board
-    >>> from tablut.play.players import PlayerOptions
-    >>> from tablut.play.search.limits import SearchLimits
-    >>> board = Board("berkeley")
-    >>> player = MinimaxPlayer(board.variant, PlayerOptions(settings=(("depth", "2"),)))
-    >>> found = player.choose(board, SearchLimits(nodes=9999))
-    >>> found.move in board.legal_moves, found.depth
-    (True, 2)
     """
 
     name = "minimax3"

@@ -10,24 +10,20 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 import numpy as np
 
 from tablut.engine import engine_for
-from tablut.play.players.asked import moves_asked_about
-from tablut.play.players.heuristic import WIN_FIRST, MoveScores
 from tablut.play.players.kernels import playouts as at
 from tablut.play.players.kernels.budget import NODES, UNLIMITED, spending
-from tablut.play.players.kernels.paths import path_tables
-from tablut.play.players.options import Setting, read_settings
-from tablut.play.players.protocol import Choice
+from tablut.play.players.kernels.scoring import path_tables
+from tablut.play.players.registry import Choice, Setting, moves_asked_about, read_settings
+from tablut.play.players.simple import WIN_FIRST, MoveScores
 from tablut.play.search.limits import SearchLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tablut.board import Board
-    from tablut.play.players.options import PlayerOptions
+    from tablut.play.players.registry import PlayerOptions
     from tablut.position import Move
     from tablut.variants import Variant
-
-__all__ = ["SETTINGS", "ExpandedPlayer", "FilteredPlayer", "ImprovedPlayer", "MonteCarloPlayer", "MoveStatistics"]
 
 SETTINGS: Final[Mapping[str, Setting]] = {
     "depth": Setting(8, least=1, most=at.MOST_DEPTH),
@@ -45,15 +41,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 class MoveStatistics(NamedTuple):
-    """What playouts found out about a move, for the side that makes it.
-
-    Attributes
-    ----------
-    move : Move
-        The move.
-    visits, wins, losses : int
-        Playouts that went through the state it leads to, and how those that were decided ended.
-    """
+    """What playouts found out about a move, for the side that makes it."""
 
     move: Move
     visits: int
@@ -71,31 +59,6 @@ class MonteCarloPlayer:
     is played, among equals one of the most visits, then any; a simulation that ends undecided adds
     to the total alone; one new state a simulation is remembered (`tablut.play.players.kernels.playouts`).
     What was learnt is forgotten between moves (``keep=yes``: it is not). A single move is played at once.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    options : PlayerOptions
-        Seed, memory, and the settings: ``depth``, ``from`` root or leaf, ``c``, ``objective`` wins or net
-        (wins − losses), ``uct`` state or next (figure 8), ``expanded`` none, both, white or black (as
-        which side the expanded definitions are used), ``turn`` aware or blind, ``filter`` no or yes
-        (by the heuristic, with ``margin`` and ``win``), ``keep`` no or yes.
-
-    Raises
-    ------
-    InputError
-        If a setting is unknown or out of range.
-
-    Examples
-    --------
-    >>> from tablut import Board
-    >>> from tablut.play.players import PlayerOptions
-    >>> from tablut.play.search.limits import SearchLimits
-    >>> board = Board("brandubh-5-4v0")
-    >>> player = MonteCarloPlayer(board.variant, PlayerOptions(hash_mib=1))
-    >>> player.choose(board, SearchLimits(playouts=300)).playouts
-    300
     """
 
     name: ClassVar[str] = "mcts"
@@ -133,25 +96,7 @@ class MonteCarloPlayer:
         tree.counters[at.FILLED] = 0
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the move of the highest objective after as many playouts as the limits allow.
-
-        Parameters
-        ----------
-        board : Board
-            Its history plays no part but for the plies made.
-        limits : SearchLimits
-            A time, nodes (moves made in playouts), or playouts.
-
-        Returns
-        -------
-        Choice
-            The score is that of its playouts, undecided ones counted half.
-
-        Raises
-        ------
-        InputError
-            If the game is over, or no limit ends the playouts.
-        """
+        """Return the move of the highest objective after as many playouts as the limits allow."""
         began = time.perf_counter()
         limits.checked("movetime", "nodes", "playouts")
         moves = moves_asked_about(board, self.variant)
@@ -175,24 +120,7 @@ class MonteCarloPlayer:
     def statistics(
         self, board: Board, moves: Sequence[Move], limits: SearchLimits, began: float | None = None
     ) -> list[MoveStatistics]:
-        """Return what playouts within limits find out about some legal moves.
-
-        Parameters
-        ----------
-        board : Board
-            Undecided.
-        moves : sequence of Move
-            At least one; the first ply of every playout is one of them.
-        limits : SearchLimits
-            A time, nodes, or playouts.
-        began : float, optional
-            When the time began, by `time.perf_counter`.
-
-        Returns
-        -------
-        list of MoveStatistics
-            In the order of the moves.
-        """
+        """Return what playouts within limits find out about some legal moves."""
         tree = self._tree
         limit = self.variant.rules.move_limit
         array = self._engine.board(board.position.cells, board.position.side)

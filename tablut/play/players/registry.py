@@ -1,45 +1,273 @@
-"""The players by name: one line each of those that ship, its module loaded when it is asked for.
-
-Another package adds a player by an entry point of the group ``tablut.players``: its name, and
-``module:callable`` of what takes a `Variant` and `PlayerOptions` and returns a `Player`.
-"""
+"""What a player is: something that chooses a move within limits."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from tablut.board import Board
 from tablut.errors import InputError
-from tablut.files import excerpt
-from tablut.play.players.options import PlayerOptions
+from tablut.play.search.limits import SearchLimits
+from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from importlib.metadata import EntryPoint
+    from collections.abc import Callable, Mapping, Sequence
 
-    from tablut.play.players.protocol import Player
-    from tablut.play.search.limits import LimitKind, SearchLimits
+    from tablut.play.search.limits import LimitKind
+    from tablut.position import Move
     from tablut.variants import Variant, VariantLike
 
-__all__ = ["PLAYERS", "PlayerSpec", "check_limits", "make_player", "player_names"]
 
-
-class PlayerSpec(NamedTuple):
-    """A player, named but not loaded.
+class Choice(NamedTuple):
+    """A move and what its player has to say for it.
 
     Attributes
     ----------
-    target : str
-        ``module:callable`` that takes a `Variant` and `PlayerOptions`.
-    help : str
-        What it is, in one line.
-    threaded : bool
-        Whether it can search in several threads.
-    ended_by : tuple of str
-        The limits of which it needs one; none for a player that any limit suits.
+    move : Move
+        Legal in the position asked about.
+    score : int or None
+        What the player expects, for the side to move, in centi-logits (see
+        `tablut.play.search.limits`); None if it has no opinion.
+    mate : int or None
+        Plies to a proven end: positive if the side to move wins, negative if it loses.
+    depth : int
+        Plies searched; 0 if nothing was.
+    nodes : int
+        Moves made in search.
+    pv : tuple of Move
+        The line expected; begins with the move.
+    tbhits : int
+        Positions that a tablebase valued.
+    playouts : int
+        Games played out.
     """
+
+    move: Move
+    score: int | None
+    mate: int | None
+    depth: int
+    nodes: int
+    pv: tuple[Move, ...]
+    tbhits: int = 0
+    playouts: int = 0
+
+
+class Player(Protocol):
+    """A player of one variant.
+
+    It may keep what it has learnt from move to move. A new game needs no notice: the
+    board that it is shown has the whole history.
+    """
+
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        """Return a move in an undecided position.
+
+        Parameters
+        ----------
+        board : Board
+            With the history of the game; not changed.
+        limits : SearchLimits
+            At least one. The answer comes before ``limits.movetime`` seconds are over.
+
+        Raises
+        ------
+        InputError
+            If the game is over, or the limits are none.
+        """
+
+
+# -- what a player may be told when it is made, and how it reads the settings that are its own ---
+
+
+SHIPPED_TABLE_MIB: Final = 32
+"""Memory for what search loads of the tables that ship: every tier of up to four men, in 35 ms."""
+
+
+class PlayerOptions(NamedTuple):
+    """Settings that a player takes as far as they concern it.
+
+    Attributes
+    ----------
+    seed : int
+        Of everything random in it.
+    hash_mib : int
+        Memory for transpositions, or for the states of a Monte Carlo player.
+    tablebase : str or None
+        A store to probe; by default what ships with the installed packages.
+    table_mib : int
+        Memory for tables that search probes; what does not fit is probed at the root alone. Of what ships
+        `SHIPPED_TABLE_MIB` at most, which is every tier of up to four men.
+    settings : tuple of (str, str)
+        What only this player knows: names and values. A player refuses a name that it does not know.
+    threads : int
+        That search at once, by a player that can use them.
+    """
+
+    seed: int = 0
+    hash_mib: int = 64
+    tablebase: str | None = None
+    table_mib: int = 512
+    settings: tuple[tuple[str, str], ...] = ()
+    threads: int = 1
+
+    @property
+    def text(self) -> str:
+        """All of it in one line; threads only where there are several, since matches were kept before there were."""
+        said = self._asdict()
+        if self.threads == 1:
+            del said["threads"]
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
+
+class Setting(NamedTuple):
+    """A setting that a player declares.
+
+    Attributes
+    ----------
+    default : str, int or float
+        Its value if nothing is said; a value given is read as one of the same type.
+    choices : tuple of str
+        The values of a text; none of a number.
+    least, most : float
+        The range of a number.
+    """
+
+    default: str | int | float
+    choices: tuple[str, ...] = ()
+    least: float = 0
+    most: float = 1_000_000
+
+    def read(self, name: str, text: str) -> str | int | float:
+        """Return the value that a text gives.
+
+        Parameters
+        ----------
+        name : str
+            Of the setting, for the message.
+        text : str
+            Its value.
+
+        Returns
+        -------
+        str, int or float
+            Of the type of the default.
+
+        Raises
+        ------
+        InputError
+            If it is no value of the setting.
+
+        Examples
+        --------
+        >>> Setting(8, least=1, most=512).read("depth", "12")
+        12
+        >>> Setting("root", ("root", "leaf")).read("from", "top")
+        Traceback (most recent call last):
+            ...
+        tablut.errors.InputError: option from='top': expected root or leaf
+        """
+        if self.choices:
+            if text not in self.choices:
+                raise InputError(f"option {name}={excerpt(text)}: expected {' or '.join(self.choices)}")
+            return text
+        try:
+            value = type(self.default)(text)
+        except (ValueError, OverflowError):
+            value = None
+        # A NaN is in no range.
+        if value is None or not self.least <= float(value) <= self.most:
+            kind = "a whole number" if isinstance(self.default, int) else "a number"
+            raise InputError(f"option {name}={excerpt(text)}: expected {kind} from {self.least:g} to {self.most:g}")
+        return value
+
+
+def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Setting]) -> dict[str, str | int | float]:
+    """Return the value of each setting that a player declares; the last one given counts.
+
+    Parameters
+    ----------
+    player : str
+        Its name, for the message.
+    options : PlayerOptions
+        With what was said.
+    declared : mapping of str to Setting
+        What it knows.
+
+    Returns
+    -------
+    dict of str to str, int or float
+        All that are declared.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or a value is none of its setting.
+
+    Examples
+    --------
+    >>> read_settings("payoff", PlayerOptions(settings=(("own", "50"),)), {"own": Setting(60), "other": Setting(30)})
+    {'own': 50, 'other': 30}
+    """
+    values = {name: setting.default for name, setting in declared.items()}
+    for name, text in options.settings:
+        if name not in declared:
+            known = f"its options are {', '.join(declared)}" if declared else "it has none"
+            raise InputError(f"option {excerpt(name)}: unknown to player {player}; {known}")
+        values[name] = declared[name].read(name, text)
+    return values
+
+
+def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of texts ``name=value``.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Any number of them.
+
+    Returns
+    -------
+    tuple of (str, str)
+        For `PlayerOptions.settings`.
+
+    Raises
+    ------
+    InputError
+        If one has no ``=``, or no name before it.
+
+    Examples
+    --------
+    >>> parse_settings(["depth=8", "c=1.4"])
+    (('depth', '8'), ('c', '1.4'))
+    """
+    found = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"option {excerpt(text)}: expected NAME=VALUE")
+        found.append((name.strip(), value.strip()))
+    return tuple(found)
+
+
+# -- what every player asks of a board before it chooses -----------------------------------
+
+
+def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
+    """Return the moves to choose from, at least one, in the engine's order."""
+    if not board.variant.same_game(variant):
+        raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {variant.name}")
+    moves = list(board.legal_moves)
+    if board.outcome() is not None or not moves:
+        raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
+    return moves
+
+
+# -- the players by name: one line each of those that ship, its module loaded when it is asked for ---
+
+
+class PlayerSpec(NamedTuple):
+    """A player, named but not loaded."""
 
     target: str
     help: str
@@ -53,11 +281,11 @@ _PLAYOUTS: Final[tuple[LimitKind, ...]] = ("movetime", "nodes", "playouts")
 
 PLAYERS: Final[dict[str, PlayerSpec]] = {
     "alphabeta": PlayerSpec(
-        f"{_HERE}.alphabeta:AlphaBetaPlayer", "the compiled alpha-beta search", threaded=True, ended_by=_SEARCH
+        f"{_HERE}.simple:AlphaBetaPlayer", "the compiled alpha-beta search", threaded=True, ended_by=_SEARCH
     ),
-    "random": PlayerSpec(f"{_HERE}.uniform:RandomPlayer", "any legal move, each as likely as the others"),
-    "greedy": PlayerSpec(f"{_HERE}.greedy:GreedyPlayer", "captures, else runs for the corner, else any move"),
-    "heuristic": PlayerSpec(f"{_HERE}.heuristic:HeuristicPlayer", "the best moves of a scoring scheme, any of them"),
+    "random": PlayerSpec(f"{_HERE}.simple:RandomPlayer", "any legal move, each as likely as the others"),
+    "greedy": PlayerSpec(f"{_HERE}.simple:GreedyPlayer", "captures, else runs for the corner, else any move"),
+    "heuristic": PlayerSpec(f"{_HERE}.simple:HeuristicPlayer", "the best moves of a scoring scheme, any of them"),
     "mcts": PlayerSpec(f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo with UCT", ended_by=_PLAYOUTS),
     "mcts-expanded": PlayerSpec(
         f"{_HERE}.montecarlo:ExpandedPlayer",
@@ -83,60 +311,26 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
 }
 """Those that ship, by name. A further one is a further line."""
 
-_GROUP: Final = "tablut.players"
-"""The entry points under which other packages register players."""
-
-
-def _others() -> dict[str, EntryPoint]:
-    """Return the players that other packages register; a name that ships is not replaced."""
-    return {entry.name: entry for entry in entry_points(group=_GROUP) if entry.name not in PLAYERS}
-
 
 def player_names() -> tuple[str, ...]:
-    """Return the names of all players: those that ship, then those of other packages.
+    """Return the names of all players.
 
     Returns
     -------
     tuple of str
-        At least those that ship.
+        In the order of the list.
 
     Examples
     --------
     >>> player_names()[:4]
     ('alphabeta', 'random', 'greedy', 'heuristic')
     """
-    return (*PLAYERS, *sorted(_others()))
+    return tuple(PLAYERS)
 
 
 def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
-    """Return the limits of a player, having checked that one of them ends its moves.
-
-    Parameters
-    ----------
-    name : str
-        One of `player_names`; of a player of another package nothing is known.
-    limits : SearchLimits
-        For each move.
-
-    Returns
-    -------
-    SearchLimits
-        These.
-
-    Raises
-    ------
-    InputError
-        If none of them ends its moves, or one is not positive.
-
-    Examples
-    --------
-    >>> from tablut.play.search.limits import SearchLimits
-    >>> check_limits("mcts", SearchLimits(depth=3))
-    Traceback (most recent call last):
-        ...
-    tablut.errors.InputError: limits: none given that would end this; name a time, a number of nodes or a number ...
-    """
-    return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
+    """Return the limits of a player, having checked that one of them ends its moves."""
+    return limits.checked(*_spec(name).ended_by)
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
@@ -159,8 +353,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     Raises
     ------
     InputError
-        If there is no player of that name, its package cannot be loaded, or an option is
-        unknown or out of range.
+        If there is no player of that name, or an option is unknown or out of range.
 
     Examples
     --------
@@ -170,21 +363,31 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, SearchLimits(nodes=1)).move)
     'd2-f2'
     """
-    variant, options = as_variant(variant), options or PlayerOptions()
-    factory = cast("Callable[[Variant, PlayerOptions], Player]", _factory(name))
-    if options.threads != 1 and name in PLAYERS and not PLAYERS[name].threaded:
+    variant, options, spec = as_variant(variant), options or PlayerOptions(), _spec(name)
+    if options.threads != 1 and not spec.threaded:
         raise InputError(f"threads {options.threads}: player {name} thinks in one; leave it out")
+    module, _, attribute = spec.target.partition(":")
+    factory: Callable[[Variant, PlayerOptions], Player] = getattr(import_module(module), attribute)
     return factory(variant, options)
 
 
-def _factory(name: str) -> Any:
-    if name in PLAYERS:
-        module, _, attribute = PLAYERS[name].target.partition(":")
-        return getattr(import_module(module), attribute)
-    others = _others()
-    if name not in others:
-        raise InputError(f"player {excerpt(name)}: unknown; the players are {', '.join((*PLAYERS, *sorted(others)))}")
-    try:
-        return others[name].load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"player {name!r}: its package, which names {others[name].value}, fails: {error}") from error
+def _spec(name: str) -> PlayerSpec:
+    if name not in PLAYERS:
+        raise InputError(f"player {excerpt(name)}: unknown; the players are {', '.join(PLAYERS)}")
+    return PLAYERS[name]
+
+
+# -- a player that has compiled and loaded what it needs, so that no clock pays for it -----
+
+
+_SMALL_HASH: Final = 16
+_MOMENT: Final = 0.02
+
+
+def ready_player(name: str, variant: Variant, options: PlayerOptions) -> Player:
+    """Return a new player whose first move takes no longer than the others."""
+    board = Board(variant)
+    if board.outcome() is None:
+        small = options._replace(hash_mib=min(options.hash_mib, _SMALL_HASH), table_mib=0)
+        make_player(name, variant, small).choose(board, SearchLimits(movetime=_MOMENT))
+    return make_player(name, variant, options)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut.cli.options import VariantOption
-from tablut.cli.runtime import Reply, command, json_wanted
-from tablut.cli.streams import write_output
+from tablut.cli.runtime import Reply, command
+from tablut.cli.streams import AS_JSON, write_output
 from tablut.errors import InputError, input_failure
 from tablut.play.options import (
     HashOption,
@@ -26,8 +26,6 @@ from tablut.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-__all__ = ["engine_command"]
 
 
 class _Option(Result):
@@ -73,7 +71,7 @@ def engine_command(
         players=list(player_names()),
     )
     reply = Reply(result, lambda _: None, seed=seed)
-    if not json_wanted():
+    if not AS_JSON.get():
         _obey(engine, line if line else _lines())
     return reply
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.cli.printable import one_line
+from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
-from tablut.files import excerpt
 from tablut.formats.reading import read_position
-from tablut.machine import check_memory
 from tablut.play.players import PlayerOptions, parse_settings, player_names
+from tablut.play.players.registry import ready_player
 from tablut.play.protocol.session import Search, Wanted
-from tablut.play.ready import ready_player
 from tablut.play.search.limits import MOST_THREADS, SearchLimits
+from tablut.running.machine import check_memory
+from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:

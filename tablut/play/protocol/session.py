@@ -1,7 +1,7 @@
 """One search at a time, in a thread of its own, that can be told to stop.
 
 A player that can be stopped has a method ``stop``; one that tells what it finds while it
-searches has a method ``observe`` (see `tablut.play.players.alphabeta`). Others are
+searches has a method ``observe`` (see `tablut.play.players.simple`). Others are
 given a time instead of no limit, and tell what they found at the end.
 """
 
@@ -11,8 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
-from tablut.play.search.limits import SearchLimits
-from tablut.play.search.scores import MAX_PLY
+from tablut.play.search.limits import MAX_PLY, SearchLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,23 +39,11 @@ class Observable(Protocol):
     """A player that tells what it finds while it searches."""
 
     def observe(self, observer: Callable[[Choice], None] | None) -> None:
-        """Have somebody told, or nobody.
-
-        Parameters
-        ----------
-        observer : callable or None
-            Called by the thread that searches.
-        """
+        """Have somebody told, or nobody."""
 
 
 class Wanted(NamedTuple):
-    """What a search is for.
-
-    Attributes
-    ----------
-    limits : SearchLimits
-        None of them for a search that only a stop ends.
-    """
+    """What a search is for."""
 
     limits: SearchLimits
 
@@ -67,21 +54,7 @@ class Wanted(NamedTuple):
 
 
 class Search:
-    """A search that runs.
-
-    Parameters
-    ----------
-    player : Player
-        Used by nobody else meanwhile.
-    board : Board
-        Undecided; not changed.
-    wanted : Wanted
-        When to end.
-    tell : callable
-        Takes what is known so far and the seconds that it took, from another thread.
-    answer : callable
-        Takes the answer, or None and a line that says why there is none; called once, and calls `close`.
-    """
+    """A search that runs."""
 
     def __init__(
         self,
@@ -128,13 +101,7 @@ class Search:
                 self._done.wait(_AGAIN)
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for the answer.
-
-        Parameters
-        ----------
-        seconds : float, optional
-            At most so long.
-        """
+        """Wait for the answer."""
         self._thread.join(seconds)
 
     def _run(self, board: Board) -> None:

@@ -6,8 +6,7 @@ Importing this package imports no numba; `Searcher` does when it is first asked 
 from typing import TYPE_CHECKING
 
 from tablut.lazy import lazy_exports
-from tablut.play.search.limits import SearchLimits, SearchResult
-from tablut.play.search.scores import MATE, PROVEN, mate_in
+from tablut.play.search.limits import MATE, PROVEN, SearchLimits, SearchResult, mate_in
 
 if TYPE_CHECKING:
     from tablut.play.search.searcher import Searcher

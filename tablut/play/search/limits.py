@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
-from tablut.play.search.scores import MAX_PLY, mate_in
 
 if TYPE_CHECKING:
     from tablut.position import Move
-
-__all__ = ["MOST_THREADS", "LimitKind", "SearchLimits", "SearchResult", "check_threads"]
 
 LimitKind = Literal["movetime", "nodes", "depth", "playouts"]
 
@@ -27,30 +25,7 @@ MOST_THREADS: Final = 256
 
 
 def check_threads(threads: int) -> int:
-    """Return a number of threads for one search, having checked it.
-
-    Parameters
-    ----------
-    threads : int
-        As somebody said it.
-
-    Returns
-    -------
-    int
-        The same.
-
-    Raises
-    ------
-    InputError
-        If it is not 1 to `MOST_THREADS`.
-
-    Examples
-    --------
-    >>> check_threads(0)
-    Traceback (most recent call last):
-        ...
-    tablut.errors.InputError: threads 0: expected 1 to 256
-    """
+    """Return a number of threads for one search, having checked it."""
     if not 1 <= threads <= MOST_THREADS:
         raise InputError(f"threads {threads}: expected 1 to {MOST_THREADS}")
     return threads
@@ -126,7 +101,7 @@ class SearchResult(NamedTuple):
     move : Move
         Legal in the position.
     score : int
-        For the side to move, see `tablut.play.search.scores`.
+        For the side to move, see `tablut.play.search.limits`.
     depth : int
         Plies of the last completed iteration; 0 if none was completed.
     selective_depth : int
@@ -157,3 +132,61 @@ class SearchResult(NamedTuple):
     def mate(self) -> int | None:
         """Plies to the proven end: positive if the side to move wins, negative if it loses, None if not proven."""
         return mate_in(self.score)
+
+
+# -- what a score means: plain integers, shared by the compiled search and its users -------
+
+
+# A score is for the side to move. Below `PROVEN` it is an estimate in centi-logits: 100
+# more mean that the odds of winning are e times as high. From `PROVEN` on it is a fact,
+# and counts plies: ``MATE - n`` is a win in n plies that search has proved, ``n - MATE`` a
+# loss in n plies.
+
+
+MATE: Final = 30000
+PROVEN: Final = 29000
+"""Scores at least this far from 0 are proven."""
+TABLEBASE: Final = 25000
+"""Less the plies: a tablebase calls it won, yet a position of the game before may still recur on the way."""
+REPETITION: Final = 20000
+"""Less the plies to it: a position that recurs where that loses for the mover. It is no
+proof, since it holds for one way to get there."""
+EVALUATION_LIMIT: Final = 15000
+"""No estimate is further from 0."""
+MAX_PLY: Final = 128
+"""Search goes no further from its root."""
+
+
+def mate_in(score: int) -> int | None:
+    """Return the plies to the proven end: positive if the side to move wins, else negative; None if nothing is proven.
+
+    Parameters
+    ----------
+    score : int
+        For the side to move.
+
+    Returns
+    -------
+    int or None
+        Plies.
+
+    Examples
+    --------
+    >>> mate_in(29997), mate_in(-29998), mate_in(29999), mate_in(150)
+    (3, -2, 1, None)
+    """
+    if abs(score) < PROVEN:
+        return None
+    return MATE - score if score > 0 else -MATE - score
+
+
+def chance_of(score: int) -> float:
+    """Return the points that a score promises: 100 centi-logits more, and the odds are e times as high."""
+    return 1 / (1 + math.exp(-max(-3000, min(3000, score)) / 100))
+
+
+def said_score(score: int | None, mate: int | None) -> str:
+    """Return what the side to move expects, as people read it everywhere; empty where nothing is known."""
+    if mate is not None:
+        return f"{'wins' if mate > 0 else 'loses'} in {abs(mate)} {'ply' if abs(mate) == 1 else 'plies'}"
+    return "" if score is None else f"{score:+d} centi-logits ({100 * chance_of(score):.0f} %)"

@@ -1,11 +1,7 @@
-"""One node of the full search before its moves: what is known of it, early ends, and what is stored of it.
+"""What is known on entering a position before any move of it is tried, and the bookkeeping of a ply.
 
-A node asks rules, history and tables (`open_node`), may end early on its estimate or after a
-null move (`trusts_estimate`, `may_pass`), and is stored (`store_node`). Its moves are in
-`tablut.play.search.stages`; the recursion, and what it proves, in `tablut.play.search.tree`.
-
-Steps that trust an estimate never touch a side that is about to lose, nor the root: see the
-rules on what is proven in `tablut.play.search.tree`.
+Repetition and the move limit, wins at once, tablebases, threats to win at once: all exact, so
+that quiescence and full search alike may call positions decided on their word.
 """
 
 from __future__ import annotations
@@ -14,42 +10,232 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, inlined
-from tablut.engine.layout import king_of, put_side, side_of
+from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture
+from tablut.engine.jit import I64, U64, advance, called, inlined, read_clock
+from tablut.engine.kernels import can_move, escape_of_king, generate, key_change
+from tablut.engine.layout import coordinates, count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
 from tablut.play.search import transposition
-from tablut.play.search.entering import estimate, settle
-from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
+from tablut.play.search.evaluation import evaluate
+from tablut.play.search.limits import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN, REPETITION
+from tablut.play.search.probing import table_value
 from tablut.play.search.state import (
     BASE,
+    CLOCK_ADDRESS,
+    CLOCK_NUMBER,
+    DEADLINE,
     FLAGS,
     GENERATION,
+    LAST_LOOK,
     LIMIT_PLY,
+    LONGEST_GAP,
+    NEXT_LOOK,
+    NODE_LIMIT,
+    NODES,
+    RECURRENCE,
+    REPETITION_RULE,
     ROOT_DEPTH,
+    SECONDS,
     SELECTIVE,
+    STOPPED,
     TABLE_MASK,
+    TABLE_SOLDIERS,
     TRANSPOSITIONS,
     SearchState,
+    recurs,
     seen_place,
 )
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tablut.engine.tables import Tables
 
-__all__ = [
-    "INFINITE",
-    "MARGIN",
-    "MARGIN_DEPTH",
-    "Node",
-    "may_end_early",
-    "may_pass",
-    "open_node",
-    "pass_turn",
-    "store_node",
-    "take_turn_back",
-    "trusts_estimate",
-    "value_of_end",
-]
+_LOOK_EVERY = 1000
+"""Nodes between two looks at the clock: a quarter of a millisecond."""
+ASSURED = 8000
+"""Nodes, two milliseconds, that no fear of waits cuts off: only when the time is up, less its margin, do they end."""
+FIRST_LOOK = 2000
+"""Nodes before the first look: half a millisecond, so that a machine that begins late still moves on thought."""
+WAITS = 2
+"""Waits to expect before the answer is out: to be woken, and to be given the interpreter's lock."""
+
+
+@called
+def _look_at_clock(s: SearchState) -> None:
+    """Read the clock, and end the search if the time is up.
+
+    A thread that is made to wait is late, and so will be whoever waits for its answer.
+    The longest wait so far is what the search keeps ready for each of the next ones.
+    It never plays a move that it has not thought about: late or not, a move for nothing loses games.
+    """
+    counters = s.counters
+    counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
+    read_clock(I64(counters[CLOCK_ADDRESS]), I64(counters[CLOCK_NUMBER]), advance(counters, I64(SECONDS)))
+    now = counters[SECONDS] * 1_000_000_000 + counters[SECONDS + 1]
+    if counters[LAST_LOOK] != 0:
+        counters[LONGEST_GAP] = max(counters[LONGEST_GAP], now - counters[LAST_LOOK])
+    counters[LAST_LOOK] = now
+    feared = WAITS * counters[LONGEST_GAP] if counters[NODES] >= ASSURED else 0
+    if now + feared >= counters[DEADLINE]:
+        counters[STOPPED] = 1
+
+
+@inlined
+def out_of_limits(s: SearchState) -> bool:
+    """Return whether the search has to end, and remember it."""
+    counters = s.counters
+    if counters[STOPPED] != 0:
+        return True
+    if s.stop[0] != 0 or counters[NODES] >= counters[NODE_LIMIT]:
+        counters[STOPPED] = 1
+    elif counters[NODES] >= counters[NEXT_LOOK]:
+        _look_at_clock(s)
+    return counters[STOPPED] != 0
+
+
+@called
+def estimate(t: Tables, s: SearchState) -> int:
+    """Return the evaluation for the side to move."""
+    score = evaluate(t, s.evaluation, s.board)
+    score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, score))
+    return -score if side_of(t, s.board) != 0 else score
+
+
+@inlined
+def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
+    """Return what rules, history, wins at once and tablebases say of a position below the root."""
+    board = s.board
+    side = side_of(t, board)
+    s.line_length[ply] = 0
+    rule, draw = I64(s.counters[REPETITION_RULE]), I64(s.counters[RECURRENCE])
+    again = rule != 0 and (ply > 1 or draw == 0) and recurs(s, key, ply)
+    again_value = (draw if (ply & 1) == 0 else -draw) if rule == 1 else I64(REPETITION - ply)
+    # A recurrence that no rule knows of (it has a value) hides no win at once: who missed it can take it now. After a
+    # move of the root it hides nothing at all, see `goes_back`.
+    if again and draw == 0:
+        return True, again_value, False, I64(0), I64(0)
+    if ply >= s.counters[LIMIT_PLY]:
+        lost = not can_move(t, board, side)
+        return True, I64(ply - MATE) if lost else I64(0), False, I64(0), I64(0)
+    row, column = escape_targets(t, board, king_of(t, board))
+    capture = king_capture(t, board)
+    winning = I64(NO_MOVE)
+    if side == 1:
+        winning = capture
+        endangered = (row | column) != 0
+    else:
+        if (row | column) != 0:
+            winning = escape_of_king(t, board, row, column)
+        endangered = capture != NO_MOVE
+    if winning != NO_MOVE:
+        s.line[ply * MAX_PLY] = np.int32(winning)
+        s.line_length[ply] = 1
+        return True, I64(MATE - ply - 1), False, row, column
+    if again:
+        return True, again_value, False, row, column
+    # Tables know no history; after a capture, none matters.
+    if s.reversible[ply] == 0:
+        soldiers = count_of(t, board, 1) + count_of(t, board, 0)
+        if soldiers <= s.counters[TABLE_SOLDIERS]:
+            known, value = table_value(t, s, ply)
+            if known:
+                return True, value, False, row, column
+    return False, I64(0), endangered, row, column
+
+
+@inlined
+def goes_back(s: SearchState, ply: int, child: np.uint64) -> bool:
+    """Return whether a move of the root leads to a position of the game before it where no rule minds that.
+
+    Such a move is worth what the search says of it, but no more than a recurrence: who is to move there may
+    choose better than the last time, so the position is searched like any other.
+    """
+    return ply == 0 and s.counters[RECURRENCE] != 0 and recurs(s, child, I64(1))
+
+
+@inlined
+def moves_at(t: Tables, s: SearchState, ply: int) -> NDArray[np.int32]:
+    """Return where the moves of a ply are kept."""
+    return advance(s.moves, I64(ply * 4 * t.cells))
+
+
+@called
+def parries(
+    t: Tables, s: SearchState, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
+) -> tuple[int, int]:
+    """Write the moves of a position; return how many there are, and how many more let the king escape.
+
+    Where black has to stop the king, only moves that stand in its way are written, and
+    those that may recreate an earlier position, which may end the game. Every other one
+    loses in two plies: in exactly two, or, where a ply may leave either side without a
+    move, in two at most. Elsewhere, all legal moves are written.
+    """
+    board = s.board
+    count = generate(t, board, moves)
+    side, king = side_of(t, board), king_of(t, board)
+    if side == 0 or (row | column) == 0 or ply + 1 >= s.counters[LIMIT_PLY]:
+        return count, I64(0)
+    # A king that has escaped must be able to move where that counts; off the castle, it can move back.
+    if t.either_after_ply != 0 and (king == t.castle or (s.counters[FLAGS] & SELECTIVE) == 0):
+        return count, I64(0)
+    king_rank, king_file = coordinates(t, king)
+    _, block_row, block_column = blocking_places(t, board, king)
+    rule = I64(s.counters[REPETITION_RULE])
+    kept = 0
+    for index in range(count):
+        move = I64(moves[index])
+        start, target = start_of(move), target_of(move)
+        rank, file = coordinates(t, target)
+        blocks = (rank == king_rank and (block_row >> file) & 1 != 0) or (
+            file == king_file and (block_column >> rank) & 1 != 0
+        )
+        if not blocks and rule != 0:
+            blocks = s.seen[seen_place(key ^ t.keys[start] ^ t.keys[target] ^ t.side_key[0])] != 0
+        if blocks:
+            moves[kept] = np.int32(move)
+            kept += 1
+    return kept, count - kept
+
+
+@inlined
+def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
+    """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key."""
+    side = side_of(t, s.board) ^ 1
+    child = U64(key ^ key_change(t, side, is_king, undo))
+    s.keys[I64(s.counters[BASE]) + ply + 1] = child
+    s.reversible[ply + 1] = 0 if undo_captured(undo) != 0 else s.reversible[ply] + 1
+    s.seen[seen_place(child)] += np.uint16(1)
+    return child
+
+
+@inlined
+def leave(s: SearchState, child: np.uint64) -> None:
+    """Take a position off the path."""
+    s.seen[seen_place(child)] -= np.uint16(1)
+
+
+@inlined
+def extend_line(s: SearchState, ply: int, move: int) -> None:
+    """Make a move and the principal variation after it that of a ply."""
+    here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
+    length = I64(s.line_length[ply + 1])
+    s.line[here] = np.int32(move)
+    for index in range(length):
+        s.line[here + 1 + index] = s.line[below + index]
+    s.line_length[ply] = length + 1
+
+
+# -- one node of the full search before its moves: what is known of it, early ends, and what is stored of it ---
+
+
+# A node asks rules, history and tables (`open_node`), may end early on its estimate or after a
+# null move (`trusts_estimate`, `may_pass`), and is stored (`store_node`). Its moves are in
+# `tablut.play.search.ordering`; the recursion, and what it proves, in `tablut.play.search.tree`.
+#
+# Steps that trust an estimate never touch a side that is about to lose, nor the root: see the
+# rules on what is proven in `tablut.play.search.tree`.
+
 
 INFINITE: Final = MATE + 1
 
@@ -60,35 +246,7 @@ MARGIN = 70
 
 
 class Node(NamedTuple):
-    """What is known of a node before its moves are tried. Kernels make it; nothing in it changes.
-
-    Attributes
-    ----------
-    depth : int
-        Plies to be searched, at least 1, an extension included.
-    alpha, beta : int
-        The window at the beginning.
-    ply : int
-        Plies from the root.
-    key : uint64
-        Of the position.
-    side : int
-        To move: 0 white, 1 black.
-    king : int
-        Its cell.
-    row, column : int
-        Its escape targets, see `tablut.engine.attacks.escape_targets`.
-    endangered : bool
-        Whether the other side would win at once if it were to move.
-    principal : bool
-        Whether the window is wider than one.
-    selective : bool
-        Whether the search may look at fewer moves, or further or less far than the depth says.
-    remembered : int
-        The table's move, any 14 bits; 0 without one.
-    stand : int
-        The estimate for the side to move.
-    """
+    """What is known of a node before its moves are tried. Kernels make it; nothing in it changes."""
 
     depth: int
     alpha: int
@@ -108,22 +266,7 @@ class Node(NamedTuple):
 
 @inlined
 def value_of_end(outcome: int, side: int, ply: int) -> int:
-    """Return the value, for the side that moved, of a ply that decided the game.
-
-    Parameters
-    ----------
-    outcome : int
-        The outcome code of the ply.
-    side : int
-        That moved: 0 white, 1 black.
-    ply : int
-        Of the move, from the root.
-
-    Returns
-    -------
-    int
-        A proven win or loss.
-    """
+    """Return the value, for the side that moved, of a ply that decided the game."""
     black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
     return I64(MATE - ply - 1) if black_won == (side == 1) else I64(ply + 1 - MATE)
 
@@ -158,30 +301,7 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 def open_node(
     t: Tables, s: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> tuple[bool, int, Node]:
-    """Return whether a node is settled before a move of it is tried, the value if it is, and the node if not.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    s : SearchState
-        The memory of the search.
-    depth : int
-        Plies to be searched, at least 1.
-    alpha : int
-        The lower end of the window.
-    beta : int
-        The upper end of the window.
-    ply : int
-        Plies from the root.
-    key : uint64
-        Of the position.
-
-    Returns
-    -------
-    tuple of (bool, int, Node)
-        Whether it is settled, its value, the node.
-    """
+    """Return whether a node is settled before a move of it is tried, the value if it is, and the node if not."""
     selective = (I64(s.counters[FLAGS]) & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(t, s, ply, key, alpha, beta)
     remembered, stand = I64(0), I64(0)
@@ -249,19 +369,7 @@ def _value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selec
 
 @inlined
 def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
-    """Store what a node was worth, counted from its own position.
-
-    Parameters
-    ----------
-    s : SearchState
-        The memory of the search.
-    n : Node
-        The node.
-    best : int
-        Its value.
-    best_move : int
-        The move that attains it; 0 for none.
-    """
+    """Store what a node was worth, counted from its own position."""
     if (I64(s.counters[FLAGS]) & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT
@@ -281,77 +389,25 @@ def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
 
 @inlined
 def may_end_early(n: Node) -> bool:
-    """Return whether a node may be given up for its estimate, or after a null move.
-
-    Parameters
-    ----------
-    n : Node
-        The node.
-
-    Returns
-    -------
-    bool
-        False at the root and in any danger.
-    """
+    """Return whether a node may be given up for its estimate, or after a null move."""
     return n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(n.beta) < PROVEN
 
 
 @inlined
 def trusts_estimate(n: Node) -> bool:
-    """Return whether the estimate is so high that it ends the node.
-
-    Parameters
-    ----------
-    n : Node
-        The node.
-
-    Returns
-    -------
-    bool
-        Only near the horizon.
-    """
+    """Return whether the estimate is so high that it ends the node."""
     return n.depth <= MARGIN_DEPTH and n.stand - MARGIN * n.depth >= n.beta
 
 
 @inlined
 def may_pass(s: SearchState, n: Node, after_null: int) -> bool:
-    """Return whether a null move is tried: who stands so well that passing would refute, plays on.
-
-    Parameters
-    ----------
-    s : SearchState
-        The memory of the search.
-    n : Node
-        The node.
-    after_null : int
-        1 if the node follows a null move, else 0.
-
-    Returns
-    -------
-    bool
-        False right after a null move.
-    """
+    """Return whether a null move is tried: who stands so well that passing would refute, plays on."""
     return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= n.beta and n.ply + 1 < s.counters[LIMIT_PLY]
 
 
 @inlined
 def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
-    """Enter the position after a null move and return its key.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    s : SearchState
-        The memory of the search.
-    n : Node
-        The node.
-
-    Returns
-    -------
-    uint64
-        The key.
-    """
+    """Enter the position after a null move and return its key."""
     put_side(t, s.board, n.side ^ 1)
     child = U64(n.key ^ t.side_key[0])
     s.keys[I64(s.counters[BASE]) + n.ply + 1] = child
@@ -362,18 +418,6 @@ def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
 
 @inlined
 def take_turn_back(t: Tables, s: SearchState, n: Node, child: np.uint64) -> None:
-    """Leave the position after a null move.
-
-    Parameters
-    ----------
-    t : Tables
-        The compiled rules.
-    s : SearchState
-        The memory of the search.
-    n : Node
-        The node.
-    child : uint64
-        Its key.
-    """
+    """Leave the position after a null move."""
     s.seen[seen_place(child)] -= np.uint16(1)
     put_side(t, s.board, n.side)

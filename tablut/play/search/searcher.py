@@ -4,7 +4,7 @@ The kernel runs without the interpreter's lock, reads the clock itself every tho
 nodes, and looks at a stop flag at every node. It ends a margin before the time is up, so
 that what follows, taking the lock and reading the result, ends in time too. Where there
 is no clock that it can read, a thread raises the flag. Further threads may search beside the first
-one (`tablut.play.search.crew`); it alone keeps the time, and its answer counts.
+one (`tablut.play.search.searcher`); it alone keeps the time, and its answer counts.
 """
 
 from __future__ import annotations
@@ -16,23 +16,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.compilation import wall_clock
 from tablut.engine import engine_for
-from tablut.errors import InputError
+from tablut.engine.jit import CLOCK, clock_address, monotonic_ns
+from tablut.errors import InputError, MachineError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
-from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns
-from tablut.play.search.crew import Crew
-from tablut.play.search.entering import FIRST_LOOK, WAITS
-from tablut.play.search.evaluation import evaluate_boards
-from tablut.play.search.limits import SearchLimits, SearchResult, check_threads
-from tablut.play.search.root_probe import line_from, probe_moves
-from tablut.play.search.scores import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN
-from tablut.play.search.terms import evaluation_tables, evaluation_tables_for
+from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
+from tablut.play.search.limits import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN, SearchLimits, SearchResult, check_threads
+from tablut.play.search.node import FIRST_LOOK, WAITS
+from tablut.play.search.probing import beside, line_from, load_tables, probe_moves
 from tablut.play.search.transposition import empty_table
-from tablut.play.search.tree_probe import beside, load_tables
 from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
+from tablut.running.clocks import wall_clock
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -41,11 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.board import Board
-    from tablut.play.search.patterns import Patterns
+    from tablut.play.search.weights import Patterns
     from tablut.prober import Prober
     from tablut.variants import VariantLike
-
-__all__ = ["ALL", "PLAIN", "Root", "Searcher", "Thought", "reversible_keys", "time_margin"]
 
 PLAIN: Final = 0
 """Alpha-beta alone, to a fixed depth: its value is that of minimax."""
@@ -73,25 +67,6 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
     few milliseconds each, on a crowded one. Who measures how long the machine makes it
     wait, and keeps that ready besides, needs about two thirds of this, and less where
     nothing has made it wait lately, see ``benchmarks/overrun.py``.
-
-    Parameters
-    ----------
-    movetime : float
-        Seconds for the whole search.
-    measured : float, optional
-        The longest wait of late, in seconds, where waits are measured.
-
-    Returns
-    -------
-    float
-        Seconds.
-
-    Examples
-    --------
-    >>> round(time_margin(2), 3), round(time_margin(0.01), 3)
-    (0.16, 0.005)
-    >>> [round(time_margin(0.2, measured=wait), 3) for wait in (0, 0.001, 0.02)]
-    [0.014, 0.026, 0.045]
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
@@ -234,7 +209,7 @@ class Searcher:
         """
         started, began = time.perf_counter(), wall_clock()
         limits = limits.checked("movetime", "nodes", "depth")
-        if board.variant != self.variant:
+        if not board.variant.same_game(self.variant):
             raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {self.variant.name}")
         moves = list(board.legal_moves)
         if board.outcome() is not None or not moves:
@@ -276,7 +251,7 @@ class Searcher:
         Returns
         -------
         int
-            A score; see `tablut.play.search.scores`.
+            A score; see `tablut.play.search.limits`.
         """
         self._crew.wait()
         self._prepare(self.root(board))
@@ -472,21 +447,83 @@ class Searcher:
 
 
 def reversible_keys(board: Board) -> list[int]:
-    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first.
-
-    Parameters
-    ----------
-    board : Board
-        The game; not changed.
-
-    Returns
-    -------
-    list of int
-        None right after a capture.
-    """
+    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first."""
     walk = board.copy()
     keys = []
     while walk.ply > 0 and not walk.captured():
         walk.pop()
         keys.append(walk.zobrist_key())
     return keys[::-1]
+
+
+# -- `Crew`: the other threads of a search, which fill the transposition table that all share ---
+
+
+# Each helper searches the same root by iterations of its own; what it finds out, the first
+# thread meets in the table. They differ in the depths that they search, and in the order in
+# which they begin with the moves of the root, and soon in everything else. Nothing is agreed
+# on and nothing waited for ("lazy SMP").
+
+
+class Crew:
+    """Helpers of one searcher, none or more."""
+
+    def __init__(self, make: Callable[[], Worker], helpers: int) -> None:
+        self._workers = [make() for _ in range(helpers)]
+        self._threads: list[threading.Thread] = []
+        self._busy: Sequence[Worker] = ()
+
+    def share_of(self, nodes: int | None) -> tuple[int | None, int]:
+        """Return how many of the nodes of a search are the first thread's, and each helper's."""
+        if nodes is None:
+            return None, UNLIMITED
+        each = nodes // (len(self._workers) + 1)
+        return nodes - each * len(self._workers), each
+
+    def start(self, root: Root, conditions: Conditions, nodes: int) -> None:
+        """Have all helpers search."""
+        self.wait()
+        self._busy = self._workers if nodes else ()
+        for number, worker in enumerate(self._busy, 1):
+            turn = number % len(root.moves)
+            worker.prepare(root._replace(moves=root.moves[turn:] + root.moves[:turn]), conditions, nodes)
+            worker.state.stop[0] = 0
+            # Who interrupts the program leaves a search behind: it must not keep the process alive.
+            thread = threading.Thread(target=_help, args=(worker, number), daemon=True, name=f"search helper {number}")
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise MachineError(f"threads: the machine starts no more than {number}: {error}") from error
+            self._threads.append(thread)
+
+    def dismiss(self) -> None:
+        """Have the helpers end. They do within microseconds of their own time, which is not waited for."""
+        for worker in self._busy:
+            worker.state.stop[0] = 1
+
+    def wait(self) -> None:
+        """Have the helpers end, and wait for it: from now on nobody but the caller uses the table."""
+        self.dismiss()
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+    def forget(self) -> None:
+        """Empty what the helpers have learnt about moves."""
+        self.wait()
+        for worker in self._workers:
+            worker.state.history[:] = 0
+
+    def count(self, counter: int) -> int:
+        """Return the sum of a counter over the helpers of the last search."""
+        return sum(int(worker.state.counters[counter]) for worker in self._busy)
+
+
+def _help(worker: Worker, number: int) -> None:
+    """Deepen until the stop flag, the nodes or a proof ends it; every other helper begins a ply deeper."""
+    expected = None
+    for depth in range(1 + number % 2, MAX_PLY):
+        value = worker.aspire(depth, expected)
+        if worker.stopped or (abs(value) >= PROVEN and MATE - abs(value) <= depth):
+            return
+        expected = value

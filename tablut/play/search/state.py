@@ -13,45 +13,11 @@ import numpy as np
 
 from tablut.engine.jit import I64, inlined
 from tablut.engine.layout import new_board
-from tablut.play.search.scores import MAX_PLY
-from tablut.play.search.terms import EvaluationTables  # noqa: TC001 (`field_kinds` looks its class up)
+from tablut.play.search.evaluation import EvaluationTables  # noqa: TC001 (`field_kinds` looks its class up)
+from tablut.play.search.limits import MAX_PLY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = [
-    "BASE",
-    "CLOCK_ADDRESS",
-    "CLOCK_NUMBER",
-    "COUNTERS",
-    "DEADLINE",
-    "FLAGS",
-    "GENERATION",
-    "LAST_LOOK",
-    "LIMIT_PLY",
-    "LONGEST_GAP",
-    "NEXT_LOOK",
-    "NODES",
-    "NODE_LIMIT",
-    "QUIESCENCE",
-    "RECURRENCE",
-    "REPETITION_RULE",
-    "ROOT_DEPTH",
-    "ROOT_MOVE",
-    "ROOT_MOVES",
-    "ROOT_SCORE",
-    "SECONDS",
-    "SELECTIVE",
-    "SELECTIVE_DEPTH",
-    "STOPPED",
-    "TABLES",
-    "TABLE_HITS",
-    "TABLE_MASK",
-    "TABLE_SOLDIERS",
-    "TRANSPOSITIONS",
-    "SearchState",
-    "new_state",
-]
 
 # Places in `SearchState.counters`.
 NODES: Final = 0
@@ -73,7 +39,7 @@ TABLE_MASK: Final = 12
 ROOT_MOVES: Final = 13
 """Number of moves to choose from."""
 CLOCK_ADDRESS: Final = 14
-"""Where the clock is read, 0 for nowhere; see `tablut.play.search.clock`."""
+"""Where the clock is read, 0 for nowhere; see `tablut.engine.jit`."""
 CLOCK_NUMBER: Final = 15
 DEADLINE: Final = 16
 """Nanoseconds on that clock."""
@@ -86,7 +52,7 @@ LAST_LOOK: Final = 20
 LONGEST_GAP: Final = 21
 """The longest time between two looks: how long the system makes a thread wait."""
 TABLES: Final = 22
-"""The address of what `tablut.play.search.tree_probe.directory_of` makes, 0 without tables."""
+"""The address of what `tablut.play.search.probing.directory_of` makes, 0 without tables."""
 TABLE_SOLDIERS: Final = 23
 """The most soldiers of a position that a table may know; 0 without tables."""
 TABLE_HITS: Final = 24
@@ -169,22 +135,7 @@ class SearchState(NamedTuple):
 
 
 def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables) -> SearchState:
-    """Return a state for boards of a size.
-
-    Parameters
-    ----------
-    size : int
-        N.
-    table : ndarray of uint64
-        The transposition table; see `tablut.play.search.transposition.empty_table`.
-    evaluation : EvaluationTables
-        Of the variant.
-
-    Returns
-    -------
-    SearchState
-        No position in it, nothing learnt.
-    """
+    """Return a state for boards of a size."""
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
     # Grows with both, as in most engines, with customary constants.
@@ -219,39 +170,13 @@ def _own_lines(items: int, dtype: type[np.generic]) -> NDArray[Any]:
 
 @inlined
 def seen_place(key: np.uint64) -> int:
-    """Return the entry of the filter for a key.
-
-    Parameters
-    ----------
-    key : uint64
-        Of the position.
-
-    Returns
-    -------
-    int
-        Below `SEEN`.
-    """
+    """Return the entry of the filter for a key."""
     return I64(key) & (SEEN - 1)
 
 
 @inlined
 def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
-    """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game.
-
-    Parameters
-    ----------
-    s : SearchState
-        The memory of the search.
-    key : uint64
-        Of the position.
-    ply : int
-        Plies from the root.
-
-    Returns
-    -------
-    bool
-        Whether it is a repetition.
-    """
+    """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game."""
     if s.seen[seen_place(key)] == 0:
         return False
     here = I64(s.counters[BASE]) + ply

@@ -16,18 +16,17 @@ from the position itself, not from the root.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 
 from tablut.engine.jit import I64, U64, advance, inlined
 from tablut.errors import InputError
-from tablut.play.search.shared_words import read_word, write_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = ["EXACT", "LOWER", "NONE", "UPPER", "Entry", "empty_table", "look_up", "store"]
 
 NONE: Final = 0
 UPPER: Final = 1
@@ -39,23 +38,7 @@ _OFFSET: Final = 1 << 15
 
 
 class Entry(NamedTuple):
-    """What is stored of a position, apart from its key. Kernels make it.
-
-    Attributes
-    ----------
-    move : int
-        The best one found, 14 bits; 0 for none, which keeps the one stored before.
-    score : int
-        Counted from the position itself.
-    depth : int
-        Plies searched, 0 to 255.
-    bound : int
-        `UPPER`, `LOWER` or `EXACT`.
-    generation : int
-        The number of the search, modulo 256.
-    evaluation : int
-        The estimate for the side to move.
-    """
+    """What is stored of a position, apart from its key. Kernels make it."""
 
     move: int
     score: int
@@ -66,28 +49,7 @@ class Entry(NamedTuple):
 
 
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
-    """Return an empty table of at most so many MiB, aligned to cache lines.
-
-    Parameters
-    ----------
-    mebibytes : int
-        At least 1; the largest power of two that fits is used.
-
-    Returns
-    -------
-    ndarray of uint64, flat
-        Eight words a bucket.
-
-    Raises
-    ------
-    InputError
-        If it is less than 1.
-
-    Examples
-    --------
-    >>> empty_table(3).nbytes >> 20
-    2
-    """
+    """Return an empty table of at most so many MiB, aligned to cache lines."""
     if mebibytes < 1:
         raise InputError(f"hash {mebibytes} MiB: the transposition table needs at least 1")
     words = 1 << ((mebibytes << 17).bit_length() - 1)
@@ -104,22 +66,7 @@ def _bucket_of(key: np.uint64, mask: int) -> int:
 
 @inlined
 def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
-    """Return the data stored for a key, 0 if there is none.
-
-    Parameters
-    ----------
-    table : ndarray of uint64
-        The transposition table.
-    mask : int
-        Its words, less 8.
-    key : uint64
-        Of the position.
-
-    Returns
-    -------
-    uint64
-        See the functions below.
-    """
+    """Return the data stored for a key, 0 if there is none."""
     bucket = advance(table, _bucket_of(key, mask))
     for way in range(_WAYS):
         data = read_word(advance(bucket, I64(2 * way + 1)))
@@ -130,121 +77,43 @@ def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
 
 @inlined
 def move_of(data: np.uint64) -> int:
-    """Return the move of an entry.
-
-    Parameters
-    ----------
-    data : uint64
-        What is stored of a position.
-
-    Returns
-    -------
-    int
-        14 bits; 0 for none.
-    """
+    """Return the move of an entry."""
     return I64(data) & 0x3FFF
 
 
 @inlined
 def score_of(data: np.uint64) -> int:
-    """Return the score of an entry.
-
-    Parameters
-    ----------
-    data : uint64
-        What is stored of a position.
-
-    Returns
-    -------
-    int
-        Counted from the position itself.
-    """
+    """Return the score of an entry."""
     return ((I64(data) >> 14) & 0xFFFF) - _OFFSET
 
 
 @inlined
 def depth_of(data: np.uint64) -> int:
-    """Return the depth of an entry.
-
-    Parameters
-    ----------
-    data : uint64
-        What is stored of a position.
-
-    Returns
-    -------
-    int
-        Plies, 0 to 255.
-    """
+    """Return the depth of an entry."""
     return (I64(data) >> 30) & 0xFF
 
 
 @inlined
 def bound_of(data: np.uint64) -> int:
-    """Return what kind of bound the score of an entry is.
-
-    Parameters
-    ----------
-    data : uint64
-        What is stored of a position.
-
-    Returns
-    -------
-    int
-        `UPPER`, `LOWER` or `EXACT`.
-    """
+    """Return what kind of bound the score of an entry is."""
     return (I64(data) >> 38) & 3
 
 
 @inlined
 def generation_of(data: np.uint64) -> int:
-    """Return the number, modulo 256, of the search that stored an entry.
-
-    Parameters
-    ----------
-    data : uint64
-        What is stored of a position.
-
-    Returns
-    -------
-    int
-        0 to 255.
-    """
+    """Return the number, modulo 256, of the search that stored an entry."""
     return (I64(data) >> 40) & 0xFF
 
 
 @inlined
 def evaluation_of(data: np.uint64) -> int:
-    """Return the evaluation of an entry, for the side to move.
-
-    Parameters
-    ----------
-    data : uint64
-        What is stored of a position.
-
-    Returns
-    -------
-    int
-        Centi-logits.
-    """
+    """Return the evaluation of an entry, for the side to move."""
     return ((I64(data) >> 48) & 0xFFFF) - _OFFSET
 
 
 @inlined
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
-    """Store an entry in place of the same position's, or else of the one that is worth least.
-
-    Parameters
-    ----------
-    table : ndarray of uint64
-        The transposition table.
-    mask : int
-        Its words, less 8.
-    key : uint64
-        Of the position.
-    entry : Entry
-        What is stored.
-    """
+    """Store an entry in place of the same position's, or else of the one that is worth least."""
     bucket = advance(table, _bucket_of(key, mask))
     move = entry.move
     place, worst = I64(0), I64(1 << 40)
@@ -265,3 +134,36 @@ def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) ->
     data = U64(packed | (entry.generation << 40)) | (U64(entry.evaluation + _OFFSET) << U64(48))
     write_word(advance(bucket, place), key ^ data)
     write_word(advance(bucket, place + 1), data)
+
+
+# -- words of 64 bits that several threads read and write: each is read or written whole, in no promised order ---
+
+
+# On common processors this is what a plain access does; said aloud, the compiler may not split
+# an access, repeat it, or take a word for the one that it read before.
+
+
+_intrinsic: Any = intrinsic
+_BYTES = 8
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def read_word(_typing_context: Any, address: Any) -> Any:
+    """Return the word at a pointer."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        word = context.get_value_type(types.uint64)
+        return builder.load_atomic(args[0], "monotonic", _BYTES, typ=word)
+
+    return types.uint64(address), codegen
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
+    """Write the word at a pointer."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        builder.store_atomic(args[1], args[0], "monotonic", _BYTES)
+        return context.get_dummy_value()
+
+    return types.void(address, types.uint64), codegen

@@ -1,7 +1,7 @@
 """Alpha-beta: quiescence, and principal-variation search with a transposition table.
 
 `_quiesce` and `_negamax` are recursive and fail-soft. They may prune, reduce and trust an
-estimate, yet what they call proven (see `tablut.play.search.scores`) is: a win needs a move
+estimate, yet what they call proven (see `tablut.play.search.limits`) is: a win needs a move
 that is one; a loss needs every legal move to have been searched, or to be known to lose.
 So nothing is left out while the best value found is a loss, a null move proves nothing,
 and a proof from the table is used only within the search that stored it, because what
@@ -23,43 +23,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.jit import I64, advance, called, kernel
+import numpy as np
+
+from tablut.engine.attacks import king_slides
+from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import make, position_key, unmake
-from tablut.engine.layout import king_of, side_of, start_of, undo_captured
+from tablut.engine.layout import coordinates, king_of, line_of, move_of, occupied, side_of, start_of, undo_captured
 from tablut.engine.records import flat
-from tablut.play.search.entering import (
+from tablut.play.search.limits import MATE, MAX_PLY, PROVEN
+from tablut.play.search.node import (
+    INFINITE,
     arrive,
     estimate,
     extend_line,
     goes_back,
     leave,
-    moves_at,
-    out_of_limits,
-    parries,
-    settle,
-)
-from tablut.play.search.node import (
-    INFINITE,
     may_end_early,
     may_pass,
+    moves_at,
     open_node,
+    out_of_limits,
+    parries,
     pass_turn,
+    settle,
     store_node,
     take_turn_back,
     trusts_estimate,
     value_of_end,
 )
-from tablut.play.search.ordering import blame, capturing_moves, mark_targets, reward
-from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
-from tablut.play.search.stages import (
+from tablut.play.search.ordering import (
     DONE,
+    blame,
+    capturing_moves,
     first_stage,
     is_hopeless,
     is_kings,
     is_quiet,
+    mark_targets,
     next_move,
     next_moves,
     reduction,
+    reward,
 )
 from tablut.play.search.state import (
     FLAGS,
@@ -73,15 +77,13 @@ from tablut.play.search.state import (
     STOPPED,
     SearchState,
 )
-from tablut.play.search.threats import threatening_moves
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
-    import numpy as np
+    from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
-
-__all__ = ["search_root"]
+    from tablut.play.search.evaluation import EvaluationTables
 
 _EVASIONS = 4
 """Plies of quiescence in which a side that is about to lose may try every move."""
@@ -256,26 +258,36 @@ def _negamax(
 
 @kernel
 def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta: int) -> int:
-    """Search the position of a state and return its value for the side to move.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    state : SearchState
-        The board, undecided, the moves to choose from, at least one, the path before
-        it, limits and memory; the counters receive the results, see `tablut.play.search.state`.
-    depth : int
-        Plies, 1 to 255.
-    alpha, beta : int
-        The window.
-
-    Returns
-    -------
-    int
-        A score, of no meaning if the search was stopped.
-    """
+    """Search the position of a state and return its value for the side to move."""
     t, s = flat(tables), flat(state)
     s.counters[ROOT_DEPTH] = depth
     s.counters[ROOT_MOVE] = 0
     return _negamax(t, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))
+
+
+# -- the king's moves that threaten to win, read off line tables ---------------------------
+
+
+# Moves that win at once: `tablut.engine.kernels.escape_of_king`, `tablut.engine.attacks.king_capture`.
+
+
+@inlined
+def threatening_moves(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+    """Write the king's moves to cells from which the way across to an escape is open; return how many there are."""
+    size = t.size
+    king = king_of(t, board)
+    rank, file = coordinates(t, king)
+    row, column = king_slides(t, board, king)
+    count = 0
+    for along in range(2):
+        targets, across, place = (row, size, rank) if along == 0 else (column, I64(0), file)
+        while targets:
+            end = trailing_zeros(targets)
+            targets &= targets - 1
+            content = line_of(board, across + end)
+            open_places = I64(e.way_open[I64(e.way_open_at[across + end]) + occupied(content)])
+            if (open_places >> place) & 1:
+                target = rank * size + end if along == 0 else end * size + file
+                moves[count] = np.int32(move_of(king, target))
+                count += 1
+    return count

@@ -10,31 +10,24 @@ that two soldiers capture or with one that takes four.
 
 from __future__ import annotations
 
+import io
 import json
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
 
 from tablut.errors import InputError
+from tablut.notation import diagram_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
+
+    from numpy.typing import NDArray
 
     from tablut.variants import Variant
-
-__all__ = [
-    "CELL_TERMS",
-    "HAND_WEIGHTS",
-    "LINE_TERMS",
-    "POSITION_TERMS",
-    "RINGS",
-    "SCALE",
-    "SCALE_BITS",
-    "TERMS",
-    "load_weights",
-    "scaled_weights",
-    "weights_family",
-]
 
 RINGS: Final = 3
 """Distances from the edge with a weight of their own; what lies further in is the measure."""
@@ -92,26 +85,7 @@ Family = Literal["corner", "camps", "edge", "edge_four"]
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return which set of weights a variant uses, by where its king escapes and how it falls.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    str
-        The name of a set.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> weights_family(load_variant("brandubh")), weights_family(load_variant("leiden"))
-    ('corner', 'edge_four')
-    >>> weights_family(load_variant("ashton"))
-    'camps'
-    """
+    """Return which set of weights a variant uses, by where its king escapes and how it falls."""
     last = variant.size - 1
     corners = {0, last, variant.size * last, variant.size * variant.size - 1}
     if variant.regions.escapes <= corners:
@@ -129,51 +103,101 @@ def _stored() -> dict[str, dict[str, float]]:
 
 
 def load_weights(variant: Variant) -> dict[str, float]:
-    """Return the tuned weights for a variant, by term, in centi-logits.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    dict of str to float
-        One for each of `TERMS`.
-
-    Examples
-    --------
-    >>> from tablut.variants import load_variant
-    >>> list(load_weights(load_variant("ashton"))) == list(TERMS)
-    True
-    """
+    """Return the tuned weights for a variant, by term, in centi-logits."""
     return dict(_stored()[weights_family(variant)])
 
 
 def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
-    """Return weights as integers: `SCALE` to a centi-logit, half of that for what two lines count.
-
-    Parameters
-    ----------
-    weights : mapping of str to float
-        One for each of `TERMS`.
-
-    Returns
-    -------
-    dict of str to int
-        By term.
-
-    Raises
-    ------
-    InputError
-        If a term is missing or unknown.
-
-    Examples
-    --------
-    >>> scaled_weights(HAND_WEIGHTS)["open_escapes"]
-    48
-    """
+    """Return weights as integers: `SCALE` to a centi-logit, half of that for what two lines count."""
     if set(weights) != set(TERMS):
         odd = sorted(set(weights) ^ set(TERMS))
         raise InputError(f"weights: terms {', '.join(odd)} are missing or unknown")
     return {term: round(weights[term] * (SCALE // 2 if term in CELL_TERMS else SCALE)) for term in TERMS}
+
+
+# -- what the evaluation has learnt by heart: a score for every content of a line and of a corner ---
+
+
+# Terms count what a person would count. A pattern knows what the games showed of exactly these
+# men on exactly this line, with the king where it is. Patterns are added to the terms, and cost
+# no look-up of their own on lines, since the score of a line stands in a table either way. They
+# come from self-play (`benchmarks.tuning.patterns`), hold for one board and one family of weights,
+# and stand in ``data/patterns``, a file for each.
+
+
+CORNER: Final = 3
+"""The side of the square of cells in a corner that a pattern covers."""
+
+
+class Patterns(NamedTuple):
+    """Scores by content for one board; N is its size, C = N² its cells. All are white's, in 1/SCALE centi-logits.
+
+    Attributes
+    ----------
+    terrain : str
+        The C letters of the board.
+    family : str
+        Beside whose weights they were learnt, see `tablut.play.search.weights.weights_family`.
+    made : str
+        By which command, of how many positions.
+    line_scores : ndarray of int16, shape (tables, 3**N)
+        By table, and content of a line in base 3: digit 1 an attacker, 2 a white piece.
+    line_table : ndarray of uint8, shape (C, 2N)
+        The table for the king's cell and the line.
+    corner_scores : ndarray of int16, shape (4, 3**9)
+        By corner and the content of its cells, see `corner_cells`.
+    """
+
+    terrain: str
+    family: str
+    made: str
+    line_scores: NDArray[np.int16]
+    line_table: NDArray[np.uint8]
+    corner_scores: NDArray[np.int16]
+
+
+def corner_cells(size: int) -> list[list[int]]:
+    """Return the cells that the patterns of each corner cover, in the order of the digits."""
+    corners = []
+    for ranks in (range(CORNER), range(size - 1, size - 1 - CORNER, -1)):
+        corners += [
+            [rank * size + first + file for rank in ranks for file in range(CORNER)] for first in (0, size - CORNER)
+        ]
+    return corners
+
+
+def read_patterns(stored: bytes) -> Patterns:
+    """Return patterns that were written."""
+    with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
+        terrain, family, made = (str(arrays[name]) for name in ("terrain", "family", "made"))
+        lines, corners = arrays["line_scores"], arrays["corner_scores"]
+        return Patterns(terrain, family, made, lines, arrays["line_table"], corners)
+
+
+def written_patterns(patterns: Patterns) -> bytes:
+    """Return patterns as the bytes of a file; the same ones for the same patterns."""
+    written = io.BytesIO()
+    np.savez_compressed(written, **patterns._asdict())
+    return written.getvalue()
+
+
+@cache
+def _shipped() -> dict[tuple[str, str], Traversable]:
+    """Return the files of patterns by what they are for. Only that is read of each."""
+    found = {}
+    for file in files("tablut.play.search").joinpath("data", "patterns").iterdir():
+        if file.name.endswith(".npz"):
+            with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+                found[str(arrays["terrain"]), str(arrays["family"])] = file
+    return found
+
+
+@cache
+def _stored_patterns(terrain: str, family: str) -> Patterns | None:
+    file = _shipped().get((terrain, family))
+    return None if file is None else read_patterns(file.read_bytes())
+
+
+def load_patterns(variant: Variant) -> Patterns | None:
+    """Return the patterns for the board and the family of a variant, or None if there are none."""
+    return _stored_patterns("".join(diagram_cells(variant.terrain)), weights_family(variant))

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.play.search import state as at
-from tablut.play.search.scores import MATE, MAX_PLY, PROVEN
+from tablut.play.search.limits import MATE, MAX_PLY, PROVEN
 from tablut.play.search.tree import search_root
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine import Engine
-    from tablut.play.search.terms import EvaluationTables
-    from tablut.play.search.tree_probe import Directory
-
-__all__ = ["UNLIMITED", "Conditions", "Root", "Worker"]
+    from tablut.play.search.evaluation import EvaluationTables
+    from tablut.play.search.probing import Directory
 
 _INFINITE: Final = MATE + 1
 UNLIMITED: Final = 1 << 62
@@ -51,21 +49,7 @@ class Root(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """What holds for every worker of a search.
-
-    Attributes
-    ----------
-    flags : int
-        Bits of `tablut.play.search.state`.
-    generation : int
-        The number of the search, 1 to 255.
-    repetition : int
-        What a recurrence counts as: 0 nothing, 1 a draw, 2 a loss of the mover.
-    recurrence : int
-        What such a draw is worth to the side that moves at the root.
-    plies_left : int
-        Until the move limit.
-    """
+    """What holds for every worker of a search."""
 
     flags: int
     generation: int
@@ -75,21 +59,7 @@ class Conditions(NamedTuple):
 
 
 class Worker:
-    """One thread's search.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of the variant.
-    size : int
-        Of the board.
-    table : ndarray of uint64
-        The transposition table; workers may share it.
-    evaluation : EvaluationTables
-        Of the variant.
-    tables : Directory or None
-        Tablebases to probe in the tree; no two workers may share one.
-    """
+    """One thread's search."""
 
     def __init__(
         self,
@@ -103,17 +73,7 @@ class Worker:
         self.state = at.new_state(size, table, evaluation)
 
     def prepare(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Set up a search: no time limit yet, and the stop flag as it is.
-
-        Parameters
-        ----------
-        root : Root
-            Where it begins.
-        conditions : Conditions
-            What holds for all workers.
-        nodes : int
-            Moves that it may make.
-        """
+        """Set up a search: no time limit yet, and the stop flag as it is."""
         state = self.state
         if len(state.keys) < len(root.past) + MAX_PLY + 1:
             self.state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
@@ -149,20 +109,7 @@ class Worker:
         return bool(self.state.counters[at.STOPPED] != 0)
 
     def aspire(self, depth: int, expected: int | None) -> int:
-        """Search to a depth within a window around the expected value, widened until the value lies in it.
-
-        Parameters
-        ----------
-        depth : int
-            Plies.
-        expected : int or None
-            The value of the iteration before.
-
-        Returns
-        -------
-        int
-            A score; of no meaning if `stopped`.
-        """
+        """Search to a depth within a window around the expected value, widened until the value lies in it."""
         width = _WINDOW
         if expected is None or depth < 4 or abs(expected) >= PROVEN:
             return self.iterate(depth)
@@ -178,20 +125,7 @@ class Worker:
                 beta = value + width if abs(value) < PROVEN else _INFINITE
 
     def iterate(self, depth: int, alpha: int = -_INFINITE, beta: int = _INFINITE) -> int:
-        """Search to a depth within a window, by default the whole one.
-
-        Parameters
-        ----------
-        depth : int
-            Plies.
-        alpha, beta : int
-            The window.
-
-        Returns
-        -------
-        int
-            A score; of no meaning if `stopped`.
-        """
+        """Search to a depth within a window, by default the whole one."""
         return int(search_root(self._engine.tables, self.state, depth, alpha, beta))
 
     def line(self) -> list[int]:

@@ -20,7 +20,7 @@ from tablut.position import Position
 from tablut.rules import OUTCOMES, NaivePosition
 from tablut.testing import small_variants, variants
 from tablut.variants import Variant, load_variant
-from tablut.variants.captures import king_patterns
+from tablut.variants.model import king_patterns
 
 relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 

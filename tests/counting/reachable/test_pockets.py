@@ -4,6 +4,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from counting.reachable.certificates import PositionCertificate
 from counting.reachable.checker import Checker
@@ -13,8 +15,9 @@ from counting.reachable.naive import NaiveReach
 from counting.reachable.stages import pocket
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
-from tablut.testing import random_play
-from tablut.variants import load_variant
+from tablut.testing import placement, random_play, small_variants
+from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
 # Samples of seed 1, by index.
 POCKETS = {
@@ -46,6 +49,26 @@ def test_the_samples_that_resisted(index: int) -> None:
     # It is no locked set: one of its pieces can have arrived last, if not from anywhere that is possible.
     plain = PositionCertificate(i=index, n=str(number), locked=" ".join(squares))
     assert checker.certificate(plain) == "a piece of the lock could have arrived last"
+
+
+def test_a_pocket_is_checked_by_other_means_than_it_is_found_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that finds pockets everywhere convinces nobody."""
+    checker = Checker(load_variant("ashton"))
+    (index, squares), *_ = POCKETS.items()
+    number = draw_number(checker.size, 1, index)
+    monkeypatch.setattr(NaiveReach, "could_arrive", lambda *_: False)
+    few = PositionCertificate(i=index, n=str(number), pocket=squares[:8])
+    assert checker.certificate(few) == "a piece of the lock could have arrived last"
+    assert checker.certificate(PositionCertificate(i=index, n=str(number), pocket=squares)) is None
+
+
+@given(small_variants(), st.randoms(use_true_random=False))
+@settings(max_examples=examples(40))
+def test_both_ways_find_the_same_pockets_under_any_rules(variant: Variant, random: Random) -> None:
+    checker, reach = Checker(variant), NaiveReach(variant)
+    position = placement(variant, random, soldiers=random.randrange(1, 7))
+    for depth in (1, 2):
+        assert checker._out_of_reach(position.pieces, depth) == bool(reach.locked(position, depth))
 
 
 @pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0", "brandubh-7-4v1", "leiden"])

@@ -9,6 +9,7 @@ from explorers import Running, running
 
 from reports.explorer.settings import Settings
 from reports.explorer.workers import Workers
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture(scope="package")
@@ -27,7 +28,7 @@ def address(workers: Workers) -> Iterator[str]:
 
 @pytest.fixture(scope="package")
 def client(address: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, timeout=60) as found:
+    with httpx.Client(base_url=address, timeout=PATIENCE) as found:
         yield found
 
 
@@ -38,6 +39,6 @@ def started(workers: Workers) -> Iterator[Running]:
 
         def start(settings: Settings) -> httpx.Client:
             address = stack.enter_context(running(settings, workers))
-            return stack.enter_context(httpx.Client(base_url=address, timeout=60))
+            return stack.enter_context(httpx.Client(base_url=address, timeout=PATIENCE))
 
         yield start

@@ -17,6 +17,7 @@ from explorers import Running
 
 from reports.explorer.guard import HEADERS
 from reports.explorer.settings import Settings
+from tests.support.waiting import PATIENCE, eventually
 
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
 PAGES = ("/", "/board", "/play", "/puzzles", "/endings", "/games", "/docs", "/help")
@@ -115,99 +116,87 @@ def test_a_large_body_is_refused(client: httpx.Client) -> None:
 
 def test_who_does_not_finish_a_request_is_let_go(started: Running) -> None:
     client = started(Settings(request_seconds=0.3))
-    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=10) as slow:
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=PATIENCE) as slow:
         slow.sendall(b"POST /api/moves HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
         assert b" 408 " in slow.recv(4096)
 
 
 @pytest.mark.parametrize("header", [b"Content-Length: -1", b"Content-Length: 1_0", b"Content-Length: " + b"9" * 40])
 def test_a_length_that_is_none_is_refused(client: httpx.Client, header: bytes) -> None:
-    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=10) as rude:
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=PATIENCE) as rude:
         rude.sendall(b"POST /api/moves HTTP/1.1\r\nHost: 127.0.0.1\r\n" + header + b"\r\n\r\n{}")
         assert re.match(rb"HTTP/1.1 4\d\d ", rude.recv(4096))
 
 
 def test_only_so_many_requests_at_once(started: Running) -> None:
-    client = started(Settings(in_flight=1, searches=1))
-    with client.stream("POST", "/api/think", json={"movetime": 5}):
+    client = started(Settings(in_flight=1, searches=1, movetime=PATIENCE))
+    with client.stream("POST", "/api/think", json={"movetime": PATIENCE}):
         response = client.get("/api/variants")
         assert response.status_code == 503
         assert response.headers["Retry-After"]
         assert response.json()["status"] == 503
 
 
-def test_a_flood_of_searches_is_refused_politely_and_probes_stay_fast(started: Running) -> None:
-    client = started(Settings(searches=1, waiting=2, patience=30))
-    client.get("/api/probe", params={"position": ENDING})
-    client.post("/api/bestmove", json={"nodes": 1})
+def ask_beside_a_search(client: httpx.Client, visitors: list[dict[str, str]], refused: int) -> list[httpx.Response]:
+    """Return the answers to searches that are asked for while one runs, which ends when so many were refused."""
     answers: list[httpx.Response] = []
-    times: list[float] = []
 
-    def search(number: int) -> None:
-        """Ask as a visitor of its own."""
-        headers = {"Cookie": f"visitor=v{number}"}
-        answers.append(client.post("/api/bestmove", json={"movetime": 0.6}, headers=headers))
+    def search(headers: dict[str, str]) -> None:
+        answers.append(client.post("/api/bestmove", json={"nodes": 1}, headers=headers))
 
     with ThreadPoolExecutor(12) as pool:
-        for number in range(12):
-            pool.submit(search, number)
-        for _ in range(40):
-            began = time.perf_counter()
-            assert client.get("/api/probe", params={"position": ENDING}).status_code == 200
-            times.append(time.perf_counter() - began)
-    statuses = [answer.status_code for answer in answers]
-    assert statuses.count(200) >= 2
-    assert statuses.count(503) >= 6
-    assert set(statuses) <= {200, 503}
+        with client.stream("POST", "/api/think", json={"movetime": PATIENCE}):
+            tasks = [pool.submit(search, headers) for headers in visitors]
+            for _ in range(40):
+                assert client.get("/api/probe", params={"position": ENDING}).status_code == 200
+            eventually(lambda: len(answers) == refused)
+        for task in tasks:
+            task.result()
+    return answers
+
+
+def test_a_flood_of_searches_is_refused_politely_and_probes_are_answered(started: Running) -> None:
+    client = started(Settings(searches=1, waiting=2, patience=PATIENCE, movetime=PATIENCE))
+    answers = ask_beside_a_search(client, [{"Cookie": f"visitor=v{number}"} for number in range(12)], 10)
+    assert sorted(answer.status_code for answer in answers) == 2 * [200] + 10 * [503]
     for answer in answers:
         if answer.status_code == 503:
             assert int(answer.headers["Retry-After"]) >= 1
             assert "try again" in answer.json()["error"]
-    assert sorted(times)[len(times) // 2] < 0.2
 
 
 def test_who_has_waited_long_enough_is_refused(started: Running) -> None:
-    client = started(Settings(searches=1, patience=0.2))
-    with client.stream("POST", "/api/think", json={"movetime": 20}):
+    client = started(Settings(searches=1, patience=0.2, movetime=PATIENCE))
+    with client.stream("POST", "/api/think", json={"movetime": PATIENCE}):
         response = client.post("/api/bestmove", json={"nodes": 1})
     assert response.status_code == 503
     assert response.json()["error"].endswith("searching for others; try again in a moment")
 
 
 def test_who_leaves_while_he_waits_takes_no_place(started: Running) -> None:
-    client = started(Settings(searches=1, patience=30))
-    with client.stream("POST", "/api/think", json={"movetime": 3}) as running:
-        lines = running.iter_lines()
-        next(lines)
-        with pytest.raises(httpx.ReadTimeout):
-            client.post("/api/think", json={"movetime": 20}, timeout=0.5)
-        assert any(line == "event: done" for line in lines)
-    response = client.post("/api/bestmove", json={"nodes": 1})
-    assert response.status_code == 200, response.text
+    client = started(Settings(searches=1, patience=PATIENCE / 3, movetime=PATIENCE))
+    with client.stream("POST", "/api/think", json={"movetime": PATIENCE}), pytest.raises(httpx.ReadTimeout):
+        client.post("/api/think", json={"movetime": PATIENCE}, timeout=httpx.Timeout(PATIENCE, read=0.5))
+    eventually(lambda: client.post("/api/bestmove", json={"nodes": 1}).status_code == 200)
 
 
 def test_a_visitor_has_one_search_and_may_wait_for_another(started: Running) -> None:
-    client = started(Settings(searches=2, waiting=8))
-    with ThreadPoolExecutor(5) as pool:
-        tasks = [pool.submit(client.post, "/api/bestmove", json={"movetime": 0.8}) for _ in range(5)]
-        statuses = sorted(task.result().status_code for task in tasks)
-    assert statuses == [200, 200, 429, 429, 429]
+    client = started(Settings(searches=2, waiting=8, patience=PATIENCE, movetime=PATIENCE))
+    answers = ask_beside_a_search(client, 4 * [{}], 3)
+    assert sorted(answer.status_code for answer in answers) == [200, 429, 429, 429]
 
 
 @pytest.mark.parametrize("path", ["think", "bestmove", "solve"])
 def test_work_ends_when_its_visitor_leaves(started: Running, path: str) -> None:
-    client = started(Settings(searches=1, waiting=4, patience=20, proof_seconds=20))
-    client.post("/api/bestmove", json={"nodes": 1})  # kernels are loaded by now
+    client = started(Settings(searches=1, waiting=4, patience=PATIENCE / 3, movetime=PATIENCE, proof_seconds=PATIENCE))
     start = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
-    asked = {"think": {"movetime": 20}, "bestmove": {"movetime": 20}, "solve": {"position": start, "seconds": 20}}[path]
+    asked = {"position": start, "seconds": PATIENCE} if path == "solve" else {"movetime": PATIENCE}
     body = json.dumps(asked).encode()
     head = f"POST /api/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
-    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=10) as visitor:
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=PATIENCE) as visitor:
         visitor.sendall(f"{head}{len(body)}\r\n\r\n".encode() + body)
         time.sleep(0.7)
-    began = time.perf_counter()
     assert client.post("/api/bestmove", json={"nodes": 1}).status_code == 200
-    assert time.perf_counter() - began < 8
 
 
 def test_a_thought_is_told_as_it_goes_on(client: httpx.Client) -> None:

@@ -15,6 +15,7 @@ from reports.explorer.facts import position_facts
 from reports.explorer.layers import layers_of
 from reports.explorer.tables import Tables
 from retrograde.puzzles.collection import read_puzzles
+from retrograde.solver import solve_game
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
@@ -258,6 +259,16 @@ def test_what_nobody_can_force_is_listed_whatever_it_is_called(client: httpx.Cli
             found = client.get(f"/api/endings/{name}", params=asked).json()
             assert bool(found["positions"]) is held
             assert {one["wdl"] for one in found["positions"]} <= {"draw"}
+
+
+def test_a_solved_board_tells_what_its_start_reaches(client: httpx.Client) -> None:
+    tables = {table["variant"]: table for table in client.get("/api/endings").json()["tables"] if table["whole"]}
+    counts = solve_game(load_variant(SMALL)).total()
+    reached = [sum(counts.totals()), sum(counts.totals(up_to_symmetry=True))]
+    assert tables[SMALL]["reached"] == reached
+    assert tables[SMALL]["positions"] > reached[0]
+    page = client.get("/endings").text
+    assert all(f"{number:,}" in page for number in reached)
 
 
 def test_the_longest_wins_are_those_that_a_whole_reading_finds(client: httpx.Client) -> None:

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -15,6 +14,7 @@ import pytest
 from reports.explorer.server import address_of, listen
 from reports.explorer.settings import Settings
 from tablut.cli.shell import run
+from tests.support.waiting import PATIENCE
 
 PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tablut.cli import main; main()"
 
@@ -31,13 +31,11 @@ def test_it_prints_its_address_and_ends_cleanly(stop: signal.Signals) -> None:
         assert process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())
         assert found
-        assert httpx.get(f"{found[0]}api/variants", timeout=30).status_code == 200
-        with httpx.stream("POST", f"{found[0]}api/think", json={"movetime": 20}, timeout=30) as stream:
+        assert httpx.get(f"{found[0]}api/variants", timeout=PATIENCE).status_code == 200
+        with httpx.stream("POST", f"{found[0]}api/think", json={"movetime": 20}, timeout=PATIENCE) as stream:
             next(stream.iter_raw())
             process.send_signal(stop)
-            began = time.perf_counter()
-            out, err = process.communicate(timeout=30)
-        assert time.perf_counter() - began < 6
+            out, err = process.communicate(timeout=PATIENCE)
         assert err == ""
         if stop == signal.SIGINT:
             assert process.returncode == 0

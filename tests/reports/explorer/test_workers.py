@@ -16,10 +16,15 @@ from reports.explorer.settings import Settings
 from reports.explorer.streaming import events_of
 from reports.explorer.workers import Caller, Errand, Job, Workers
 from tablut.errors import InputError, MachineError
+from tests.support.waiting import PATIENCE
 
 
 def niceness(_: Caller) -> tuple[int, int]:
     return os.getpid(), os.nice(0) if hasattr(os, "nice") else 10
+
+
+MANY = 100 * PATIENCE
+"""Of these nobody waits for the last."""
 
 
 def count_until_gone(caller: Caller, most: int) -> int:
@@ -32,7 +37,7 @@ def count_until_gone(caller: Caller, most: int) -> int:
 
 
 def deaf(_: Caller) -> None:
-    time.sleep(60)
+    time.sleep(2 * PATIENCE)
 
 
 def refuse(_: Caller) -> None:
@@ -77,14 +82,14 @@ def test_a_worker_is_another_process_that_stands_back_and_is_kept(workers: Worke
 
 def test_news_come_in_order_and_a_job_stops_when_it_is_told_to(workers: Workers) -> None:
     heard: list[int] = []
-    errand = Errand(workers, Job(count_until_gone, (2000,)), lambda _, told: heard.append(told["number"]))
+    errand = Errand(workers, Job(count_until_gone, (MANY,)), lambda _, told: heard.append(told["number"]))
     threading.Timer(0.3, errand.stop).start()
     last = errand.run()
-    assert last < 1000
+    assert last < MANY
     assert heard == list(range(last + 1))
-    stopped = Errand(workers, Job(count_until_gone, (2000,)))
+    stopped = Errand(workers, Job(count_until_gone, (MANY,)))
     stopped.stop()
-    assert stopped.run() < 100
+    assert stopped.run() < MANY
 
 
 def test_what_a_job_raises_passes_through_and_says_where(workers: Workers) -> None:
@@ -127,7 +132,7 @@ def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers
     async def last_of(job: Job, pause: float) -> bytes:
         events = events_of(await Desk(Settings(), workers).enter("anna"), job)
         await asyncio.sleep(pause)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             return [event async for event in events][-1]
 
     assert asyncio.run(last_of(Job(break_down), 0.0)).startswith(b'event: failed\ndata: {"error": "a defect')
@@ -136,11 +141,11 @@ def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers
 
 def test_a_stream_that_nobody_reads_gives_its_place_back(workers: Workers) -> None:
     async def again() -> None:
-        desk = Desk(Settings(searches=1, patience=30.0), workers)
+        desk = Desk(Settings(searches=1, patience=PATIENCE), workers)
         place = await desk.enter("anna")
-        events_of(place, Job(count_until_gone, (2000,)))
+        events_of(place, Job(count_until_gone, (MANY,)))
         place.stop()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             await desk.enter("bert")
 
     asyncio.run(again())

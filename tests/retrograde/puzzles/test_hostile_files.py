@@ -56,7 +56,7 @@ def answers() -> dict[Path, tuple[int, str, str]]:
         input=json.dumps([arguments(path) for path in FILES]),
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=1200,
         check=True,
     )
     return dict(zip(FILES, map(tuple, json.loads(found.stdout)), strict=True))

@@ -15,10 +15,11 @@ from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.values import first_moves
 from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.puzzles.puzzle_file import Puzzle, judge
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
-from tablut.prober import MISSING, Verdict, value_of
 from tablut.rules.naive import NaiveGame
 from tablut.testing import placement, random_play, small_variants
 from tablut.variants import load_variant
@@ -147,6 +148,7 @@ def assert_agrees(engine, values: ReachableValues, solver: Solver, row: int, pos
         assert solution.wdl is None
         return
     # Where the limits ran out nothing wrong may be said; on these boards they do not for what is decided soon.
+    assert (len(solution.line) == (solution.dtm or 0)) or "the line" in solution.reason
     if solution.status == "unknown":
         assert abs(value) > 7, (position, value)
         return
@@ -327,6 +329,25 @@ def test_limits_leave_proven_bounds() -> None:
         assert solution.bounds[side].no_win_within >= 2
     none_left = solve(variant, Position.parse(variant.start_position, 7), limits=ProofLimits(seconds=0.0))
     assert none_left.status == "unknown"
+
+
+def test_a_line_that_the_limits_cut_is_told() -> None:
+    """The distance is proved, the first moves are, and the limits run out on the way along the line."""
+    variant = load_variant("brandubh-5-4v0")
+    engine, values = complete(variant.name)
+    rows = np.flatnonzero(np.abs(values.values) == 9)[:12]
+    cut = []
+    for board in engine.boards(values.words[rows]):
+        position = Position(*engine.cells(board))
+        for nodes in (4_000, 16_000):
+            solution = solve(variant, position, limits=ProofLimits(nodes=nodes, memory_bytes=1, positions=0))
+            whole = len(solution.line) == (solution.dtm or 0)
+            assert whole == ("the line" not in solution.reason)
+            assert (solution.status == "proved") == (solution.dtm is not None and not solution.reason)
+            if not whole and not solution.open_moves:
+                cut.append(solution)
+    assert cut
+    assert judge(Puzzle(cut[0].position, variant.name, first=cut[0].winning_moves), cut[0]) == "holds"
 
 
 def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:

@@ -71,3 +71,9 @@ export function whiteChance(score, turn) {
   const chance = 1 / (1 + Math.exp(-Math.max(-3000, Math.min(3000, score)) / 100));
   return turn === "white" ? chance : 1 - chance;
 }
+
+// The same in words, with the score that white's side of it has.
+export function saidScore(score, turn) {
+  const whites = turn === "white" ? score : -score;
+  return `White expects ${Math.round(100 * whiteChance(score, turn))} % (${whites > 0 ? "+" : ""}${whites} centi-logits)`;
+}

@@ -2,7 +2,7 @@
 
 import { post, stream } from "./api.js";
 import { BoardView, squareOf } from "./board.js";
-import { byId, chip, complain, copy, el, plies, say, verdict, whiteChance } from "./dom.js";
+import { byId, chip, complain, copy, el, plies, say, saidScore, verdict, whiteChance } from "./dom.js";
 import { Game } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showLegal, showMade, showRules, showStanding, showTurn, tableLine } from "./panel.js";
@@ -127,7 +127,7 @@ function showThought(told, done) {
   const proven = told.mate !== null && told.mate !== undefined;
   const words = proven
     ? `${(told.mate > 0) === (told.turn === "white") ? "White" : "Black"} wins in ${plies(Math.abs(told.mate))}`
-    : `White expects ${Math.round(100 * chance)} %`;
+    : saidScore(told.score ?? 0, told.turn);
   byId("engine").replaceChildren(
     bar,
     el("p", { class: "score" }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),

@@ -2,7 +2,7 @@
 
 import { post, stream } from "./api.js";
 import { BoardView } from "./board.js";
-import { byId, complain, el, plies, say, several, svg, whiteChance } from "./dom.js";
+import { byId, complain, el, plies, saidScore, say, several, svg, whiteChance } from "./dom.js";
 import { Game, hiddenRules, rulesOfAddress } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
@@ -116,6 +116,11 @@ function chanceBefore(ply) {
   return whiteChance(ply.score, ply.side);
 }
 
+function knownBefore(ply) {
+  if (!ply.wdl) return saidScore(ply.score, ply.side);
+  return `${ply.wdl}${ply.dtm === null ? "" : ` in ${plies(ply.dtm)}`} for ${ply.side}`;
+}
+
 function saidOfPly() {
   const ply = analysis?.plies[game.moves.length - 1];
   if (!ply) {
@@ -124,7 +129,7 @@ function saidOfPly() {
   }
   const lost = ply.loss >= 0.005 ? `gave away ${Math.round(100 * ply.loss)} % of a point` : "cost nothing";
   const better = ply.best.length && !ply.best.includes(ply.move) ? ` Better: ${ply.best.slice(0, 3).join(", ")}.` : "";
-  byId("ply-said").textContent = `Ply ${ply.ply}, ${ply.side} ${ply.move}: ${lost}${ply.grade ? `, ${/^[aeiou]/.test(ply.grade) ? "an" : "a"} ${ply.grade}` : ""}${ply.missed_win ? ", a win was there" : ""}.${better}`;
+  byId("ply-said").textContent = `Ply ${ply.ply}, ${ply.side} ${ply.move}: ${lost}${ply.grade ? `, ${/^[aeiou]/.test(ply.grade) ? "an" : "a"} ${ply.grade}` : ""}${ply.missed_win ? ", a win was there" : ""}.${better} Before it: ${knownBefore(ply)}.`;
 }
 
 function drawGraph() {
@@ -155,8 +160,8 @@ function showReports() {
   const error = analysis.first_decisive_error;
   byId("decisive").hidden = !error;
   if (error) {
-    byId("analysis-state").textContent = `The decisive error: ply ${error.ply}, ${error.side} ${error.move}${error.certain ? "; before it the game was not lost" : "; whether the game was lost before it is not known"}.`;
-  } else byId("analysis-state").textContent = "Nobody is known to have lost by a single move.";
+    byId("analysis-state").textContent = `The losing move: ply ${error.ply}, ${error.side} ${error.move}, ${error.certain ? "before it the game was not lost" : "as far as the estimates tell"}.`;
+  } else byId("analysis-state").textContent = "No move is known to have lost the game.";
 }
 
 byId("decisive").addEventListener("click", () => go(analysis.first_decisive_error.ply));

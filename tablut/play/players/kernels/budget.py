@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tablut.engine.jit import I64, advance, called, inlined
-from tablut.play.search.clock import CLOCK, clock_address, monotonic_ns, read_clock
+from tablut.engine.jit import CLOCK, I64, advance, called, clock_address, inlined, monotonic_ns, read_clock
 from tablut.play.search.searcher import time_margin
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.play.search.limits import SearchLimits
-
-__all__ = ["NODES", "STOPPED", "UNLIMITED", "is_spent", "new_budget", "spending"]
 
 NODES: Final = 0
 """Moves made."""
@@ -41,18 +38,7 @@ _LOOK_EVERY: Final = 500
 
 
 def new_budget() -> NDArray[np.int64]:
-    """Return a budget that nothing limits.
-
-    Returns
-    -------
-    ndarray of int64
-        Its places are this module's; `NODES` and `STOPPED` are for others.
-
-    Examples
-    --------
-    >>> int(new_budget()[NODES])
-    0
-    """
+    """Return a budget that nothing limits."""
     budget = np.zeros(_ITEMS, dtype=np.int64)
     budget[[_NODE_LIMIT, _NEXT_LOOK]] = UNLIMITED
     return budget
@@ -60,22 +46,7 @@ def new_budget() -> NDArray[np.int64]:
 
 @contextmanager
 def spending(budget: NDArray[np.int64], limits: SearchLimits, began: float) -> Iterator[None]:
-    """Have a budget end with the limits while a player chooses.
-
-    Parameters
-    ----------
-    budget : ndarray of int64
-        As `new_budget` returns it; begun anew.
-    limits : SearchLimits
-        Their nodes and their time count here.
-    began : float
-        When the time began, by `time.perf_counter`.
-
-    Returns
-    -------
-    context manager
-        Within which the budget is spent.
-    """
+    """Have a budget end with the limits while a player chooses."""
     budget[:] = new_budget()
     if limits.nodes is not None:
         budget[_NODE_LIMIT] = limits.nodes
@@ -107,18 +78,7 @@ def _look_at_clock(budget: NDArray[np.int64]) -> None:
 
 @inlined
 def is_spent(budget: NDArray[np.int64]) -> bool:
-    """Return whether a budget, by its pointer, is spent, and remember it.
-
-    Parameters
-    ----------
-    budget : pointer to int64
-        As `new_budget` returns it.
-
-    Returns
-    -------
-    bool
-        Whether to stop.
-    """
+    """Return whether a budget, by its pointer, is spent, and remember it."""
     if budget[NODES] >= budget[_NODE_LIMIT]:
         budget[STOPPED] = 1
     elif budget[NODES] >= budget[_NEXT_LOOK]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import attackers_beside, winner_of
-from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, popcount
 from tablut.engine.kernels import can_move, generate, key_change, make, position_key, unmake
 from tablut.engine.layout import count_of, king_of, new_board, side_of, start_of
 from tablut.engine.records import flat
@@ -31,25 +31,6 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
     from tablut.variants import Variant
-
-__all__ = [
-    "BASE",
-    "BERKELEY",
-    "LIMIT_PLY",
-    "MOST_DEPTH",
-    "PAYOFF",
-    "REPETITION_RULE",
-    "ROOT_DONE",
-    "ROOT_MOVE",
-    "ROOT_MOVES",
-    "ROOT_SCORE",
-    "Evaluation",
-    "MinimaxState",
-    "new_evaluation",
-    "new_minimax",
-    "search_to_depth",
-    "values_of",
-]
 
 PAYOFF: Final = 0
 """Weights: own pieces, the opponent's, nearness to an escape, the end."""
@@ -125,46 +106,20 @@ class MinimaxState(NamedTuple):
 
 
 def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evaluation:
-    """Return an evaluation of positions of a variant.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-    kind : int
-        `PAYOFF` or `BERKELEY`.
-    weights : sequence of int
-        Four of them.
-
-    Returns
-    -------
-    Evaluation
-        Of that variant alone.
-    """
+    """Return an evaluation of positions of a variant."""
     size = variant.size
     rank, file = np.divmod(np.arange(size * size), size)
-    escapes = np.array(sorted(variant.regions.escapes))
-    distance = (abs(rank[:, None] - rank[escapes]) + abs(file[:, None] - file[escapes])).min(axis=1)
+    escapes = np.array(sorted(variant.regions.escapes), dtype=np.int64)
+    away = abs(rank[:, None] - rank[escapes]) + abs(file[:, None] - file[escapes])
+    # A board may have no escape.
+    distance = away.min(axis=1, initial=2 * size)
     central = np.zeros(size * size, dtype=np.int64)
     central[sorted(central_squares(variant))] = 1
     return Evaluation(kind, np.array(weights, dtype=np.int64), distance.astype(np.int64), central)
 
 
 def new_minimax(size: int, past: int) -> MinimaxState:
-    """Return the memory for a search.
-
-    Parameters
-    ----------
-    size : int
-        Side of the board in cells.
-    past : int
-        Number of positions of the game before the root.
-
-    Returns
-    -------
-    MinimaxState
-        Its counters are zero.
-    """
+    """Return the memory for a search."""
     cells = size * size
     return MinimaxState(
         board=new_board(size),
@@ -180,7 +135,7 @@ def new_minimax(size: int, past: int) -> MinimaxState:
 
 
 @inlined
-def _estimate(t: Tables, e: Evaluation, board: NDArray[np.uint32], chooser: int) -> int:
+def estimate(t: Tables, e: Evaluation, board: NDArray[np.uint32], chooser: int) -> int:
     """Return what a position is worth to the side that chooses, by its pieces; O(1)."""
     king = king_of(t, board)
     attackers, white = count_of(t, board, 1), count_of(t, board, 0) + 1
@@ -193,45 +148,10 @@ def _estimate(t: Tables, e: Evaluation, board: NDArray[np.uint32], chooser: int)
 
 
 @inlined
-def _ended(t: Tables, e: Evaluation, board: NDArray[np.uint32], chooser: int, winner: int) -> int:
+def ended(t: Tables, e: Evaluation, board: NDArray[np.uint32], chooser: int, winner: int) -> int:
     """Return what a decided position is worth to the side that chooses."""
     end = I64(e.weights[3]) if winner == chooser else -I64(e.weights[3])
-    return end + _estimate(t, e, board, chooser) if e.kind == PAYOFF else end
-
-
-@kernel
-def values_of(
-    tables: Tables,
-    evaluation: Evaluation,
-    boards: NDArray[np.uint32],
-    winners: NDArray[np.int64],
-    chooser: int,
-    values: NDArray[np.int64],
-) -> None:
-    """Write what positions are worth to a side.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    evaluation : Evaluation
-        What to value by.
-    boards : ndarray of uint32, shape (n, 2N + 4)
-        The positions.
-    winners : ndarray of int64, shape (n,)
-        The side that has won, 0 white or 1 black; -1 where nobody has.
-    chooser : int
-        The side, 0 or 1.
-    values : ndarray of int64, shape (n,)
-        Filled.
-    """
-    t, e, array = flat(tables), flat(evaluation), pointer(boards)
-    for number in range(len(values)):
-        board = advance(array, I64(number * boards.shape[1]))
-        if winners[number] < 0:
-            values[number] = _estimate(t, e, board, I64(chooser))
-        else:
-            values[number] = _ended(t, e, board, I64(chooser), winners[number])
+    return end + estimate(t, e, board, chooser) if e.kind == PAYOFF else end
 
 
 # -- search --------------------------------------------------------------------------------
@@ -256,15 +176,15 @@ def _negamax(
     side, chooser = side_of(t, board), I64(s.counters[ROOT_SIDE])
     sign = I64(1) if side == chooser else I64(-1)
     if not can_move(t, board, side):
-        return sign * _ended(t, e, board, chooser, side ^ 1)
+        return sign * ended(t, e, board, chooser, side ^ 1)
     rule = I64(s.counters[REPETITION_RULE])
     if rule != 0 and _recurs(s, key, ply):
         # It recurs by the other side's move.
-        return I64(0) if rule == 1 else sign * _ended(t, e, board, chooser, side)
+        return I64(0) if rule == 1 else sign * ended(t, e, board, chooser, side)
     if ply >= s.counters[LIMIT_PLY]:
         return I64(0)
     if depth == 0:
-        return sign * _estimate(t, e, board, chooser)
+        return sign * estimate(t, e, board, chooser)
     moves = advance(s.moves, I64(ply * 4 * t.cells))
     king = king_of(t, board)
     best = I64(-_INFINITE)
@@ -274,7 +194,7 @@ def _negamax(
         undo, outcome = make(t, board, move)
         s.budget[NODES] += 1
         if outcome != UNDECIDED:
-            value = sign * _ended(t, e, board, chooser, winner_of(outcome))
+            value = sign * ended(t, e, board, chooser, winner_of(outcome))
         else:
             child = U64(key ^ key_change(t, side, is_king, undo))
             s.keys[I64(s.counters[BASE]) + ply + 1] = child
@@ -291,19 +211,7 @@ def _negamax(
 
 @kernel
 def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState, depth: int) -> None:
-    """Search all moves to choose from, and write the best one and its value into the counters.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    evaluation : Evaluation
-        What to value by.
-    state : MinimaxState
-        The root, undecided, the moves to choose from, the positions before it, the settings.
-    depth : int
-        Plies, 1 to MOST_DEPTH.
-    """
+    """Search all moves to choose from, and write the best one and its value into the counters."""
     t, e, s = flat(tables), flat(evaluation), flat(state)
     board, counters = s.board, s.counters
     side, king = side_of(t, board), king_of(t, board)
@@ -319,7 +227,7 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
         undo, outcome = make(t, board, move)
         s.budget[NODES] += 1
         if outcome != UNDECIDED:
-            value = _ended(t, e, board, side, winner_of(outcome))
+            value = ended(t, e, board, side, winner_of(outcome))
         else:
             child = U64(key ^ key_change(t, side, is_king, undo))
             s.keys[base + 1] = child

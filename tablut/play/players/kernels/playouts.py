@@ -1,17 +1,4 @@
-"""Monte Carlo with UCT over states found by their hash (McGill player paper, sections IV and VII), compiled.
-
-A playout walks so many plies from the root. While the states that it meets are known, UCT
-chooses the next one among all that a move leads to, any that was never seen first; the first
-new state is remembered, and from there moves are random. The result goes to every remembered
-state on the way, counted for the side that moved into it. A playout that ends undecided
-counts as seen, neither won nor lost.
-
-There is no tree of nodes: a state is found by its Zobrist key, as the paper's section VII has
-it, so that ways that meet share what they learn, and what was learnt can be kept for the next
-move. When seven eighths of the places are taken, no further state is remembered.
-
-Repetition plays no part in a playout; the move limit ends one without a winner.
-"""
+"""Random numbers in compiled code: SplitMix64, the generator of `tablut.engine.tables.split_mix`."""
 
 from __future__ import annotations
 
@@ -27,8 +14,7 @@ from tablut.engine.layout import board_items, king_of, new_board, side_of, start
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.play.players.kernels.budget import NODES, is_spent, new_budget
-from tablut.play.players.kernels.paths import PathTables, victory_path
-from tablut.play.players.kernels.random import random_below
+from tablut.play.players.kernels.scoring import PathTables, victory_path
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -36,27 +22,39 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-__all__ = [
-    "AWARE",
-    "BLIND",
-    "COUNTERS",
-    "DEEPEST",
-    "DEFINITIONS",
-    "DEPTH",
-    "FILLED",
-    "FROM_LEAF",
-    "LIMIT_PLY",
-    "LOSSES_COUNT",
-    "MOST_DEPTH",
-    "NEXT_STATES",
-    "NONE",
-    "PLAYOUTS",
-    "ROOT_MOVES",
-    "Tree",
-    "new_tree",
-    "root_statistics",
-    "run_playouts",
-]
+
+@inlined
+def next_random(state: NDArray[np.uint64]) -> np.uint64:
+    """Return the next output, and move the state, a pointer to one uint64, on."""
+    state[0] += U64(0x9E3779B97F4A7C15)
+    mixed = U64(state[0])
+    mixed = (mixed ^ (mixed >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> U64(27))) * U64(0x94D049BB133111EB)
+    return U64(mixed ^ (mixed >> U64(31)))
+
+
+@inlined
+def random_below(state: NDArray[np.uint64], count: int) -> int:
+    """Return an integer from 0 to below a count, of which there are fewer than 2**31."""
+    return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))
+
+
+# ------------------------------------------------------------------------------------------
+# Monte Carlo with UCT over states found by their hash (McGill player paper, sections IV and VII), compiled
+
+
+# A playout walks so many plies from the root. While the states that it meets are known, UCT
+# chooses the next one among all that a move leads to, any that was never seen first; the first
+# new state is remembered, and from there moves are random. The result goes to every remembered
+# state on the way, counted for the side that moved into it. A playout that ends undecided
+# counts as seen, neither won nor lost.
+#
+# There is no tree of nodes: a state is found by its Zobrist key, as the paper's section VII has
+# it, so that ways that meet share what they learn, and what was learnt can be kept for the next
+# move. When seven eighths of the places are taken, no further state is remembered.
+#
+# Repetition plays no part in a playout; the move limit ends one without a winner.
+
 
 # Places in `Tree.counters`.
 ROOT_MOVES: Final = 0
@@ -139,27 +137,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
-    """Return an empty tree.
-
-    Parameters
-    ----------
-    size : int
-        Side of the board in cells.
-    mebibytes : int
-        Memory, at most; at least 1.
-    seed : int
-        Of the playouts; taken modulo 2**64.
-
-    Returns
-    -------
-    Tree
-        Without a position.
-
-    Raises
-    ------
-    InputError
-        If the memory is too small.
-    """
+    """Return an empty tree."""
     if mebibytes < 1:
         raise InputError(f"hash {mebibytes}: expected at least 1 MiB")
     places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
@@ -323,19 +301,7 @@ def _playout(t: Tables, p: PathTables, s: Tree, root_key: np.uint64) -> None:
 
 @kernel
 def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
-    """Make playouts until there are so many or the budget is spent.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    paths : PathTables
-        What goes with it.
-    tree : Tree
-        The root, undecided, the moves to choose from, at least one, and the settings.
-    most : int
-        Number of playouts.
-    """
+    """Make playouts until there are so many or the budget is spent."""
     t, p, s = flat(tables), flat(paths), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -347,17 +313,7 @@ def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> No
 
 @kernel
 def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -> None:
-    """Write what is remembered of the states that the moves to choose from lead to.
-
-    Parameters
-    ----------
-    tables : Tables
-        The variant.
-    tree : Tree
-        After some playouts.
-    statistics : ndarray of int64, shape (m, 3)
-        Visits, wins and losses of each move, for the side that makes it; filled.
-    """
+    """Write what is remembered of the states that the moves to choose from lead to."""
     t, s = flat(tables), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):

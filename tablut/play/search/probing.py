@@ -1,0 +1,213 @@
+"""What a tablebase says of the moves of a position, the history of the game considered.
+
+A tablebase values positions as the first of their game. Here the rules that look back
+come first: a move that ends the game by repetition, or for which the move limit leaves
+too few plies, is worth what the rules say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine.jit import I64, called, inlined, items_at
+from tablut.engine.layout import count_of, king_of, side_of
+from tablut.engine.records import directory, record_at
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
+from tablut.indexing.tier_tables import (
+    ADDRESS,
+    TierTables,
+    TierValues,
+    code_at,
+)
+from tablut.play.search.limits import MATE, PROVEN, TABLEBASE
+from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
+from tablut.prober import MissingTableError, TierProber
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tablut.board import Board
+    from tablut.engine.tables import Tables
+    from tablut.position import Move
+    from tablut.prober import Prober
+
+LONGEST_LINE: Final = 256
+"""Most plies of a line that is read from tables."""
+
+
+class ProbedMove(NamedTuple):
+    """A move with its value."""
+
+    move: Move
+    score: int
+
+
+def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
+    """Return the values of all moves, the best first; None if a table is missing.
+
+    A forced win or loss is proven, ``MATE`` less its plies, if no position of the game
+    can recur on the way to it. Else it is worth ``TABLEBASE`` less its plies, and a win
+    that a reply can spoil at once by recreating a position is worth nothing.
+    """
+    if not prober.covers(*board.position.material):
+        return None
+    rules = board.variant.rules
+    # A capture is for good: what was before the last one cannot recur.
+    spoiled = rules.repetition != "none" and board.ply > 0 and not board.captured()
+    worth = TABLEBASE if spoiled else MATE
+    probed = []
+    for move in list(board.legal_moves):
+        mover = board.turn
+        board.push(move)
+        try:
+            outcome = board.outcome()
+            if outcome is not None:
+                score = 0 if outcome.winner is None else (MATE - 1 if outcome.winner == mover else 1 - MATE)
+            else:
+                verdict = prober.probe(board.position)
+                score = 0
+                if verdict.dtm is not None:
+                    plies = verdict.dtm + 1
+                    fits = rules.move_limit is None or board.ply + verdict.dtm <= rules.move_limit
+                    won = verdict.wdl == "loss"
+                    if fits and not (won and spoiled and _can_be_spoiled(board)):
+                        score = (worth - plies) if won else (plies - worth)
+        except MissingTableError:
+            return None
+        finally:
+            board.pop()
+        probed.append(ProbedMove(move, score))
+    return sorted(probed, key=lambda found: -found.score)
+
+
+def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
+    """Return best play from a move that a tablebase values as won or lost, to the end of the game.
+
+    The winner hastens, the loser delays; of equal moves the first. The line ends early where a table is missing, where
+    the history leaves no win that is sure, after `LONGEST_LINE` plies, or when the answer is due.
+    """
+    line = [first.move]
+    board.push(first.move)
+    try:
+        while board.outcome() is None and len(line) < LONGEST_LINE and not due():
+            probed = probe_moves(board, prober)
+            if not probed or probed[0].score == 0:
+                break
+            line.append(probed[0].move)
+            board.push(probed[0].move)
+    finally:
+        for _ in line:
+            board.pop()
+    return line
+
+
+def _can_be_spoiled(board: Board) -> bool:
+    """Return whether a move recreates a position and thereby does not lose."""
+    mover = board.turn
+    for move in list(board.legal_moves):
+        board.push(move)
+        outcome = board.outcome()
+        board.pop()
+        if outcome is not None and outcome.termination == "repetition" and outcome.winner in (None, mover):
+            return True
+    return False
+
+
+# -- what a tablebase says of positions inside the tree, in compiled code ------------------
+
+
+# A table values a position as the first of its game. So search asks it right after a
+# capture: of what was before, nothing can recur, and of what follows, the table knows all.
+# A position won in n plies is then won in n: the winner's way never meets a position twice,
+# since on it the distance falls with every ply. One that neither side can force is a
+# draw, unless a repetition loses the game. So is one that is won, yet in more plies than the
+# move limit leaves: its winner is never made to lose meanwhile.
+#
+# The compiled index has some thirty arrays. As arguments they would slow down every
+# recursive call, so kernels find them by their addresses in an array, of which the
+# address is one of the state's counters.
+
+
+_NO_VALUE = -32768
+"""As `tablut.prober.MISSING`."""
+
+
+class _Probed(NamedTuple):
+    """What a directory lists: tiers, their values, and working memory."""
+
+    tiers: TierTables
+    places: NDArray[np.int64]
+    values: NDArray[np.int16]
+    black: NDArray[np.uint8]
+    white: NDArray[np.uint8]
+    scratch: NDArray[np.int64]
+
+
+class Directory(NamedTuple):
+    """Where kernels find the values of tiers. It serves one search at a time, for which it has working memory."""
+
+    items: NDArray[np.int64]
+    most_soldiers: int
+    values: TierValues
+    kept: tuple[object, ...]
+
+
+def load_tables(prober: Prober | None, memory: int) -> Directory | None:
+    """Return what fits into so many bytes of a prober's values, if it hands them out; else None."""
+    values = prober.load_tiers(memory) if isinstance(prober, TierProber) else None
+    return None if values is None else directory_of(values)
+
+
+def directory_of(values: TierValues) -> Directory:
+    """Return the directory of some tiers' values, at least of one."""
+    index = values.tiers
+    black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
+    probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
+    most_soldiers = int((index.tier.attackers + index.tier.defenders).max())
+    return Directory(directory(probed), most_soldiers, values, (probed,))
+
+
+def beside(directory: Directory | None) -> Directory | None:
+    """Return another directory of the same values, with working memory of its own."""
+    return None if directory is None else directory_of(directory.values)
+
+
+@inlined
+def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
+    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
+    d = record_at(items, _Probed)
+    tier = tier_at(d.tiers, count_of(t, board, 1), count_of(t, board, 0))
+    if tier < 0 or d.places[4 * tier + ADDRESS] == 0:
+        return I64(_NO_VALUE)
+    men_of_board(t, board, d.black, d.white)
+    entry = entry_of(d.tiers, tier, king_of(t, board), d.black, d.white, d.scratch)
+    if entry < 0:
+        return I64(_NO_VALUE)
+    return I64(d.values[code_at(d.places, 2 * tier + side_of(t, board), entry)])
+
+
+@called
+def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
+    """Return whether tables tell the value of a position that a capture led to, and the value.
+
+    Nothing is told where no table knows; where history decides what neither side can
+    force; nor of a win so long that a score could not say it is proven.
+    """
+    counters = s.counters
+    value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)
+    if value == _NO_VALUE:
+        return False, I64(0)
+    plies = value if value > 0 else -value - 1
+    if value == 0 or ply + plies > counters[LIMIT_PLY]:
+        if counters[REPETITION_RULE] == 2:
+            return False, I64(0)
+        counters[TABLE_HITS] += 1
+        return True, I64(0)
+    if ply + plies > MATE - PROVEN:
+        return False, I64(0)
+    counters[TABLE_HITS] += 1
+    return True, I64(MATE - ply - plies) if value > 0 else I64(ply + plies - MATE)

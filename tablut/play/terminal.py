@@ -1,0 +1,413 @@
+"""Lines that a person types, or that come from a pipe; and what was probably meant by one that is nothing."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from tablut.cli.people import draw_board
+from tablut.cli.runtime import interruptible
+from tablut.errors import IllegalMoveError, InputError, TablutError, input_failure
+from tablut.formats.reading import read_move
+from tablut.notation import square_name
+from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_score
+from tablut.position import MoveText
+from tablut.records import write_record
+from tablut.records.native import record_of
+from tablut.store.files import excerpt, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tablut.board import Board
+    from tablut.cli.people import Live
+    from tablut.play.players import Choice, Player
+    from tablut.play.search.limits import SearchLimits
+    from tablut.prober import Prober
+    from tablut.rules.outcome import Result
+
+_LONGEST: Final = 10_000
+
+
+class LineReader:
+    """Asks for lines on standard input."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._typed = sys.stdin.isatty() and sys.stdout.isatty() and live.watched
+        if self._typed:
+            # Editing and earlier lines for `input`, where the system has them.
+            with suppress(ImportError):
+                import readline  # noqa: F401
+
+    def ask(self, prompt: str) -> str | None:
+        """Return the next line without its end; None if there is none any more."""
+        try:
+            if self._typed:
+                return input(prompt).strip()
+            line = sys.stdin.readline(_LONGEST + 1)
+        except EOFError:
+            self._live.print()
+            return None
+        except UnicodeDecodeError as error:
+            raise InputError("standard input: not a UTF-8 text") from error
+        except OSError as error:
+            raise input_failure(f"standard input: {error.strerror or error}", error) from error
+        if not line:
+            return None
+        if len(line) > _LONGEST:
+            raise InputError(f"standard input: has a line of more than {_LONGEST:,} characters")
+        # Nobody saw it being typed.
+        self._live.print(prompt + line.strip())
+        return line.strip()
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question about the nearest known word, empty if none is near."""
+    found = get_close_matches(word[:40].lower(), list(known), n=1)
+    return f", did you mean {found[0]!r}?" if found else ""
+
+
+# -- the game itself: whose turn it is, what a typed line means, and what is shown ---------
+
+
+# A line is a command or a move. A move may be written in any notation that the toolkit
+# reads. What is neither, or not legal, is answered in one line that says what would be.
+
+
+Colour = Literal["white", "black"]
+
+COMMANDS: Final = {
+    "moves": "list the legal moves",
+    "undo": "take your last move back",
+    "hint": "have the engine suggest a move",
+    "eval": "have the engine judge the position",
+    "table": "what a tablebase says of the position and its moves",
+    "board": "draw the board again",
+    "position": "print the position as text",
+    "save FILE": "write the game as a record",
+    "resign": "give the game up",
+    "help": "print this list",
+    "quit": "leave",
+}
+_WORDS: Final = [name.split()[0] for name in COMMANDS]
+_SHOWN_MOVES: Final = 8
+
+
+class TerminalSettings(NamedTuple):
+    """Who plays, and with what.
+
+    Attributes
+    ----------
+    players : dict of Player or None
+        By colour; None for a person.
+    name : str
+        What the players are called.
+    limits : SearchLimits
+        For each move of theirs.
+    advice : SearchLimits
+        For hints and scores.
+    adviser : callable
+        Makes the player that gives hints, when one is asked for.
+    prober : callable
+        Finds the tablebase, when it is asked for.
+    """
+
+    players: dict[Colour, Player | None]
+    name: str
+    limits: SearchLimits
+    advice: SearchLimits
+    adviser: Callable[[], Player]
+    prober: Callable[[], Prober | None]
+
+
+class Ending(NamedTuple):
+    """How the game was left.
+
+    Attributes
+    ----------
+    result : {'white', 'black', 'draw'} or None
+        Who won; None if the game is not over.
+    termination : str or None
+        That of an outcome, or ``resigned``.
+    """
+
+    result: Result | None
+    termination: str | None
+
+
+def ending_in_words(ending: Ending) -> str:
+    """Return an ending as people read it."""
+    if ending.result is None:
+        return "the game is not over"
+    how = f" ({ending.termination.replace('_', ' ')})" if ending.termination else ""
+    return ("a draw" if ending.result == "draw" else f"{ending.result} wins") + how
+
+
+class TerminalGame:
+    """A game at the terminal.
+
+    Parameters
+    ----------
+    board : Board
+        Where it begins.
+    settings : TerminalSettings
+        Who plays.
+    live : Live
+        Where everything is shown.
+    ask : callable
+        Takes a prompt, returns a line or None at the end of the input.
+    """
+
+    def __init__(self, board: Board, settings: TerminalSettings, live: Live, ask: Callable[[str], str | None]) -> None:
+        self.board = board
+        self._settings = settings
+        self._live = live
+        self._ask = ask
+        self._resigned: Colour | None = None
+        self._left = False
+        self._adviser: Player | None = None
+
+    @property
+    def ending(self) -> Ending:
+        """How the game stands."""
+        if self._resigned is not None:
+            return Ending("black" if self._resigned == "white" else "white", "resigned")
+        outcome = self.board.outcome()
+        return Ending(None, None) if outcome is None else Ending(outcome.winner or "draw", outcome.termination)
+
+    def tags(self) -> dict[str, str]:
+        """Return the tags of the game's record: who plays which side."""
+        players = self._settings.players
+        return {
+            colour.capitalize(): "a person" if players[colour] is None else self._settings.name
+            for colour in ("white", "black")
+        }
+
+    def save(self, file: Path) -> None:
+        """Write the game as a record.
+
+        Parameters
+        ----------
+        file : Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        write_text(file, write_record(record_of(self.board, self.tags(), self.ending.result)))
+
+    def run(self) -> Ending:
+        """Play until the game is over and left.
+
+        Returns
+        -------
+        Ending
+            How it was left.
+        """
+        people = None in self._settings.players.values()
+        self._draw()
+        if people and (move := next(iter(self.board.legal_moves), None)) is not None:
+            self._live.print(f"a move such as {move}, or: " + ", ".join(_WORDS), style="dim")
+        while not self._left:
+            ending = self.ending
+            if ending.result is not None:
+                self._live.print(ending_in_words(ending), style="bold")
+                if not people or not self._after():
+                    break
+            elif (player := self._settings.players[self.board.turn]) is not None:
+                self._reply(player)
+            elif not self._person():
+                break
+        return self.ending
+
+    def _after(self) -> bool:
+        """Ask what to do with a game that is over; return whether it goes on."""
+        while (line := self._ask("over> ")) is not None:
+            word = line.split(maxsplit=1)[0].lower() if line else ""
+            if word in ("resign", "hint", "eval", "table", "moves") or (word and word not in _WORDS):
+                self._live.print("the game is over: undo, save FILE, board, position or quit")
+            elif word:
+                self._obey(word, line)
+            if self._left or self.ending.result is None:
+                return not self._left
+        return False
+
+    # -- moves -------------------------------------------------------------------------
+
+    def _person(self) -> bool:
+        """Ask the person to move until a line was obeyed; return False at the end of the input."""
+        line = self._ask(f"{self.board.turn}> ")
+        if line is None:
+            return False
+        word = line.split(maxsplit=1)[0].lower() if line else ""
+        if word in _WORDS:
+            self._obey(word, line)
+        elif word:
+            self._try_move(line)
+        return True
+
+    def _try_move(self, text: str) -> None:
+        board = self.board
+        try:
+            said = read_move(text, board.size).said.move
+        except InputError:
+            hint = did_you_mean(text, [*_WORDS, *map(str, board.legal_moves)])
+            self._live.print(f"{excerpt(text, 40)}: no move and no command{hint or '; help lists the commands'}")
+            return
+        if said not in board.legal_moves:
+            self._live.print(f"{said}: not legal: {self._why_not(said.start)}")
+            return
+        try:
+            board.push_text(text)
+        except IllegalMoveError as error:
+            # The move is, what the text says beside it is not: another side, or other captures.
+            self._live.print(str(error))
+            return
+        self._draw()
+
+    def _why_not(self, start: int) -> str:
+        board = self.board
+        piece, name = board.piece_at(start), square_name(start, board.size)
+        if piece is None:
+            return f"there is no piece on {name}"
+        if (piece == "b") != (board.turn == "black"):
+            return f"the piece on {name} is not {board.turn}'s"
+        targets = [square_name(move.target, board.size) for move in board.legal_moves if move.start == start]
+        return f"from {name} one can go to {' '.join(targets)}" if targets else f"the piece on {name} cannot move"
+
+    def _reply(self, player: Player) -> None:
+        board, colour = self.board, self.board.turn
+        if self._live.watched:
+            self._live.print(f"{self._settings.name} thinks …", style="dim")
+        choice = interruptible(lambda: player.choose(board.copy(), self._settings.limits))
+        board.push(choice.move)
+        self._draw(f"{self._settings.name} ({colour}) plays {self._last_move()}")
+
+    def _last_move(self) -> str:
+        return str(MoveText(self.board.peek(), frozenset(self.board.captured()) or None))
+
+    def _draw(self, line: str | None = None) -> None:
+        board = self.board
+        self._live.print()
+        if line is not None:
+            self._live.print(line)
+        elif board.ply:
+            self._live.print(f"{board.ply}. {self._last_move()}")
+        self._live.print(draw_board(board.variant, board.position.rows()))
+        if self.ending.result is None:
+            self._live.print(f"{board.turn} to move, {board.variant.name}", style="dim")
+
+    # -- commands ----------------------------------------------------------------------
+
+    def _obey(self, word: str, line: str) -> None:
+        match word:
+            case "help":
+                for name, meaning in COMMANDS.items():
+                    self._live.print(f"{name:<10} {meaning}")
+            case "board":
+                self._draw()
+            case "position":
+                self._live.print(str(self.board.position), soft_wrap=True)
+            case "moves":
+                self._live.print(" ".join(str(move) for move in self.board.legal_moves))
+            case "undo":
+                self._undo()
+            case "hint":
+                choice = self._advice()
+                self._live.print(f"{choice.move}  ({_judgement(choice)})")
+            case "eval":
+                choice = self._advice()
+                self._live.print(f"for {self.board.turn}: {_judgement(choice)}")
+                self._live.print("line: " + " ".join(str(move) for move in choice.pv))
+            case "table":
+                self._table()
+            case "save":
+                self._save(line)
+            case "resign":
+                self._resigned = self.board.turn
+            case _:
+                self._left = True
+
+    def _undo(self) -> None:
+        board = self.board
+        if self._resigned is not None:
+            self._resigned = None
+            self._draw()
+            return
+        players = self._settings.players
+        # Back to a turn of a person: a player's reply goes, too.
+        back = 1
+        turn: Colour = "black" if board.turn == "white" else "white"
+        while back < board.ply and players[turn] is not None:
+            back += 1
+            turn = "black" if turn == "white" else "white"
+        if board.ply == 0 or players[turn] is not None:
+            self._live.print("there is no move of yours to take back")
+            return
+        for _ in range(back):
+            board.pop()
+        self._draw()
+
+    def _advice(self) -> Choice:
+        if self._adviser is None:
+            self._adviser = self._settings.adviser()
+        adviser, board = self._adviser, self.board.copy()
+        return interruptible(lambda: adviser.choose(board, self._settings.advice))
+
+    def _table(self) -> None:
+        from tablut.play.search.probing import probe_moves
+
+        prober = self._settings.prober()
+        if prober is None:
+            self._live.print(
+                f"no tablebase of {self.board.variant.name} ships; build one with `tablut tablebase build`, and "
+                "start with --tablebase STORE"
+            )
+            return
+        rated = probe_moves(self.board.copy(), prober)
+        if rated is None:
+            attackers, defenders = self.board.position.material
+            self._live.print(f"the tablebase does not reach {attackers} attackers and {defenders} defenders")
+            return
+        unforced = "unresolved" if self.board.variant.rules.repetition == "mover_loses" else "draw"
+        self._live.print(f"{self.board.turn} to move: {_value(rated[0].score, unforced)}")
+        for move, score in rated[:_SHOWN_MOVES]:
+            self._live.print(f"{move!s:<8} {_value(score, unforced)}")
+        if len(rated) > _SHOWN_MOVES:
+            self._live.print(f"and {len(rated) - _SHOWN_MOVES} more moves, none better")
+
+    def _save(self, line: str) -> None:
+        name = line[4:].strip()
+        if not name:
+            self._live.print("save: name a file, such as save game.txt")
+            return
+        try:
+            self.save(Path(name))
+        except TablutError as error:
+            self._live.print(str(error))
+            return
+        self._live.print(f"written to {name}; tablut replay reads it")
+
+
+def _judgement(choice: Choice) -> str:
+    said = said_score(choice.score, choice.mate) or "no opinion"
+    return said if choice.score is None or choice.mate is not None else f"{said}, depth {choice.depth}"
+
+
+def _value(score: int, unforced: str) -> str:
+    """Return a score of `probe_moves` in words."""
+    if score == 0:
+        return unforced
+    mate = mate_in(score) if abs(score) >= PROVEN else None
+    plies = abs(mate) if mate is not None else TABLEBASE - abs(score)
+    return f"{'win' if score > 0 else 'loss'} in {_plies(plies)}"
+
+
+def _plies(number: int) -> str:
+    return f"{number} {'ply' if number == 1 else 'plies'}"

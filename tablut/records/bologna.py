@@ -1,0 +1,292 @@
+"""The game logs of Bologna's server, ``…gameLog.txt``, as game records; and such logs, written.
+
+The server writes them with Java's logger: a line with date and source, a line with level
+and message, both in the language of the machine. The messages themselves are Italian
+everywhere and hardly changed over the years, so that only they are read:
+
+- ``Players:`` with the names, ``White:`` before them in some years;
+- ``Stato:`` with the board in letters (rank 1 first), on the same line or the next;
+- ``Turn: W Pawn from e4 to f4``; some clients write capitals, or no turn (``null``);
+- ``Pedina bianca rimossa in: d5``, a capture, in some years twice over;
+- ``Mossa …``, ``Giocatore …`` and the like: the move before it was refused.
+
+A move counts when the state after it follows. Boards of 7×7 have no line breaks.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, get_args
+
+from tablut.errors import InputError
+from tablut.formats.bologna import BolognaState, Turn
+from tablut.notation import parse_square, square_name
+from tablut.position import Move, MoveText, Position
+from tablut.records.game import GameRecord
+from tablut.store.files import excerpt
+from tablut.variants import shipped_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tablut.position import Side
+    from tablut.variants import Variant
+
+# Every part has a bound or ends where the next begins, so that no text takes more than linear time.
+_EVENT = re.compile(
+    r"Players:\s++(?:White:\s++)?(?P<white>[^\t\n]{0,300})\tvs\t(?P<black>[^\n]{0,300})"
+    r"|(?P<begin>Inizio partita)"
+    r"|Stato:(?P<state>)"
+    r"|Turn: \S{1,40} Pawn from (?P<start>\S{0,40}) to (?P<target>\S{0,40})"
+    r"|Pedina (?:bianca|nera) rimossa in: (?P<removed>\S{1,40})"
+    r"|(?P<refused>(?:Mossa (?:sopra|sul|fuori|che|in)|Nessuna mossa|Formato mossa|Giocatore \S{1,40} cerca)"
+    r"[^\n]{0,300})"
+)
+_BOARD = re.compile(r"([OWBKT\s]++)-\s*+(WW|BW|W|B|D)\b")
+_SOURCE = re.compile(r"\S*\bGame(?P<game>\w++)")
+_METHOD = re.compile(r"<init>|\w++")
+_LETTERS = str.maketrans("OWBKT", ".wbK.")
+_TURNS: dict[str, Turn] = dict(zip(("W", "B", "WW", "BW", "D"), get_args(Turn), strict=True))
+_OTHER: dict[Side, Side] = {"w": "b", "b": "w"}
+_LETTER_OF_TURN = {turn: letters for letters, turn in _TURNS.items()}
+_COLOURS = {"w": "bianca", "b": "nera"}
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_PACKAGE = "it.unibo.ai.didattica.competition.tablut.domain.Game"
+
+
+def looks_like_log(text: str) -> bool:
+    r"""Return whether a text is a game log rather than another kind of record."""
+    return _EVENT.search(text) is not None and any(_source(line) for line in text.split("\n"))
+
+
+def _source(line: str) -> tuple[str, str] | None:
+    """Return the date and the game of a line that names the source of the next line's message."""
+    words = line.rsplit(None, 2)
+    if len(words) != 3 or len(line) > 300 or _METHOD.fullmatch(words[2]) is None:
+        return None
+    found = _SOURCE.fullmatch(words[1])
+    return None if found is None else (words[0].lstrip(), found["game"])
+
+
+class _Log:
+    """The text of a log, with its lines."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._ends = [found.start() for found in re.finditer("\n", text)]
+        sources = (number for number in range(len(self._ends), -1, -1) if _source(self.line(number)) is not None)
+        self._last_source = next(sources, -1)
+
+    def number(self, place: int) -> int:
+        """Return the number of the line on which a place is, from 0."""
+        return bisect_left(self._ends, place)
+
+    def line(self, number: int) -> str:
+        """Return a line; empty if there is none of that number."""
+        if not 0 <= number <= len(self._ends):
+            return ""
+        start = self._ends[number - 1] + 1 if number else 0
+        return self.text[start : self._ends[number] if number < len(self._ends) else len(self.text)]
+
+    def goes_on_after(self, place: int) -> bool:
+        """Return whether another message follows."""
+        return self._last_source > self.number(place)
+
+
+def read_log(text: str, variant: Variant | None = None) -> GameRecord:
+    r"""Return the first game of a log; a note says if there are more."""
+    first, *others = read_logs(text, variant)
+    if not others:
+        return first
+    note = f"the log holds {len(others)} more game{'s' * (len(others) > 1)}; only the first was read"
+    return replace(first, notes=(*first.notes, note))
+
+
+def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
+    """Return all games of a log: a server that stays up writes later games into earlier logs too."""
+    log = _Log(text)
+    games = [_Game(log)]
+    for found in _EVENT.finditer(text):
+        game = games[-1]
+        opens = found["begin"] is not None or found["white"] is not None
+        if opens and (game.begun or (found["white"] is not None and game.tags)):
+            games.append(game := _Game(log))
+        game.take(found)
+    games = [game for game in games if game.begun or game.moves or game.start]
+    if not games:
+        raise InputError(f"game log {excerpt(text)}: holds no game; expected a line such as FINE: Inizio partita")
+    return tuple(game.record(variant) for game in games)
+
+
+@dataclass
+class _Game:
+    """One game while its log is read."""
+
+    log: _Log
+    tags: dict[str, str] = field(default_factory=dict)
+    begun: bool = False
+    start: BolognaState | None = None
+    last: BolognaState | None = None
+    moves: list[MoveText] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    # The move that the server was asked for last: where its line is, and the names of its squares.
+    pending: tuple[re.Match[str], str, str] | None = None
+    removed: set[str] = field(default_factory=set)
+    game: str | None = None
+
+    def take(self, found: re.Match[str]) -> None:
+        """Take in one message of the log."""
+        # Date and source stand on the line before that of the message.
+        before = self.log.line(self.log.number(found.start()) - 1)
+        if self.game is None and (source := _source(before)) is not None:
+            self.tags["Date"], self.game = source
+        if found["white"] is not None:
+            self.tags |= {name.capitalize(): found[name].strip() for name in ("white", "black")}
+        elif found["begin"] is not None:
+            self.begun = True
+        elif found["start"] is not None:
+            self._leave_pending("no state follows it")
+            self.pending, self.removed = (found, found["start"], found["target"]), set()
+        elif found["removed"] is not None:
+            self.removed.add(found["removed"])
+        elif found["refused"] is not None:
+            self._leave_pending(found["refused"].strip())
+        else:
+            self._state(found)
+
+    def record(self, variant: Variant | None) -> GameRecord:
+        """Return what the log said, under the server's rules or others."""
+        self._leave_pending("no state follows it")
+        servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
+        rules = variant or servers
+        if rules is not None and self.last is not None and self.last.size != rules.size:
+            raise InputError(f"game log: its board has side {self.last.size}, variant {rules.name!r} {rules.size}")
+        if rules is None:
+            game = self.game or "(not named)"
+            self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
+        warnings: tuple[str, ...] = ()
+        if variant is not None and servers is not None and not variant.same_game(servers):
+            warnings = (f"record: is under {servers.name!r}; it was read under {variant.name!r} as you asked",)
+        start = None
+        if self.start is not None:
+            start = self.start.position("w")
+        elif servers is not None:
+            start = Position.parse(servers.start_position, servers.size)
+        if rules is not None and start == Position.parse(rules.start_position, rules.size):
+            start = None
+        return GameRecord(
+            tags=dict(self.tags),
+            variant=variant or (servers and servers.name),
+            start=start,
+            moves=tuple(self.moves),
+            result=None if self.last is None else self.last.result,
+            positions=tuple(self.positions),
+            notes=tuple(self.notes),
+            warnings=warnings,
+        )
+
+    def _line(self, found: re.Match[str]) -> str:
+        return f"game log line {self.log.number(found.start()) + 1}"
+
+    def _leave_pending(self, reason: str) -> None:
+        if self.pending is not None:
+            found, start, target = self.pending
+            self.notes.append(f"{self._line(found)}: {start}-{target} was not played: {reason}")
+            self.pending = None
+
+    def _state(self, found: re.Match[str]) -> None:
+        board = _BOARD.match(self.log.text, found.end())
+        if board is None:
+            if not self.log.goes_on_after(found.end()):
+                self.notes.append(f"{self._line(found)}: the log breaks off within a state")
+                return
+            raise InputError(
+                f"{self._line(found)}: state: expected rows of O W B K T, a line with -, and W B WW BW or D"
+            )
+        cells = "".join(board[1].split()).translate(_LETTERS)
+        state = BolognaState(cells, _TURNS[board[2]])
+        if state.size not in (7, 9) or state.size**2 != len(cells):
+            raise InputError(f"{self._line(found)}: state: has {len(cells)} cells; expected 81 (49 for Brandub)")
+        if self.last is not None and self.last.size != state.size:
+            raise InputError(f"{self._line(found)}: state: has {len(cells)} cells; the one before has another number")
+        if self.pending is not None:
+            self._ply(state)
+        elif self.last is None:
+            self.start = state
+        elif state.cells == self.last.cells and self.last.result is None and state.result is not None:
+            self.notes.append(f"{self._line(found)}: decided without a move: by time, or by a player who left")
+        elif state != self.last:
+            # The server repeats the last state when a game ends; anything else is not a log of one game.
+            raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")
+        self.last = state
+
+    def _ply(self, state: BolognaState) -> None:
+        assert self.pending is not None
+        found, *names = self.pending
+        side = self.positions[-1].side if self.positions else (self.start.side if self.start else None) or "w"
+        try:
+            start, target = (parse_square(name, state.size) for name in names)
+            captures = frozenset(parse_square(name, state.size) for name in self.removed)
+        except InputError as error:
+            raise InputError(f"{self._line(found)}: {error}") from error
+        self.moves.append(MoveText(Move(start, target, state.size), captures))
+        self.positions.append(state.position(_OTHER[side]))
+        self.pending = None
+
+
+class LogWriter:
+    r"""A log that grows with its game, in the words of the server; `read_log` reads it back."""
+
+    def __init__(self, game: str = "AshtonTablut", clock: Callable[[], datetime] = datetime.now) -> None:
+        self._source = _PACKAGE + game
+        self._clock = clock
+        self._lines: list[str] = []
+
+    def text(self) -> str:
+        """Return the log so far."""
+        return "".join(line + "\n" for line in self._lines)
+
+    def begin(self, white: str, black: str, start: Position, repeats: int) -> None:
+        """Open the game."""
+        self.say("<init>", f"Players:\tWhite:\t{white}\tvs\t{black}")
+        self.say("<init>", f"Repeated moves allowed:\t{repeats}\tCache:\t-1")
+        self.say("<init>", "Inizio partita")
+        self.state(start, "WHITE" if start.side == "w" else "BLACK", "<init>")
+
+    def played(self, side: Side, move: Move, captured: Iterable[int], after: Position, turn: Turn) -> None:
+        """Write a move that was made."""
+        self._asked(side, square_name(move.start, move.size), square_name(move.target, move.size))
+        self.say("movePawn", "Movimento pedina")
+        for square in captured:
+            self.say("checkCapture", f"Pedina {_COLOURS[_OTHER[side]]} rimossa in: {square_name(square, move.size)}")
+        self.state(after, turn, "checkMove")
+
+    def refused(self, side: Side, start: str, target: str, reason: str) -> None:
+        """Write a move that was not allowed."""
+        self._asked(side, start, target)
+        self.say("checkMove", f"Mossa che non vale: {reason}", "WARNING")
+
+    def state(self, position: Position, turn: Turn, method: str = "endGame") -> None:
+        """Write a state."""
+        size = position.size
+        letters = position.cells.translate(str.maketrans(".wbK", "OWBK"))
+        middle = len(letters) // 2
+        if letters[middle] == "O":
+            letters = f"{letters[:middle]}T{letters[middle + 1 :]}"
+        rows = [letters[start : start + size] for start in range(0, len(letters), size)]
+        self.say(method, "\n".join(["Stato:", *rows, "-", _LETTER_OF_TURN[turn]]))
+
+    def say(self, method: str, message: str, level: str = "FINE") -> None:
+        """Write a message."""
+        now = self._clock()
+        hour = (now.hour + 11) % 12 + 1
+        half = "AM" if now.hour < 12 else "PM"
+        stamp = f"{_MONTHS[now.month - 1]} {now.day}, {now.year} {hour}:{now:%M:%S} {half}"
+        self._lines += [f"{stamp} {self._source} {method}", f"{level}: {message}"]
+
+    def _asked(self, side: Side, start: str, target: str) -> None:
+        self.say("checkMove", f"Turn: {side.upper()} Pawn from {start} to {target}")

@@ -1,0 +1,127 @@
+"""What a game record says, whichever format it was written in.
+
+A record is a claim. This module does not know the rules: `tablut.records.native` checks the
+moves, captures, positions and the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tablut.errors import InputError
+from tablut.store.files import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tablut.board import Board
+    from tablut.position import MoveText, Position
+    from tablut.rules.outcome import Result
+    from tablut.variants import Variant, VariantLike
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """A game as its record gives it; all readers of `tablut.formats` return one.
+
+    Attributes
+    ----------
+    tags : mapping of str to str
+        Who played, when and where. Names begin with a capital; ``White`` and ``Black``
+        are the players in every format.
+    variant : str, Variant or None
+        Name of the rule set, or the rule set itself where the record spells it out;
+        None if the record says nothing that names one.
+    start : Position or None
+        Where the game began; None for the start of the variant.
+    moves : tuple of MoveText
+        The moves with the captures that the record claims.
+    result : {'white', 'black', 'draw'} or None
+        Who won, as claimed; None if the record gives no result.
+    positions : tuple of Position, or None
+        The position after each move where the record has them all, else None.
+    notes : tuple of str
+        What the reader left out, one line each: variations, rejected moves, further games.
+    warnings : tuple of str
+        Where the reader took other rules than the record's, because the caller gave them.
+
+    Examples
+    --------
+    >>> from tablut.position import MoveText
+    >>> record = GameRecord({"White": "Anna"}, "ashton", None, (MoveText.parse("e4-f4", 9),), None)
+    >>> str(record.moves[0]), record.result, record.positions
+    ('e4-f4', None, None)
+    """
+
+    tags: Mapping[str, str] = field(hash=False)
+    variant: str | Variant | None
+    start: Position | None
+    moves: tuple[MoveText, ...]
+    result: Result | None
+    positions: tuple[Position, ...] | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.positions is not None and len(self.positions) != len(self.moves):
+            raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected one after each")
+
+    def board(self, variant: VariantLike | None = None) -> Board:
+        r"""Return the board after the last move, the moves made and their captures checked.
+
+        Parameters
+        ----------
+        variant : Variant or str, optional
+            Rules to take instead of the record's own.
+
+        Returns
+        -------
+        Board
+            With the whole history.
+
+        Raises
+        ------
+        InputError
+            If the record names no rules and none are given.
+        IllegalMoveError
+            Naming the first move that is not legal, or captures something else.
+
+        Examples
+        --------
+        >>> from tablut.records import read_record
+        >>> board = read_record('[Variant "ashton"]\n1. e4-f4 a4-b4\n2. f4-f2 *').board()
+        >>> board.ply, board.turn
+        (3, 'black')
+        """
+        from tablut.board import Board
+
+        rules = variant if variant is not None else self.variant
+        if rules is None:
+            raise InputError("record: names no rule set; give it one, such as ashton")
+        board = Board(rules, self.start)
+        for move in self.moves:
+            board.push_text(str(move))
+        return board
+
+
+# -- leaving comments out of a record's text, in time linear in its length -----------------
+
+
+def without_comments(text: str, begin: str, end: str, what: str) -> str:
+    """Return a text with a space in place of every comment; comments do not nest.
+
+    Notes
+    -----
+    One pass over the text.
+    """
+    parts, place = [], 0
+    while (opened := text.find(begin, place)) >= 0:
+        parts.append(text[place:opened])
+        closed = text.find(end, opened)
+        if closed < 0:
+            raise InputError(
+                f"{what}: the comment {excerpt(text[opened : opened + 40])} does not end; expected {end!r}"
+            )
+        place = closed + 1
+    return " ".join([*parts, text[place:]])

@@ -1,0 +1,429 @@
+"""OpenTafl's game records, the ``.otg`` files, as game records of ours.
+
+Tags ``[name:value]`` come first; ``rules`` is required. Then each turn has a line with
+its number, from 1, and two moves; a comment in brackets may follow, its parts on the two
+moves divided by ``|``. Variations, numbered like ``7a.1.2a.``, are left out and named in
+a note; comments are left out silently.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tablut.errors import InputError
+from tablut.formats.opentafl import read_move, read_position
+from tablut.notation import parse_square
+from tablut.position import Position
+from tablut.records.game import GameRecord, without_comments
+from tablut.store.files import excerpt
+from tablut.variants.library import is_own_name
+from tablut.variants.schema import parse_variant
+
+if TYPE_CHECKING:
+    from tablut.position import MoveText
+    from tablut.rules.outcome import Result
+    from tablut.variants import Variant
+
+_TAG = re.compile(r"\s*\[([A-Za-z][\w-]{0,63}):([^\]]*)\]", re.ASCII)
+_LABEL = re.compile(r"([0-9]{1,9})\.|([0-9][\w.]{0,63})\.", re.ASCII)
+_RESULTS: dict[str, Result | None] = {"1": "black", "0": "draw", "-1": "white", "?": None}
+_NAMES = {"attackers": "Black", "defenders": "White", "variant": "Variant-name"}
+_RESIGNS = "---"
+
+
+def looks_like_otg(text: str) -> bool:
+    r"""Return whether a text is an OpenTafl record rather than another kind of record."""
+    return _TAG.match(text) is not None
+
+
+def read_game(text: str, variant: Variant | None = None) -> GameRecord:
+    r"""Return the game of an OpenTafl record."""
+    tags, end = _tags(text)
+    if "rules" not in tags:
+        raise InputError(f"OpenTafl record {excerpt(text, 40)}: has no tag [rules:dim:… start:…]")
+    rules = tags["rules"]
+    outcome = tags.pop("result", "?").strip()
+    if outcome not in _RESULTS:
+        raise InputError(
+            f"OpenTafl record: tag result {excerpt(outcome)}: expected 1 (attackers), 0, -1 (defenders) or ?"
+        )
+    own_start = rules_start(rules)
+    chosen, warnings = _chosen(rules, variant)
+    if own_start.size != chosen.size:
+        raise InputError(f"OpenTafl record: its board has side {own_start.size}, variant {chosen.name!r} {chosen.size}")
+    placement = tags.pop("position", None)
+    start = own_start if placement is None else read_position(placement, own_start.side, chosen.size)
+    moves, notes = _moves(text, end, chosen.size)
+    return GameRecord(
+        tags={_NAMES.get(name, name.capitalize()): value.strip() for name, value in tags.items()},
+        variant=chosen,
+        start=None if start == Position.parse(chosen.start_position, chosen.size) else start,
+        moves=tuple(moves),
+        result=_RESULTS[outcome],
+        notes=tuple(notes),
+        warnings=warnings,
+    )
+
+
+def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
+    """Return the rules to take, and a warning if they are not the record's."""
+    try:
+        own = read_rules(rules)
+    except InputError as error:
+        if variant is None:
+            raise InputError(f"{error}; a variant given beside the record replaces its rules") from error
+        return variant, (f"record: it was read under {variant.name!r} as you asked; its own rules no field can say",)
+    if variant is None or own.same_game(variant):
+        return variant or own, ()
+    return variant, (f"record: is under {own.name!r}; it was read under {variant.name!r} as you asked",)
+
+
+def _tags(text: str) -> tuple[dict[str, str], int]:
+    tags: dict[str, str] = {}
+    end = 0
+    while (found := _TAG.match(text, end)) is not None:
+        name = found[1].lower()
+        if name in tags:
+            raise InputError(f"OpenTafl record: tag [{name}:…] comes twice")
+        tags[name] = found[2]
+        end = found.end()
+    return tags, end
+
+
+def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], list[str]]:
+    moves: list[MoveText] = []
+    variations: dict[str, None] = {}
+    notes: list[str] = []
+    turn = 0
+    for line in without_comments(text[end:], "[", "]", "OpenTafl record").splitlines():
+        words = line.split()
+        if not words:
+            continue
+        label = _LABEL.fullmatch(words[0])
+        if label is None:
+            raise InputError(
+                f"OpenTafl record: line {excerpt(line.strip())}: expected a turn such as {turn + 1}. d1-e1 c4-c5"
+            )
+        if label[2] is not None:
+            variations[label[2].split(".")[0]] = None
+            continue
+        if label[1] != str(turn + 1) or len(moves) != 2 * turn:
+            raise InputError(
+                f"OpenTafl record: turn {label[1]} follows {len(moves)} moves; expected one turn, two moves"
+            )
+        turn += 1
+        if len(words) > 3:
+            raise InputError(f"OpenTafl record: turn {turn} has {len(words) - 1} moves; expected two at most")
+        for word in words[1:]:
+            if word == _RESIGNS:
+                notes.append(f"turn {turn}: {'defenders' if len(moves) % 2 else 'attackers'} resign")
+                break
+            try:
+                moves.append(read_move(word, size))
+            except InputError as error:
+                raise InputError(f"OpenTafl record: turn {turn}: {error}") from error
+    if variations:
+        notes.append(f"variations left out: {', '.join(variations) if len(variations) <= 20 else len(variations)}")
+    return moves, notes
+
+
+# -- openTafl's rules strings as variants, where our rule fields can express them ----------
+
+
+# A string is ``dim:7 name:Brandub ks:w … start:/3t3/…/``, a key and a value each. What the
+# keys mean and what holds where one is missing follows the notation specification and the
+# sources of https://github.com/jslater89/OpenTafl (the last versions of both). Rules that no
+# rule field can express are refused, all of them in one line.
+#
+# Three points take more than copying a value:
+#
+# - OpenTafl decides a **third** occurrence of a position, our ``repetition`` a second. A draw
+#   by the third (``tfr:d``, the default) becomes ``none``: values are the same, and a game
+#   that comes back to a position once goes on. One that wins or loses is refused.
+# - Pieces stop only where they may pass, and do neither where they may not re-enter.
+# - To the king a cell is as hostile as to a defender.
+
+
+_EVERYBODY = "tcnkTCNK"
+_DEFAULTS = {
+    "name": "",
+    "esc": "c",
+    "surf": "y",
+    "atkf": "y",
+    "tfr": "d",
+    "ka": "y",
+    "ks": "s",
+    "kj": "n",
+    "spd": "-1",
+    "cor": "default",
+    "cen": "default",
+    "afor": "",
+    "dfor": "",
+    "corh": _EVERYBODY,
+    "cenh": "tcnk",
+    "cenhe": _EVERYBODY,
+    "corp": "K",
+    "cenp": _EVERYBODY,
+    "cors": "K",
+    "cens": "K",
+    "corre": _EVERYBODY,
+    "cenre": _EVERYBODY,
+    "sw": "n",
+    "efe": "n",
+    "ber": "n",
+}
+# Keys about pieces and cells that no variant of ours has; they have no effect.
+_IDLE = frozenset(["nj", "cj", "mj", "swf", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
+_PLACES = frozenset({"dim", "start", "starti"})
+
+_VALUES = {
+    "esc": "c e",
+    "surf": "y n",
+    "atkf": "y n",
+    "tfr": "d i w l",
+    "ka": "y n h a",
+    "ks": "s y c w n m",
+    "kj": "n r j c",
+    "sw": "n w s",
+    "efe": "y n",
+    "ber": "n c m",
+}
+_UNSAYABLE = {
+    "surf:y": "encirclement",
+    "tfr:w": "a third repetition that wins",
+    "tfr:l": "a third repetition that loses",
+    "ka:h": "a king that captures as the mover only",
+    "ka:a": "a king that captures as an anvil only",
+    "ks:m": "a king that falls when confined",
+    "kj:r": "a king that jumps",
+    "kj:j": "a king that jumps",
+    "kj:c": "a king that jumps",
+    "sw:w": "shieldwalls",
+    "sw:s": "shieldwalls",
+    "efe:y": "exit forts",
+    "ber:c": "berserk moves",
+    "ber:m": "berserk moves",
+}
+
+
+def rules_start(text: str) -> Position:
+    """Return the position from which a game under a rules string begins."""
+    return _parse(text).start
+
+
+def read_rules(text: str) -> Variant:
+    """Return the variant that an OpenTafl rules string describes.
+
+    Parameters
+    ----------
+    text : str
+        The string, with or without the word ``rules`` before it.
+
+    Returns
+    -------
+    Variant
+        Named as the string says, after ``opentafl-`` where that is the name of another game
+        that ships; its ``source`` is the string.
+
+    Raises
+    ------
+    InputError
+        If the string is malformed, or has rules that no rule field can express; one line names them all.
+
+    Examples
+    --------
+    >>> variant = read_rules("dim:5 name:Little surf:n ks:c start:/2t2/2T2/t1K1t/2T2/2t2/")
+    >>> variant.name, variant.terrain[0], variant.rules.king.elsewhere, variant.rules.castle.hostile_to_white
+    ('Little', 'X...X', 'two', 'empty')
+    >>> read_rules("dim:5 ks:c sw:s start:/2t2/2T2/t1K1t/2T2/2t2/")
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: rules 'dim:5 ks:c sw:s ...': no rule field can say encirclement (surf:y), shieldwalls ...
+    """
+    rules = _parse(text)
+    for key in _VALUES:
+        if (rule := _UNSAYABLE.get(f"{key}:{rules.keys[key]}")) is not None:
+            rules.refuse(rule, key)
+    if set(rules.keys["spd"].rstrip(",").split(",")) != {"-1"}:
+        rules.refuse("pieces of limited speed", "spd")
+    for key in ("afor", "dfor"):
+        if rules.keys[key].strip(","):
+            rules.refuse("fortresses", key)
+    terrain = _terrain(rules)
+    tables = {"castle": _castle(rules), "corners": _corners(rules), "king": _king(rules)}
+    if rules.refused:
+        raise InputError(f"{rules.origin}: no rule field can say {', '.join(rules.refused)}")
+
+    fields = {
+        "first": "white" if rules.start.side == "w" else "black",
+        "no_moves": "side_to_move_loses",
+        "repetition": "none",
+        "terrain": terrain,
+        "start": rules.start.rows(),
+    }
+    # JSON's strings, lists and booleans are TOML's too.
+    lines = [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
+    for table, content in tables.items():
+        lines += [f"[{table}]", *(f"{key} = {json.dumps(value)}" for key, value in content.items())]
+    name = rules.keys["name"] or "opentafl"
+    variant = parse_variant("\n".join(lines), name=name, origin=rules.origin)
+    variant = replace(variant, title=name.replace("_", " "), source=rules_source(text))
+    return variant if is_own_name(variant) else replace(variant, name=f"opentafl-{name}")
+
+
+def rules_source(text: str) -> str:
+    """Return the ``source`` of a variant from a rules string."""
+    return f"OpenTafl rules {' '.join(text.split())}"
+
+
+@dataclass
+class _Rules:
+    """The keys of a rules string with defaults filled in, and the rules that no field can express."""
+
+    origin: str
+    keys: dict[str, str]
+    start: Position
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return self.start.size
+
+    def refuse(self, rule: str, *keys: str) -> None:
+        said = " ".join(f"{key}:{self.keys[key]}" for key in keys)
+        self.refused.append(f"{rule} ({said if len(said) <= 80 and said.isprintable() else excerpt(said)})")
+
+    def pieces(self, *keys: str) -> set[str]:
+        """Return who of attackers, defenders and king is in all of some lists of piece types."""
+        return set("tTK").intersection(*(self.keys[key] for key in keys))
+
+    def cells(self, key: str, default: set[int]) -> set[int]:
+        if self.keys[key] == "default":
+            return default
+        try:
+            return {parse_square(name, self.size) for name in self.keys[key].split(",") if name}
+        except InputError as error:
+            raise InputError(f"{self.origin}: {key}: {error}") from error
+
+    @property
+    def edge(self) -> set[int]:
+        last = self.size - 1
+        return {cell for cell in range(self.size**2) if {0, last}.intersection(divmod(cell, self.size))}
+
+    @property
+    def board_corners(self) -> set[int]:
+        size = self.size
+        return {0, size - 1, size * (size - 1), size * size - 1}
+
+    @property
+    def corners(self) -> set[int]:
+        return self.cells("cor", self.board_corners)
+
+    @property
+    def centre(self) -> set[int]:
+        return self.cells("cen", {self.size**2 // 2})
+
+
+def _parse(text: str) -> _Rules:
+    words = text.split()
+    if words[:1] == ["rules"]:
+        del words[0]
+    # The start is long and seldom wrong; the beginning shows which string it is.
+    origin = f"rules {excerpt(' '.join(words[:3]) + (' ...' if len(words) > 3 else ''))}"
+    keys: dict[str, str] = {}
+    for word in words:
+        key, colon, value = word.partition(":")
+        if not colon:
+            raise InputError(f"{origin}: expected key:value, not {excerpt(word)}")
+        if key not in _DEFAULTS and key not in _IDLE and key not in _PLACES:
+            raise InputError(f"{origin}: unknown rule {excerpt(word)}")
+        if key in keys:
+            raise InputError(f"{origin}: has {key} twice")
+        if key in _VALUES and value not in _VALUES[key].split():
+            raise InputError(f"{origin}: {excerpt(word)}: expected one of {_VALUES[key]} after {key}")
+        keys[key] = value
+    if "dim" not in keys or not {"start", "starti"}.intersection(keys):
+        raise InputError(f"{origin}: expected dim:SIZE first and start:POSITION last")
+    if keys["dim"] not in ("3", "5", "7", "9", "11"):
+        raise InputError(f"{origin}: {excerpt('dim:' + keys['dim'])}: boards have an odd side from 3 to 11")
+    keys = _DEFAULTS | keys
+    rows = keys["start"] if "start" in keys else "/".join(reversed(keys["starti"].split("/")))
+    try:
+        start = read_position(rows, "b" if keys["atkf"] == "y" else "w", int(keys["dim"]))
+    except InputError as error:
+        raise InputError(f"{origin}: start: {error}") from error
+    return _Rules(origin, keys, start)
+
+
+def _terrain(rules: _Rules) -> list[str]:
+    corners, centre, edge = rules.corners, rules.centre, rules.edge
+    escapes = edge if rules.keys["esc"] == "e" else corners
+    if corners - rules.board_corners:
+        rules.refuse("corner cells that are not in a corner", "cor")
+    if not escapes:
+        rules.refuse("a king that has nowhere to escape to", "esc", "cor")
+    if len(centre) != 1:
+        rules.refuse("several thrones" if centre else "a board without a throne", "cen")
+    elif centre & (escapes | rules.board_corners):
+        rules.refuse("a throne in a corner or on an escape", "cen")
+    letters = []
+    for cell in range(rules.size**2):
+        kinds = {"T": centre, "X": corners, "*": escapes, "+": rules.board_corners}
+        letters.append(next((letter for letter, cells in kinds.items() if cell in cells), "."))
+    size = rules.size
+    return ["".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size))]
+
+
+def _corners(rules: _Rules) -> dict[str, Any]:
+    hostile_to = rules.pieces("corh") & set("tT")
+    if rules.corners:
+        if rules.pieces("cors", "corp", "corre") != {"K"}:
+            rules.refuse("corners that are not for the king alone", "cors", "corp", "corre")
+        if len(hostile_to) == 1:
+            rules.refuse("corners hostile to one side", "corh")
+    return {"hostile": len(hostile_to) == 2 and bool(rules.corners)}
+
+
+def _castle(rules: _Rules) -> dict[str, Any]:
+    if not rules.centre:
+        return {}
+    passing, stopping = rules.pieces("cenp", "cenre"), rules.pieces("cenp", "cens", "cenre")
+    if passing not in (set(), {"K"}, set("tTK")):
+        rules.refuse("a throne that only some soldiers may pass", "cenp", "cenre")
+    if stopping not in (set(), {"K"}):
+        rules.refuse("soldiers that stop on the throne", "cens")
+    empty, occupied = rules.pieces("cenhe"), rules.pieces("cenh")
+
+    def hostility(piece: str) -> str:
+        return "never" if piece not in empty else "always" if piece in occupied else "empty"
+
+    # An armed king on the throne is an anvil to attackers whatever the throne is.
+    if "t" in occupied - empty and rules.keys["ka"] != "y":
+        rules.refuse("a throne hostile to attackers only while it is occupied", "cenh", "cenhe")
+    if "T" in occupied - empty:
+        rules.refuse("a throne hostile to defenders only while it is occupied", "cenh", "cenhe")
+    return {
+        "pass": "everyone" if "t" in passing else "king" if passing else "nobody",
+        "stop": "king" if stopping else "nobody",
+        "hostile_to_white": hostility("T"),
+        "hostile_to_black": hostility("t"),
+    }
+
+
+def _king(rules: _Rules) -> dict[str, Any]:
+    throne_helps = bool(rules.centre) and "T" in rules.pieces("cenhe")
+    armed = {"armed": rules.keys["ka"] == "y"}
+    match rules.keys["ks"]:
+        case "c":
+            # Strong on the throne and beside it, where the other three sides suffice.
+            return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
+        case "w" | "n":
+            if throne_helps:
+                rules.refuse("a weak king that falls against the empty throne", "ks", "cenhe")
+            return armed | {"on_castle": "two", "beside_castle": "as_elsewhere", "elsewhere": "two"}
+        case _:
+            beside = "as_on_castle" if throne_helps else "as_elsewhere"
+            return armed | {"on_castle": "four", "beside_castle": beside, "elsewhere": "four"}

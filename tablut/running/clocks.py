@@ -1,0 +1,146 @@
+"""How long this process has compiled: counters, a message to the user, and clocks that stop meanwhile.
+
+Kernels are compiled when they are first called, in the middle of whatever is measured.
+So every time in a result comes from one of the clocks here. They leave out the time
+spent on compiling kernels and on loading compiled ones.
+
+This module does not import numba: `tablut.engine.jit` reports to it. A command that
+needs no kernel reads zeros.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PATIENCE: Final = 1.0
+"""Seconds of compiling after which the user is told."""
+
+
+class _Counters:
+    """What this process has spent; only the thread that holds numba's lock writes it."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.spent: tuple[float, float | None] = (0.0, None)
+        self.cpu_began = 0.0
+        self.timer: threading.Timer | None = None
+        self.collects = False
+        self.cpu = 0.0
+        self.compiled: list[str] = []
+        self.loaded: list[str] = []
+        self.told = False
+        self.silent = False
+
+
+_counters = _Counters()
+_of_thread = threading.local()
+
+
+def compile_seconds() -> float:
+    """Return the wall seconds that this process has spent on compiling kernels and loading compiled ones."""
+    return _counters.spent[0]
+
+
+def announced() -> bool:
+    """Return whether the user has been told that this process compiles."""
+    return _counters.told
+
+
+def compiled_kernels() -> int:
+    """Return the number of kernels that this process has compiled; each set of argument types counts."""
+    return len(_counters.compiled)
+
+
+def prepared_kernels() -> frozenset[str]:
+    """Return the kernels, with their argument types, that this process has compiled or loaded."""
+    return frozenset([*_counters.compiled, *_counters.loaded])
+
+
+def wall_clock() -> float:
+    """Return the seconds of a clock that stops while this process compiles; compare two readings."""
+    wall, began = _counters.spent
+    return (time.perf_counter() if began is None else began) - wall
+
+
+def cpu_clock() -> float:
+    """Return the processor seconds of this process, without those spent on compiling."""
+    return time.process_time() - _counters.cpu
+
+
+def thread_clock() -> float:
+    """Return the processor seconds of this thread, without those that it spent on compiling."""
+    return time.thread_time() - getattr(_of_thread, "cpu", 0.0)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Announce nothing about compiling while the context lasts: the caller shows it."""
+    before, _counters.silent = _counters.silent, True
+    try:
+        yield
+    finally:
+        _counters.silent = before
+
+
+def begin(*, loads: bool = False) -> None:
+    """Begin to compile a kernel, or a part of one; the caller holds numba's lock and calls `end` after."""
+    _counters.depth += 1
+    if _counters.depth > 1:
+        return
+    # One assignment, because other threads may read the clock meanwhile.
+    _counters.spent, _counters.cpu_began = (_counters.spent[0], time.perf_counter()), time.thread_time()
+    if not loads:
+        _counters.timer = _start_timer()
+        # The compiler makes millions of objects that live until it ends; looking for garbage
+        # among them again and again takes a fifth of its time.
+        _counters.collects = gc.isenabled()
+        gc.disable()
+
+
+def end(kernel: str, *, done: bool, loads: bool = False) -> None:
+    """Add the time since `begin` to what was spent, and let the clocks go on."""
+    _counters.depth -= 1
+    if _counters.depth:
+        return
+    if not loads:
+        if _counters.collects:
+            gc.enable()
+        if _counters.timer is not None:
+            _counters.timer.cancel()
+    if done:
+        (_counters.loaded if loads else _counters.compiled).append(kernel)
+    spent = time.thread_time() - _counters.cpu_began
+    _of_thread.cpu = getattr(_of_thread, "cpu", 0.0) + spent
+    _counters.cpu += spent
+    wall, began = _counters.spent
+    if began is not None:
+        _counters.spent = (wall + time.perf_counter() - began, None)
+
+
+def _start_timer() -> threading.Timer | None:
+    if _counters.told or _counters.silent:
+        return None
+    timer = threading.Timer(max(_PATIENCE - _counters.spent[0], 0.0), _tell)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _tell() -> None:
+    """Say once, on standard error, what the user waits for."""
+    if _counters.told or _counters.silent:
+        return
+    _counters.told = True
+    print(  # noqa: T201
+        "tablut: compiling, once for this machine; this can take half a minute (`tablut warmup` compiles everything)",
+        file=sys.stderr,
+        flush=True,
+    )

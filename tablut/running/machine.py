@@ -1,0 +1,60 @@
+"""What the machine has: memory, and whether an option asks for more of it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tablut.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def physical_memory() -> int | None:
+    """Return the bytes of memory that the machine has, or None where the system does not say."""
+    try:
+        page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+    # POSIX: -1 where a limit is not known.
+    return page * pages if page > 0 and pages > 0 else None
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes of memory that this process has taken, or None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def return_memory() -> None:
+    """Return memory that was freed to the system; nothing is done where the C library cannot.
+
+    glibc keeps what was freed in small pieces for later, so that a process stays as large as it ever was.
+    """
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], object] | None:
+    """Return glibc's ``malloc_trim``, or None with another C library."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None
+
+
+def check_memory(option: str, mib: int) -> None:
+    """Refuse an option that would take more memory than the machine has."""
+    has = physical_memory()
+    if has is not None and mib > has >> 20:
+        raise InputError(f"{option} {mib}: the machine has {has >> 20:,} MiB of memory; ask for less")

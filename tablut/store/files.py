@@ -1,0 +1,193 @@
+"""Files: bounded reads, atomic writes, locks, reserved space and the removal of temporary files.
+
+What the toolkit does with its own files and with a user's is here, apart from their formats.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tablut.errors import InputError, OutputError, input_failure, output_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+TEXT_BYTES: Final = 64 << 20
+"""Most bytes of a text file from outside, unless its reader says less."""
+
+_TEMPORARY = re.compile(r"\..+\.[A-Za-z0-9_]+\.tmp")
+_STEP = 1 << 20
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
+    """Return the content of a file from outside: an ordinary one, of bounded size."""
+    shown = f"{what} {excerpt(str(path))}"
+    try:
+        # A pipe without a writer would keep `open` waiting.
+        with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise InputError(f"{shown}: is not an ordinary file")
+            # A file that is too long is not read; one that grows meanwhile is not read to its end.
+            content = file.read(found.st_size + 1) if found.st_size <= most else b""
+            if len(content) > found.st_size:  # it has grown, or does not say its length
+                content += file.read(most + 1 - len(content))
+    except OSError as error:
+        raise input_failure(f"{shown}: {error.strerror}", error) from error
+    except ValueError as error:  # a name with a null character
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{shown}: {error}") from error
+    if max(found.st_size, len(content)) > most:
+        raise InputError(f"{shown}: has more than {most:,} bytes, the most that is read")
+    return content
+
+
+def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
+    """Return the text of a file from outside, in UTF-8; line ends of every system become line feeds."""
+    try:
+        text = read_bytes(path, what, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} {excerpt(str(path))}: not a UTF-8 text file") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def excerpt(text: str, most: int = 80) -> str:
+    """Return a text from outside for an error message: quoted, on one line, without its middle if it is long."""
+    if len(text) <= most:
+        return repr(text)
+    half = most // 2
+    return f"{text[:half] + '...' + text[-half:]!r} ({len(text):,} characters)"
+
+
+def child(folder: Path, name: str, what: str) -> Path:
+    """Return a file or folder whose name was read from a file; it lies in the folder itself and is not a link."""
+    path = folder / name
+    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
+        raise InputError(f"{what} {excerpt(name)}: is not a plain name in {str(folder)!r}")
+    if path.is_symlink():
+        raise InputError(f"{what} {excerpt(name)}: is a link; {str(folder)!r} must hold the files themselves")
+    return path
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+def write_bytes(target: Path, content: bytes | Iterable[bytes], hint: str = "", *, lasting: bool = False) -> None:
+    """Write a file under a temporary name in its folder, then rename it."""
+    parts = [content] if isinstance(content, bytes) else content
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            raise IsADirectoryError(21, "Is a directory")
+        if target.exists() and not target.is_file():
+            # A device or a pipe takes the bytes itself; it must not be replaced by a file.
+            with target.open("wb") as device:
+                device.writelines(parts)
+            return
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.writelines(parts)
+                if lasting:
+                    file.flush()
+                    os.fsync(file.fileno())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise output_failure(f"output file {str(target)!r}: {error.strerror}{hint}", error) from error
+
+
+def check_output(target: Path) -> None:
+    """Refuse a name under which no file can be written, before the work whose result goes there."""
+    code = 0
+    if target.is_dir():
+        code = errno.EISDIR
+    else:
+        folder = next(parent for parent in target.absolute().parents if os.path.lexists(parent))
+        if not folder.is_dir():
+            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # as `mkdir` says it
+        elif not os.access(folder, os.W_OK | os.X_OK):
+            code = errno.EACCES
+    if code:
+        error = OSError(code, os.strerror(code))
+        raise output_failure(f"output file {str(target)!r}: {error.strerror}", error) from error
+
+
+def write_text(target: Path, content: str, hint: str = "", *, lasting: bool = False) -> None:
+    """Write a text file in UTF-8, as `write_bytes` does."""
+    write_bytes(target, content.encode(), hint, lasting=lasting)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what a killed `write_bytes` left in a folder; the caller holds the folder's lock."""
+    for path in folder.iterdir():
+        if _TEMPORARY.fullmatch(path.name) and path.is_file():
+            path.unlink(missing_ok=True)
+
+
+def reserve(path: Path, length: int) -> None:
+    """Create a file of zero bytes for which the disk has room, so that it can be mapped.
+
+    Without that room, writing to the mapped file ends the process by SIGBUS, without a message.
+    """
+    try:
+        with path.open("wb") as file:
+            try:
+                if hasattr(os, "posix_fallocate") and length:
+                    os.posix_fallocate(file.fileno(), 0, length)
+                else:
+                    for start in range(0, length, _STEP):
+                        file.write(bytes(min(_STEP, length - start)))
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        message = f"scratch file {str(path)!r}: cannot take {length:,} bytes: {error.strerror}"
+        raise output_failure(message, error) from error
+
+
+def sync_names(folder: Path) -> None:
+    """Flush the names in a folder to the disk, where the system can do that."""
+    if os.name != "posix":
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise output_failure(f"folder {str(folder)!r}: {error.strerror}", error) from error
+
+
+@contextmanager
+def lock_folder(folder: Path, what: str) -> Iterator[None]:
+    """Lock a folder against other writers while the context lasts; the lock ends with the process."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / "lock", blocking=False, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(f"{what} {str(folder)!r}: another program is writing there; wait for it") from error
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        message = f"{what} {str(folder)!r}: cannot be locked: {error.strerror}; choose another folder"
+        raise output_failure(message, error) from error
+    try:
+        yield
+    finally:
+        lock.release()

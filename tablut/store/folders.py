@@ -1,0 +1,107 @@
+"""The folder of a store: claimed by one writer at a time, begun with a head record, and swept of what was left.
+
+The head says what the folder is for (which game, which plan), so a folder of another store, or with somebody's own
+files, is refused before anything is written there.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from tablut.errors import OutputError, output_failure
+from tablut.store.files import child, lock_folder, remove_temporaries, sync_names
+from tablut.store.records import Record, StoreError, read_record, write_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+Head = TypeVar("Head", bound=Record)
+
+
+class Kind(NamedTuple):
+    """A kind of store: how people call it, the file of its head, and the option that names its folder."""
+
+    name: str
+    head: str
+    option: str = "--store"
+
+
+@contextmanager
+def claim(
+    root: Path, kind: Kind, head: Head, *, resume: bool, other: Callable[[Head], str | None] | None = None
+) -> Iterator[Head]:
+    """Claim a folder as a store while the context lasts; yield its head, the one given or the one that is there.
+
+    ``other`` says of a head that is there what else it is for, or None if it will do; by default it must be equal.
+    """
+    shown = f"{kind.option} {str(root)!r}"
+    with writing(shown, "; choose another folder"):
+        root.mkdir(parents=True, exist_ok=True)
+        _refuse_foreign(root, kind, shown)
+        child(root, "lock", f"{kind.name} file")
+    with lock_folder(root, kind.name):
+        # Once more, now that nobody else writes.
+        _refuse_foreign(root, kind, shown)
+        sweep(root, kind.name)
+        found = head_of(root, kind, type(head))
+        if found is None:
+            write_record(root / kind.head, head)
+            sync_names(root)
+            found = head
+        else:
+            fault = other(found) if other is not None else None if found == head else f"holds another {kind.name}"
+            if fault is not None:
+                raise StoreError(f"{shown}: {fault}; choose another folder")
+            if not resume:
+                raise StoreError(f"{shown}: holds a {kind.name}; go on with --resume, or choose another folder")
+        yield found
+
+
+def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
+    """Return the head of a store, or None if the folder has none."""
+    return read_record(root / kind.head, model, f"{kind.name} file", "choose another folder")
+
+
+def _refuse_foreign(root: Path, kind: Kind, shown: str) -> None:
+    """Refuse a folder that holds something else; what a run leaves that was killed at once does not count."""
+    left = re.compile(rf"lock|\.{re.escape(kind.head)}\..+\.tmp")
+    names = {entry.name for entry in root.iterdir()}
+    if kind.head not in names and any(left.fullmatch(name) is None for name in names):
+        raise StoreError(f"{shown}: is not empty and holds no {kind.name}; choose another folder")
+
+
+def commit(path: Path, record: Record) -> None:
+    """Write the record that makes finished what lies beside it: names first, then the record, then its name."""
+    for folder in {path.parent, path.with_suffix("")}:
+        if folder.is_dir():
+            sync_names(folder)
+    write_record(path, record)
+    sync_names(path.parent)
+
+
+def sweep(folder: Path, what: str) -> None:
+    """Remove what killed writers left in a folder under temporary names; the caller holds the lock of the store."""
+    with writing(f"{what} folder {str(folder)!r}"):
+        if folder.is_dir() and not folder.is_symlink():
+            remove_temporaries(folder)
+
+
+def drop(folder: Path) -> None:
+    """Remove a folder of work with all that it holds, if it is there and no link."""
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def writing(what: str, hint: str = "") -> Iterator[None]:
+    """Turn an error of the system into one line that names what was written."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise output_failure(f"{what}: {error.strerror or error}{hint}", error) from error

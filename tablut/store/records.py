@@ -1,0 +1,171 @@
+"""Records: what a store says of itself, as sealed JSON, and the digests by which a record binds files of data.
+
+There are two layers and no more. A record has one possible text, which holds its SHA-256: whatever is changed in it
+is found. Every file of data has its length and its SHA-256 (or a digest that its room derives from it) in a record,
+and the record says what it belongs to. So a file that was damaged, cut short, swapped for that of another place, or
+left by another run is told apart, and its name is never read from a file.
+
+A seal finds damage and mix-ups, not malice: who can write to a folder can seal what he likes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablut.errors import InputError
+from tablut.store.files import excerpt, read_bytes, write_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MOST_BYTES: Final = 256 << 20
+_STEP: Final = 1 << 20
+
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class StoreError(InputError):
+    """A store that cannot be used as it is; the message names the file or the folder."""
+
+
+class DamagedError(StoreError):
+    """A file of a store that is missing, or is not as it was written."""
+
+
+class TooOldError(StoreError):
+    """A format version that this program no longer reads."""
+
+
+class TooNewError(StoreError):
+    """A format version that only a later program reads."""
+
+
+def digest_of(content: Any) -> str:
+    """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+class Record(BaseModel):
+    """The base of records: no field is missing, of another type, or unknown.
+
+    A record with ``GROUP`` is kept as the attributes of a Zarr group, so that its folder is one.
+    """
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    GROUP: ClassVar[bool] = False
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the record by itself, or None."""
+        return None
+
+
+class DataFile(BaseModel):
+    """A file of data as a record names it: its length and the SHA-256 of its content."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    bytes: Count
+    sha256: Digest
+
+
+Model = TypeVar("Model", bound=Record)
+
+
+def record_text(record: Record) -> str:
+    """Return the one text that a record has as a file."""
+    content = record.model_dump(mode="json", by_alias=True)
+    return _text(type(record), {"content": content, "format": record.FORMAT, "version": record.VERSION})
+
+
+def _text(model: type[Record], body: dict[str, Any]) -> str:
+    sealed: dict[str, Any] = {**body, "sha256": digest_of(body)}
+    if model.GROUP:
+        sealed = {"attributes": {"tablut": sealed}, "node_type": "group", "zarr_format": 3}
+    return json.dumps(sealed, indent=1, sort_keys=True) + "\n"
+
+
+def write_record(path: Path, record: Record, *, hint: str = "") -> None:
+    """Write a record, whole or not at all, and have it on the disk."""
+    write_text(path, record_text(record), hint, lasting=True)
+
+
+def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
+    """Return the record that a file holds, everything about it checked; None if there is no such file.
+
+    ``what`` is how errors call the file, ``way_out`` what they say is to be done.
+    """
+    shown = f"{what} {str(path)!r}"
+    if path.is_symlink():
+        raise StoreError(f"{shown}: is a link; a store holds its files itself")
+    if not path.exists():
+        return None
+    try:
+        content = read_bytes(path, what, _MOST_BYTES)
+    except InputError as error:
+        raise DamagedError(f"{shown}: cannot be read: {str(error).rpartition(': ')[2]}; {way_out}") from error
+    try:
+        text = content.decode()
+        sealed = json.loads(text)
+        if model.GROUP:
+            sealed = sealed["attributes"]["tablut"]
+        body = {name: value for name, value in sealed.items() if name != "sha256"}
+        found, version = sealed["format"], sealed["version"]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedError(f"{shown}: is damaged, or no record of this program; {way_out}") from error
+    if found != model.FORMAT:
+        raise StoreError(f"{shown}: is a record of another kind, {excerpt(str(found), 40)}; {way_out}")
+    # Another program may write another text around its version: that is read before the seal is compared.
+    if isinstance(version, int) and version != model.VERSION:
+        newer = version > model.VERSION
+        says = f"{shown}: format version {version}, this program reads {model.VERSION}; "
+        raise (TooNewError if newer else TooOldError)(says + ("update it" if newer else "make it again"))
+    if text != _text(model, body):
+        raise DamagedError(f"{shown}: is damaged: not what its digest says; {way_out}")
+    try:
+        record = model.model_validate_json(json.dumps(body["content"]))
+        fault = record.fault()
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        fault = f"{where}: {first['msg']}" if where else str(first["msg"])
+    if fault is not None:
+        raise DamagedError(f"{shown}: is damaged: {fault.removeprefix('Value error, ')}; {way_out}")
+    return record
+
+
+# -- files of data -------------------------------------------------------------------------
+
+
+def data_file(path: Path) -> DataFile:
+    """Return what a record says of a file of data that has just been written."""
+    digest, length = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while piece := file.read(_STEP):
+            digest.update(piece)
+            length += len(piece)
+    return DataFile(bytes=length, sha256=digest.hexdigest())
+
+
+def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, content: bool = True) -> None:
+    """Refuse a file of data that is missing, a link, of another length or, if all of it is read, of another digest."""
+    shown = f"{what} {str(path)!r}"
+    if path.is_symlink():
+        raise StoreError(f"{shown}: is a link; a store holds its files itself")
+    if not path.is_file():
+        raise DamagedError(f"{shown}: is {'no ordinary file' if path.exists() else 'missing'}; {way_out}")
+    try:
+        length = path.stat().st_size
+        if length != expected.bytes:
+            raise DamagedError(f"{shown}: is damaged: has {length:,} bytes, not {expected.bytes:,}; {way_out}")
+        if content and data_file(path) != expected:
+            raise DamagedError(f"{shown}: is damaged: not its SHA-256; {way_out}")
+    except OSError as error:
+        raise StoreError(f"{shown}: {error.strerror}; {way_out}") from error

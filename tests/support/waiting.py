@@ -1,0 +1,47 @@
+"""Waiting for what must come: so long that only what never comes fails, however busy the machine is."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["PATIENCE", "Clock", "eventually", "stopping"]
+
+PATIENCE = 300
+"""Seconds after which something is held never to come. Nothing that works takes a tenth of them."""
+
+
+def eventually(happened: Callable[[], object]) -> None:
+    """Wait until something has happened; fail if it never does."""
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < until, "it never happened"
+        time.sleep(0.01)
+
+
+@contextmanager
+def stopping(searcher: Any) -> Iterator[None]:
+    """Let another thread stop the search that runs in the context, once it has begun to deepen."""
+    timer = threading.Timer(0.05, searcher.stop)
+    searcher.observer = lambda thought: timer.ident or timer.start()
+    yield
+    searcher.observer = None
+    timer.join()
+
+
+class Clock:
+    """In place of the module `time`: only that time passes which a test adds, or a second at each look."""
+
+    time_ns = staticmethod(time.time_ns)
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.runs = False
+
+    def monotonic(self) -> float:
+        if self.runs:
+            self.now += 1
+        return self.now
+
+    perf_counter = process_time = thread_time = monotonic
