@@ -1,7 +1,7 @@
-"""The API reference: one page for each door of the packages, made from its ``__all__``.
+"""The API reference: one page for each door of the packages, made from what it exports.
 
-A door is a package whose ``__init__`` has ``__all__``, or one of the modules in `MODULES`. A name is described once, at
-the outermost door that has it; inner doors refer to it.
+A door is a package whose ``__init__`` has ``__all__``, or one of the modules in `MODULES`, of which all that is public
+counts. A name is described once, at the outermost door that has it; inner doors refer to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MODULES = (
     "tablut.errors",
     "tablut.formats.reading",
     "tablut.prober",
-    "tablut.prober",
+    "tablut.status",
     "tablut.strip",
     "tablut.svg",
     "tablut.testing",
@@ -37,10 +37,14 @@ class Door(NamedTuple):
 
 
 def _listed(path: Path) -> tuple[str, ...]:
+    """Return the names in ``__all__``; of a module of `MODULES`, which has none, what it defines in public."""
+    defined = []
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return tuple(ast.literal_eval(node.value))
-    return ()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            defined.append(node.name)
+    return () if path.name == "__init__.py" else tuple(sorted(defined))
 
 
 def doors() -> list[Door]:

@@ -1,4 +1,4 @@
-"""Single steps of the engine, callable from Python: each is one kernel around an inlined function."""
+"""What Python code asks of the engine: single steps, one position, arrays of positions, perft; Zobrist keys."""
 
 from __future__ import annotations
 

@@ -87,10 +87,10 @@ def test_the_sources_that_kernels_share_are_in_every_key(monkeypatch):
     cache, codegen = bits_of._cache, _Codegen()
     before = cache.key((), codegen)
     assert cache.key((), codegen) == before
-    folders = []
-    monkeypatch.setattr(kernel_cache, "source_digest", lambda folder: folders.append(folder) or "changed")
+    asked = []
+    monkeypatch.setattr(kernel_cache, "source_digest", lambda *source: asked.append(source) or "changed")
     assert cache.key((), codegen) != before
-    assert folders == [Path(__file__).parent]
+    assert asked == [(__name__, Path(__file__))]
     assert cache.path((), codegen).suffix == ".kernel"
 
 

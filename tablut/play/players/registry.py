@@ -330,7 +330,7 @@ def player_names() -> tuple[str, ...]:
 
 def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
     """Return the limits of a player, having checked that one of them ends its moves."""
-    return limits.checked(*_spec(name).ended_by)
+    return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
