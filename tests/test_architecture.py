@@ -1,15 +1,15 @@
-"""Imports point one way, and the light commands stay light."""
+"""The house as docs/architecture.md draws it: imports point one way, rooms are small, light commands stay light."""
 
 import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import networkx as nx
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,84 +21,83 @@ BELOW = {
     "retrograde": {"tablut", "symmetry"},
     "reports": {"retrograde", "counting", "tablut", "symmetry"},
 }
+STUDIES = "reports.studies"
+MOST_IN_A_ROOM, MOST_PARAMETERS, MOST_LINES = 16, 8, 100
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def modules() -> dict[str, tuple[Path, ast.Module]]:
+    """Return all modules of the packages, doors included, by name."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): (
+            path,
+            ast.parse(path.read_text(encoding="utf-8")),
+        )
+        for package in BELOW
+        for path in sorted((ROOT / package).rglob("*.py"))
+    }
 
 
-@cache
-def imported_modules(path: Path) -> list[tuple[str, list[str]]]:
-    found = []
-    for node in ast.walk(parsed(path)):
+def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield what a module imports anywhere, also for checkers alone: the module, and the name taken."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [(alias.name, []) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            assert node.level == 0, f"{path}: relative import"
-            found.append((node.module, [alias.name for alias in node.names]))
-    return found
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, ast.unparse(node)
+            yield from ((node.module or "", alias.name) for alias in node.names)
 
 
-MODULES = [(package, path) for package in BELOW for path in sorted((ROOT / package).rglob("*.py"))]
+def test_imports_point_downward_and_take_nothing_private() -> None:
+    for name, (_, tree) in modules().items():
+        package = name.split(".")[0]
+        for module, taken in imports(tree):
+            top = module.split(".")[0]
+            assert top not in {"tests", "benchmarks"}, f"{name} imports {module}"
+            assert name.startswith(STUDIES) or not module.startswith(STUDIES), f"{name} imports the study {module}"
+            if top in BELOW and top != package:
+                assert top in BELOW[package], f"{name} imports {module}"
+                private = [part for part in [*module.split("."), taken] if part.startswith("_") and part[:2] != "__"]
+                assert not private, f"{name} imports {private} from {module}"
 
 
-@pytest.mark.parametrize(("package", "path"), MODULES, ids=lambda value: getattr(value, "stem", value))
-def test_imports_point_downward_and_take_nothing_private(package: str, path: Path) -> None:
-    for module, names in imported_modules(path):
-        top = module.split(".")[0]
-        if top in BELOW and top != package:
-            assert top in BELOW[package], f"{path} imports {module}"
-            private = [part for part in [*module.split("."), *names] if part.startswith("_") and part[:2] != "__"]
-            assert not private, f"{path} imports {private} from {module}"
+def room_of(name: str) -> str:
+    """Return a module's room: the folder within its package, or the module itself at the top."""
+    parts, (path, _) = name.split("."), modules()[name]
+    return ".".join(parts[:2]) if len(parts) > 2 or path.name == "__init__.py" else name
 
 
-NAMES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for _, path in MODULES}
+def test_no_modules_and_no_rooms_import_each_other_in_a_circle() -> None:
+    between_modules, between_rooms = nx.DiGraph(), nx.DiGraph()
+    for name, (path, tree) in modules().items():
+        if path.name == "__init__.py":
+            continue
+        for module, taken in imports(tree):
+            target = f"{module}.{taken}" if f"{module}.{taken}" in modules() else module
+            if target in modules() and target != name:
+                between_modules.add_edge(name, target)
+                if room_of(name) != room_of(target):
+                    between_rooms.add_edge(room_of(name), room_of(target))
+    assert between_modules.number_of_edges() > 500
+    for graph in (between_modules, between_rooms):
+        assert [circle for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
-def run_time_imports(nodes: list[ast.stmt]) -> Iterator[ast.ImportFrom]:
-    """Yield the imports that run, wherever they stand: all but those for checkers."""
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom):
-            yield node
-        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
-            yield from run_time_imports(getattr(node, "body", []))
-        for field in ("orelse", "finalbody", "handlers"):
-            yield from run_time_imports(getattr(node, field, []))
+def test_rooms_are_not_crowded() -> None:
+    rooms = Counter(name.rpartition(".")[0] for name, (path, _) in modules().items() if not path.name.startswith("__"))
+    assert {room: size for room, size in rooms.items() if size > MOST_IN_A_ROOM} == {}
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    """Not at the top, and not within functions either."""
-    graph = nx.DiGraph()
-    for name, path in NAMES.items():
-        for node in run_time_imports(parsed(path).body):
-            for alias in node.names:
-                target = f"{node.module}.{alias.name}"
-                graph.add_edge(name, target if target in NAMES else node.module)
-    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
-    assert graph.number_of_edges() > 1000
-    assert [circle for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
-
-
-def test_nothing_that_ships_imports_what_does_not() -> None:
-    for name, path in NAMES.items():
-        for module, _ in imported_modules(path):
-            assert module.split(".")[0] not in {"tests", "benchmarks"}, f"{name} imports {module}"
-
-
-def test_the_shells_room_holds_no_command_and_nothing_that_serves_only_one() -> None:
-    users: dict[str, set[str]] = {name: set() for name in NAMES if name.startswith("tablut.cli.")}
-    for name, path in NAMES.items():
-        for module, names in imported_modules(path):
-            for target in {module, *(f"{module}.{alias}" for alias in names)} & users.keys():
-                users[target].add(name)
-    sources = {name: path.read_text(encoding="utf-8") for name, path in NAMES.items()}
-    commands = {name for name, source in sources.items() if re.search(r"^@command\b", source, re.MULTILINE)}
-    assert len(commands) > 10
-    assert not commands & users.keys()
-    for module, found in users.items():
-        # One door, the main function, leads to the shell; whatever else the room holds serves the shell or several.
-        assert len(found) > 1 or any(user.startswith("tablut.cli") for user in found), f"{module}: only {found}"
+def test_functions_are_short_and_take_few_parameters() -> None:
+    """A command's parameters are its options."""
+    for name, (_, tree) in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+                taken = len(node.args.posonlyargs + node.args.args)
+                assert lines <= MOST_LINES, f"{name}.{node.name}: {lines} lines"
+                assert taken <= MOST_PARAMETERS or node.name.endswith("_command"), f"{name}.{node.name}: takes {taken}"
 
 
 def loaded_by(code: str) -> set[str]:
@@ -107,60 +106,28 @@ def loaded_by(code: str) -> set[str]:
     return set(result.stdout.split("LOADED", 1)[1].split())
 
 
-def test_importing_the_packages_loads_nothing_heavy() -> None:
-    loaded = loaded_by("import symmetry, tablut, counting, retrograde, reports")
-    assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "pydantic", "networkx"}
-
-
-def test_help_loads_nothing_heavy() -> None:
+def test_importing_the_packages_and_asking_for_help_loads_nothing_heavy() -> None:
+    heavy = {"numba", "sympy", "rich", "matplotlib", "numpy", "pydantic", "networkx"}
+    assert not loaded_by("import symmetry, tablut, counting, retrograde, reports") & heavy
     loaded = loaded_by("from tablut.cli.shell import run\nassert run(['--help']) == 0")
-    assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "pydantic", "networkx"}
-    assert not loaded & {"fastapi", "starlette", "uvicorn", "asyncio"}
+    assert not loaded & (heavy | {"fastapi", "starlette", "uvicorn", "asyncio"})
 
 
-def test_bounds_never_loads_numba() -> None:
+def test_bounds_and_boards_need_no_numba() -> None:
     loaded = loaded_by("from tablut.cli.shell import run\nassert run(['bounds', '--json']) == 0")
-    assert "numba" not in loaded
-    assert "matplotlib" not in loaded
+    assert not loaded & {"numba", "matplotlib"}
+    board = "from tablut import Board\nb = Board('mcgill')\nstr(b), b.status(), b._repr_svg_(), b.copy()"
+    assert "numba" not in loaded_by(board)
 
 
-def test_a_board_is_shown_and_judged_without_numba() -> None:
-    loaded = loaded_by("from tablut import Board\nb = Board('mcgill')\nstr(b), b.status(), b._repr_svg_(), b.copy()")
-    assert "numba" not in loaded
-
-
-# How boards, moves and undo records are laid out is known to one module; what the slides' table means to two.
+# How boards, moves and undo records are laid out is known to one module.
 LAYOUT = re.compile(r"\[2 \* (?:\w+\.)*size(?: \+ \d)?\] *(?:[-^|+]?=|\))|>> 14\) & 15|undo >> 14|& 127|<< 7\b(?!``)")
-SLIDES = re.compile(r"\.slides\[")
-KNOWS_LAYOUT = {"tablut/engine/layout.py", "tablut/position.py"}
-KNOWS_SLIDES = {"tablut/engine/attacks.py", "tablut/engine/lines.py", "retrograde/solver/kernels/sources.py"}
-
-
-def code_of(path: Path) -> str:
-    """Return a module's source without its docstrings and comments."""
-    source = path.read_text(encoding="utf-8")
-    return re.sub(r'"""(?:.|\n)*?"""|#.*', "", source)
 
 
 def test_layout_is_known_to_one_module() -> None:
-    for _, path in MODULES:
-        name = path.relative_to(ROOT).as_posix()
-        code = code_of(path)
-        assert name in KNOWS_LAYOUT or not (found := LAYOUT.findall(code)), f"{name}: {found}; see tablut.engine.layout"
-        assert name in KNOWS_SLIDES or not SLIDES.search(code), f"{name}: see tablut.engine.attacks"
-
-
-def test_no_file_holds_what_a_merge_left_open() -> None:
-    folders = [ROOT / name for name in (*BELOW, "docs", "tests", "benchmarks")]
-    written = [*ROOT.glob("*"), *(path for folder in folders for path in folder.rglob("*"))]
-    texts = [path for path in written if path.suffix in (".md", ".py", ".toml")]
-    assert len(texts) > 300
-    for path in texts:
-        left = re.search(r"^(<{7}|>{7}) ", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-        assert left is None, f"{path}: {left}"
-
-
-def test_one_module_asks_the_system_what_the_machine_has() -> None:
-    """`os.sysconf` is not everywhere, and may not know: one module asks it, and guards the answer."""
-    asking = {name for name, path in NAMES.items() if "sysconf" in path.read_text(encoding="utf-8")}
-    assert asking == {"tablut.running.machine"}
+    for name, (path, _) in modules().items():
+        code = re.sub(r'"""(?:.|\n)*?"""|#.*', "", path.read_text(encoding="utf-8"))
+        if name not in {"tablut.engine.layout", "tablut.position"}:
+            assert not (found := LAYOUT.findall(code)), f"{name}: {found}; see tablut.engine.layout"
+        if name != "tablut.running.machine":
+            assert "sysconf" not in code, f"{name}: see tablut.running.machine"

@@ -13,23 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 USER_CODE = ROOT / "tests" / "typing" / "user_code.py"
 LAZY = [
-    "tablut",
-    "tablut.automorphisms",
-    "tablut.play.analysis",
-    "tablut.play.arena",
-    "tablut.play.search",
-    "counting",
-    "counting.census",
-    "counting.exclusions",
-    "counting.reachable",
-    "counting.reachable.construction",
-    "counting.reachable.explanation",
-    "reports.site",
-    "retrograde",
-    "retrograde.proofs",
-    "retrograde.puzzles",
-    "retrograde.solver",
-    "retrograde.verification",
+    ".".join(path.relative_to(ROOT).parent.parts)
+    for package in ("symmetry", "tablut", "counting", "retrograde", "reports")
+    for path in sorted((ROOT / package).rglob("__init__.py"))
+    if "__getattr__" in path.read_text(encoding="utf-8")
 ]
 
 
@@ -69,6 +56,10 @@ def test_a_checker_finds_a_users_mistakes_and_no_others() -> None:
     assert found_by_mypy(USER_CODE, ROOT / ".mypy_cache") == marked
 
 
+def test_lazy_packages_are_found() -> None:
+    assert len(LAZY) > 5
+
+
 @pytest.mark.parametrize("name", LAZY)
 def test_what_is_promised_to_checkers_is_what_is_loaded(name: str) -> None:
     package = importlib.import_module(name)
@@ -89,13 +80,3 @@ def test_what_is_promised_to_checkers_is_what_is_loaded(name: str) -> None:
     assert promised.keys() <= set(package.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
         package.no_such_name  # noqa: B018
-
-
-def test_every_lazy_package_is_held() -> None:
-    found = {
-        ".".join(path.relative_to(ROOT).parent.parts)
-        for package in ("symmetry", "tablut", "counting", "retrograde", "reports")
-        for path in (ROOT / package).rglob("__init__.py")
-        if "__getattr__" in path.read_text(encoding="utf-8")
-    }
-    assert found == set(LAZY)
