@@ -93,7 +93,10 @@ class _LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        from typer._click.shell_completion import CompletionItem
+        try:
+            from typer._click.shell_completion import CompletionItem
+        except ImportError:  # a typer that has no click of its own
+            from click.shell_completion import CompletionItem  # type: ignore[assignment]
 
         names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
         found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]

@@ -3,6 +3,9 @@
 Kernels are compiled with bounds checks off, release the GIL, and are cached on disk
 (`tablut.engine.kernel_cache`); what they are made of is compiled as far as linking needs
 (`tablut.engine.parts`); the time it takes is counted (`tablut.running.clocks`).
+Both rest on parts of numba that nobody promises to keep. Under another numba than the one
+that is tested, or with ``TABLUT_PUBLIC_NUMBA`` set, its public decorator does all of it:
+the same answers, compiled anew in each run, in twice the time.
 
 numba counts references to an array whenever it passes one on, by a call that nothing
 moves out of a loop; a tuple of thirty arrays made one ply cost 200 ns. So a kernel
@@ -18,6 +21,7 @@ arithmetic is therefore int64 throughout (a line has at most 11 bits), and what 
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from functools import cache
 from pathlib import Path
@@ -29,12 +33,19 @@ from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
-from tablut.engine.kernel_cache import KernelCache, attach_cache, described
-from tablut.engine.parts import KernelCompiler, PartCompiler
 from tablut.running import clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+TESTED: Final = "0.68."
+"""The versions of numba whose inner parts are used."""
+PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TABLUT_PUBLIC_NUMBA")
+"""Whether they are used in this process; the one place that decides it."""
+
+if PRIVATE:
+    from tablut.engine.kernel_cache import KernelCache, attach_cache
+    from tablut.engine.parts import KernelCompiler, PartCompiler
 
 KERNELS: Final[list[Any]] = []
 """All kernels of the modules that have been imported, as numba's dispatchers."""
@@ -59,13 +70,16 @@ class _Watch(event.Listener):
         dispatcher, arguments = event.data["dispatcher"], tuple(event.data["args"])
         if _is_ours(dispatcher):
             done = arguments in dispatcher.overloads
-            clocks.end(described(dispatcher.py_func, arguments), done=done)
-            if not done and isinstance(dispatcher._cache, KernelCache):
+            clocks.end(clocks.described(dispatcher.py_func, arguments), done=done)
+            if PRIVATE and not done and isinstance(dispatcher._cache, KernelCache):
                 dispatcher._cache.unlock(arguments)
 
 
+_ours: Final[set[Callable[..., Any]]] = set()
+
+
 def _is_ours(dispatcher: Any) -> bool:
-    return getattr(getattr(dispatcher, "_compiler", None), "pipeline_class", None) in (KernelCompiler, PartCompiler)
+    return dispatcher.py_func in _ours
 
 
 event.register("numba:compile", _Watch())
@@ -73,9 +87,9 @@ event.register("numba:compile", _Watch())
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls: cached on disk, without the GIL."""
-    dispatcher: Any = _compiled(function, KernelCompiler)
+    dispatcher: Any = _compiled(function, whole=True)
     # A function without a source file (typed at a prompt) cannot be cached.
-    if Path(function.__code__.co_filename).is_file():
+    if PRIVATE and Path(function.__code__.co_filename).is_file():
         attach_cache(dispatcher, function)
     KERNELS.append(dispatcher)
     return cast("Function", dispatcher)
@@ -83,18 +97,21 @@ def kernel(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Compile a function that kernels call, into each of them: LLVM must inline it."""
-    return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True, forceinline=True))
+    return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True, forceinline=True))
 
 
 def called(function: Function) -> Function:
     """Compile a function that kernels call, as a function of its own: for what is too large to repeat."""
-    return cast("Function", _compiled(function, PartCompiler, no_cpython_wrapper=True))
+    return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True))
 
 
-def _compiled(function: Callable[..., Any], compiler: type, **options: bool) -> Any:
-    """Return numba's dispatcher; nothing here is called from C."""
+def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
+    """Return numba's dispatcher of a whole kernel or of a part; nothing here is called from C."""
+    _ours.add(function)
     settings: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True, **options}
-    return numba.njit(pipeline_class=compiler, **settings)(function)
+    if PRIVATE:
+        settings["pipeline_class"] = KernelCompiler if whole else PartCompiler
+    return numba.njit(**settings)(function)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

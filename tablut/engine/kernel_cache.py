@@ -69,17 +69,17 @@ def unseal(key: bytes, content: bytes) -> bytes | None:
     return payload if content == seal(key, payload) else None
 
 
-def described(function: Callable[..., Any], sig: Any) -> str:
-    """Return the name of a function with its argument types, complete enough to tell any two apart."""
-    return f"{function.__module__}.{function.__qualname__}({', '.join(_types(sig))})"
-
-
 def _types(sig: Any) -> tuple[str, ...]:
-    return tuple(repr(argument) for argument in (sig if isinstance(sig, tuple) else sig.args))
+    return tuple(repr(argument) for argument in _arguments(sig))
+
+
+def _arguments(sig: Any) -> tuple[Any, ...]:
+    return sig if isinstance(sig, tuple) else tuple(sig.args)
 
 
 _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) )?import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
 """What a module imports when it is imported itself: such lines are not indented, those for checkers are."""
+_COMPILER: Final = "tablut.engine.parts"
 _OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 
@@ -174,7 +174,9 @@ class KernelCache(FunctionCache):
     def key(self, sig: Any, codegen: Any) -> bytes:
         """Return the digest of everything that a compiled version depends on."""
         _, machine, code = self._index_key(sig, codegen)
-        text = (self.path(sig, codegen).name, machine, code, source_digest(*self._source))
+        # Every kernel is compiled by the parts' compiler, which its module does not import itself.
+        sources = source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
+        text = (self.path(sig, codegen).name, machine, code, sources)
         return hashlib.sha256(repr(text).encode()).digest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -194,7 +196,7 @@ class KernelCache(FunctionCache):
         try:
             found = super().load_overload(sig, target_context)
         finally:
-            clocks.end(described(self._py_func, sig), done=found is not None, loads=True)
+            clocks.end(clocks.described(self._py_func, _arguments(sig)), done=found is not None, loads=True)
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _PATIENCE: Final = 1.0
 """Seconds of compiling after which the user is told."""
@@ -88,6 +88,11 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         _counters.silent = before
+
+
+def described(function: Callable[..., object], arguments: Iterable[object]) -> str:
+    """Return the name of a kernel with its argument types, complete enough to tell any two apart."""
+    return f"{function.__module__}.{function.__qualname__}({', '.join(map(repr, arguments))})"
 
 
 def begin(*, loads: bool = False) -> None:

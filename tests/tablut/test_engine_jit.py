@@ -1,5 +1,9 @@
 """The ground of the kernels: bit intrinsics against Python, keys, the cache key, parts and records."""
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,7 +11,8 @@ import numpy as np
 import pytest
 from numba.core import types
 
-from tablut.engine import engine_for, kernel_cache
+from tablut import Board
+from tablut.engine import engine_for, kernel_cache, parts
 from tablut.engine.jit import I64, U64, advance, called, kernel, pointer, popcount, scalar, trailing_zeros
 from tablut.engine.lines import slide_masks
 from tablut.engine.packing import transpose_rows
@@ -90,7 +95,7 @@ def test_the_sources_that_kernels_share_are_in_every_key(monkeypatch):
     asked = []
     monkeypatch.setattr(kernel_cache, "source_digest", lambda *source: asked.append(source) or "changed")
     assert cache.key((), codegen) != before
-    assert asked == [(__name__, Path(__file__))]
+    assert asked == [(__name__, Path(__file__)), ("tablut.engine.parts", Path(parts.__file__))]
     assert cache.path((), codegen).suffix == ".kernel"
 
 
@@ -151,3 +156,19 @@ def test_slides_stop_at_the_first_piece():
                     reached |= 1 << target
                     target += step
             assert masks[place, occupancy] == reached
+
+
+PUBLIC = """
+import json
+from tablut import Board
+from tablut.engine import jit
+print(json.dumps([jit.PRIVATE, sorted(map(str, Board("brandubh").legal_moves))]))
+"""
+
+
+def test_without_numbas_inner_parts_the_answers_are_the_same(tmp_path):
+    """As under a numba that is not tested: its public decorator compiles, and nothing is kept."""
+    environment = {**os.environ, "TABLUT_PUBLIC_NUMBA": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", PUBLIC], env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [False, sorted(map(str, Board("brandubh").legal_moves))]
+    assert list(tmp_path.iterdir()) == []

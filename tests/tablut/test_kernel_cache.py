@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -233,7 +234,8 @@ def imports_that_run(nodes):
     for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+        # The compiler of `PRIVATE` is in every key of its own.
+        elif isinstance(node, ast.If) and not re.search("TYPE_CHECKING|PRIVATE", ast.unparse(node.test)):
             yield from imports_that_run(node.body + node.orelse)
         elif isinstance(node, (ast.Try, ast.With)):
             yield from imports_that_run(node.body)
