@@ -18,11 +18,9 @@ from retrograde.cli.tablebase import ProbeResult, probe_result
 from retrograde.proofs import ProofLimits
 from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
+from tablut.answers import BestMoveResult, MovesResult, PerftResult, moves_result
 from tablut.cli.runtime import commit, origin
-from tablut.commands.perft import PerftResult
-from tablut.commands.positions import MovesResult, moves_result
 from tablut.errors import InputError
-from tablut.play.cli import BestMoveResult
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from reports.explorer.asked import GameAsked, MovesAsked, known_players
 from reports.explorer.facts import PositionFacts, position_facts
 from tablut import svg
-from tablut.commands.variants import DescribedVariant, ListedVariant, described_variant, listed_variant
+from tablut.answers import DescribedVariant, ListedVariant, described_variant, listed_variant
 from tablut.results import Result
 from tablut.variants import shipped_variants
 

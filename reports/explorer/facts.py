@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from reports.explorer.layers import layers_of
 from symmetry import stabiliser
-from tablut.commands.positions import MoveResult, OutcomeResult, moves_result
+from tablut.answers import MoveResult, OutcomeResult, moves_result
 from tablut.errors import InputError, TablutError
 from tablut.formats import bologna, opentafl
 from tablut.indexing import PlacementIndex

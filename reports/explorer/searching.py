@@ -15,12 +15,11 @@ from retrograde.cli.puzzle_solve import SolvedResult
 from retrograde.proofs import ProofLimits, Solver
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import open_tablebase
+from tablut.answers import BestMoveResult, PerftCount, PerftResult, bestmove_result
 from tablut.board import Board
-from tablut.commands.perft import PerftCount, PerftResult
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.analysis import Analyst, analyse
-from tablut.play.cli import BestMoveResult, bestmove_result
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.players.registry import ready_player
 from tablut.play.players.simple import AlphaBetaPlayer

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from tablut.answers import PerftCount, PerftResult, named_moves
 from tablut.cli.options import PositionOption, read_position, read_text, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.errors import InputError
-from tablut.position import Move, Position
+from tablut.position import Position
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
 from tablut.running.machine import check_memory
@@ -23,22 +24,9 @@ from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-    from tablut.engine import Engine, LeafStatistics
+    from tablut.engine import Engine
 
 _CLAIM = re.compile(r"([1-9][0-9]?)=([0-9]{1,18})")
-
-
-class PerftResult(Result):
-    """Numbers of move sequences, by plies."""
-
-    variant: str
-    position: str
-    perft: list[int]
-    seconds: float
-    nodes_per_second: float
-    threads: int
-    applied: dict[str, Any] | None = None
-    divide: dict[str, int] | None = None
 
 
 class _Mismatch(Result):
@@ -115,54 +103,13 @@ def perft_command(
     except KeyboardInterrupt:
         if not found.counts:
             raise
-        raise Interrupted(found.reply()) from None
-    return found.reply()
+        raise Interrupted(_reply(found)) from None
+    return _reply(found)
 
 
-@dataclass
-class PerftCount:
-    """What has been counted so far."""
-
-    variant: Variant
-    position: str
-    threads: int
-    counts: list[int] = field(default_factory=list)
-    seconds: float = 0.0
-    statistics: LeafStatistics | None = None
-    divided: dict[int, int] | None = None
-
-    def reply(self) -> Reply:
-        """Return what `perft_command` answers."""
-        result = self.result()
-        return Reply(result, lambda console: _show(console, result))
-
-    def result(self) -> PerftResult:
-        """Return what has been counted, as commands answer it."""
-        return PerftResult(
-            variant=self.variant.name,
-            position=self.position,
-            perft=self.counts,
-            seconds=round(self.seconds, 6),
-            nodes_per_second=round(self.counts[-1] / self.seconds, 1) if self.seconds else 0.0,
-            threads=self.threads,
-            applied=None if self.statistics is None else _applied(self.statistics),
-            divide=None if self.divided is None else _named(self.divided, self.variant.size),
-        )
-
-
-def _applied(statistics: LeafStatistics) -> dict[str, Any]:
-    return {
-        "captured": statistics.captured,
-        "key_sum": str(statistics.key_sum),
-        "outcomes": {
-            "undecided" if outcome is None else f"{outcome.termination}, {outcome.winner} wins": count
-            for outcome, count in statistics.outcomes.items()
-        },
-    }
-
-
-def _named(divided: dict[int, int], size: int) -> dict[str, int]:
-    return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}
+def _reply(found: PerftCount) -> Reply:
+    result = found.result()
+    return Reply(result, lambda console: _show(console, result))
 
 
 def _show(console: PeopleConsole, result: PerftResult) -> None:
@@ -236,7 +183,7 @@ def _mismatch(engine: Engine, entry: _Entry, claim: tuple[int, int], found: int,
         depth=plies,
         expected=expected,
         found=found,
-        divide=_named(divided, engine.variant.size),
+        divide=named_moves(divided, engine.variant.size),
     )
 
 

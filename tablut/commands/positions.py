@@ -8,33 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from tablut.answers import MovesResult, OutcomeResult, ending, moves_result, outcome_result, push_result
 from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.people import draw_board, legend
 from tablut.cli.runtime import Reply, command
-from tablut.notation import square_name
 from tablut.results import Result
 from tablut.status import MEANINGS
 from tablut.store.files import write_text
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-    from tablut.rules import Outcome
-
-
-class OutcomeResult(Result):
-    """How a game ended."""
-
-    termination: str
-    winner: str | None
-
-
-class MoveResult(Result):
-    """A move with what it captures and how it ends the game."""
-
-    move: str
-    captures: list[str]
-    outcome: OutcomeResult | None
 
 
 class _Shown(Result):
@@ -47,16 +31,6 @@ class _Shown(Result):
     svg: str | None
 
 
-class MovesResult(Result):
-    """The legal moves of a position."""
-
-    variant: str
-    position: str
-    turn: str
-    moves: list[MoveResult]
-    outcome: OutcomeResult | None
-
-
 class _Applied(MovesResult):
     status: list[str]
 
@@ -66,18 +40,6 @@ class _Status(Result):
     position: str
     status: list[str]
     meanings: dict[str, str]
-
-
-def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
-    """Return an outcome as a command answers it."""
-    return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
-
-
-def _push(board: Board, text: str) -> MoveResult:
-    """Make a move given as text and return what it did."""
-    move = board.push_text(text)
-    captures = [square_name(square, board.size) for square in board.captured()]
-    return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
 
 
 def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
@@ -124,34 +86,11 @@ def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
         console.print(f"drawn to {shown.svg}", style="dim", soft_wrap=True)
 
 
-def ending(outcome: OutcomeResult | None) -> str:
-    """Return how a game ended, in words; empty while it goes on."""
-    if outcome is None:
-        return ""
-    how = outcome.termination.replace("_", " ")
-    return f"{how}: {outcome.winner} has won" if outcome.winner else f"{how}: a draw"
-
-
 @command
 def moves_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
     """List the legal moves with what they capture and how they end the game."""
     result = moves_result(_board(variant, position))
     return Reply(result, lambda console: _show_moves(console, result))
-
-
-def moves_result(board: Board) -> MovesResult:
-    """Return the legal moves of a board as a command answers them."""
-    told = []
-    for move in list(board.legal_moves):
-        told.append(_push(board, str(move)))
-        board.pop()
-    return MovesResult(
-        variant=board.variant.name,
-        position=str(board.position),
-        turn=board.turn,
-        moves=told,
-        outcome=outcome_result(board.outcome()),
-    )
 
 
 def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
@@ -178,7 +117,7 @@ def apply_command(
 ) -> Reply:
     """Make moves and show the position after them."""
     board = _board(variant, position)
-    told = [_push(board, text) for text in moves]
+    told = [push_result(board, text) for text in moves]
     applied = _Applied(
         variant=board.variant.name,
         position=str(board.position),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.text import Text
 
+from tablut.answers import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.board import Board
 from tablut.cli.options import (
     PositionOption,
@@ -22,7 +23,6 @@ from tablut.cli.options import (
 )
 from tablut.cli.people import draw_board
 from tablut.cli.runtime import EXIT_NO, Reply, command
-from tablut.commands.positions import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.errors import InputError
 from tablut.formats import berkeley, bologna, mcgill, opentafl
 from tablut.notation import square_name

@@ -7,48 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from tablut.answers import DescribedVariant, ListedVariant, described_variant, listed_variant
 from tablut.cli.options import variant_names_from
 from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import Reply, command
 from tablut.results import Result
-from tablut.variants import load_variant, rule_fields, shipped_variants
+from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
 
-class ListedVariant(Result):
-    """A rule set in the list of those that ship."""
-
-    name: str
-    title: str
-    size: int
-    attackers: int
-    defenders: int
-    source: str
-
-
 class _Listing(Result):
     variants: list[ListedVariant]
-
-
-class DescribedVariant(Result):
-    """A rule set with all its fields."""
-
-    variant: str
-    title: str
-    source: str
-    size: int
-    attackers: int
-    defenders: int
-    start: str
-    start_rows: list[str]
-    terrain: list[str]
-    fields: dict[str, Any]
-    meanings: dict[str, str]
-    regions: dict[str, list[str]]
-    symmetries: list[str]
 
 
 @command
@@ -67,34 +39,6 @@ def variants_command(
     variant = load_variant(name)
     described = described_variant(variant)
     return Reply(described, lambda console: _show_variant(console, variant, described))
-
-
-def listed_variant(variant: Variant) -> ListedVariant:
-    """Return a rule set as the list of those that ship has it."""
-    return ListedVariant(
-        name=variant.name,
-        title=variant.title,
-        size=variant.size,
-        attackers=variant.attackers,
-        defenders=variant.defenders,
-        source=variant.source,
-    )
-
-
-def described_variant(variant: Variant) -> DescribedVariant:
-    """Return a rule set with all its fields, as a command answers it."""
-    fields = rule_fields(variant.rules)
-    return DescribedVariant(
-        variant=variant.name,
-        start=variant.start_position,
-        start_rows=list(variant.start),
-        terrain=list(variant.terrain),
-        fields={field.name: field.value for field in fields},
-        meanings={field.name: field.meaning for field in fields},
-        regions=variant.regions.named(),
-        symmetries=[symmetry.name for symmetry in variant.symmetries],
-        **listed_variant(variant).model_dump(exclude={"name"}),
-    )
 
 
 def _show_listing(console: PeopleConsole, listing: _Listing) -> None:

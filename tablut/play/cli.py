@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tablut.answers import BestMoveResult, bestmove_result
 from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.people import draw_board
@@ -25,33 +26,13 @@ from tablut.play.options import (
 )
 from tablut.play.players import PlayerOptions, make_player, parse_settings
 from tablut.play.search.limits import SearchLimits, said_score
-from tablut.results import Result
 from tablut.running.machine import check_memory
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-    from tablut.play.players import Choice
-
-__all__ = ["BestMoveResult", "bestmove_command", "bestmove_result"]
 
 _DEFAULT_MOVETIME = 2.0
-
-
-class BestMoveResult(Result):
-    """A move by a player, with what it has to say for it."""
-
-    variant: str
-    position: str
-    player: str
-    move: str
-    score: int | None
-    mate: int | None
-    depth: int
-    nodes: int
-    pv: list[str]
-    tbhits: int
-    playouts: int
 
 
 @command
@@ -94,23 +75,6 @@ def bestmove_command(
     choice = interruptible(lambda: chooser.choose(board, limits))
     result = bestmove_result(board, player, choice)
     return Reply(result, lambda console: _show(console, board, result), seed=seed)
-
-
-def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
-    """Return a player's choice as a command answers it."""
-    return BestMoveResult(
-        variant=board.variant.name,
-        position=str(board.position),
-        player=player,
-        move=str(choice.move),
-        score=choice.score,
-        mate=choice.mate,
-        depth=choice.depth,
-        nodes=choice.nodes,
-        pv=[str(move) for move in choice.pv],
-        tbhits=choice.tbhits,
-        playouts=choice.playouts,
-    )
 
 
 def _show(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:

@@ -1,0 +1,223 @@
+"""What commands, explorer and site answer about the game: one position, rule sets, perft, a player's move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tablut.notation import square_name
+from tablut.position import Move
+from tablut.results import Result
+from tablut.variants import rule_fields
+
+if TYPE_CHECKING:
+    from tablut.board import Board
+    from tablut.engine import LeafStatistics
+    from tablut.play.players import Choice
+    from tablut.rules import Outcome
+    from tablut.variants import Variant
+
+
+class OutcomeResult(Result):
+    """How a game ended."""
+
+    termination: str
+    winner: str | None
+
+
+class MoveResult(Result):
+    """A move with what it captures and how it ends the game."""
+
+    move: str
+    captures: list[str]
+    outcome: OutcomeResult | None
+
+
+class MovesResult(Result):
+    """The legal moves of a position."""
+
+    variant: str
+    position: str
+    turn: str
+    moves: list[MoveResult]
+    outcome: OutcomeResult | None
+
+
+def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
+    """Return an outcome as a command answers it."""
+    return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
+
+
+def push_result(board: Board, text: str) -> MoveResult:
+    """Make a move given as text, and return what it did."""
+    move = board.push_text(text)
+    captures = [square_name(square, board.size) for square in board.captured()]
+    return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
+
+
+def moves_result(board: Board) -> MovesResult:
+    """Return the legal moves of a board as a command answers them."""
+    told = []
+    for move in list(board.legal_moves):
+        told.append(push_result(board, str(move)))
+        board.pop()
+    return MovesResult(
+        variant=board.variant.name,
+        position=str(board.position),
+        turn=board.turn,
+        moves=told,
+        outcome=outcome_result(board.outcome()),
+    )
+
+
+def ending(outcome: OutcomeResult | None) -> str:
+    """Return how a game ended, in words; empty while it goes on."""
+    if outcome is None:
+        return ""
+    how = outcome.termination.replace("_", " ")
+    return f"{how}: {outcome.winner} has won" if outcome.winner else f"{how}: a draw"
+
+
+class ListedVariant(Result):
+    """A rule set in the list of those that ship."""
+
+    name: str
+    title: str
+    size: int
+    attackers: int
+    defenders: int
+    source: str
+
+
+class DescribedVariant(Result):
+    """A rule set with all its fields."""
+
+    variant: str
+    title: str
+    source: str
+    size: int
+    attackers: int
+    defenders: int
+    start: str
+    start_rows: list[str]
+    terrain: list[str]
+    fields: dict[str, Any]
+    meanings: dict[str, str]
+    regions: dict[str, list[str]]
+    symmetries: list[str]
+
+
+def listed_variant(variant: Variant) -> ListedVariant:
+    """Return a rule set as the list of those that ship has it."""
+    return ListedVariant(
+        name=variant.name,
+        title=variant.title,
+        size=variant.size,
+        attackers=variant.attackers,
+        defenders=variant.defenders,
+        source=variant.source,
+    )
+
+
+def described_variant(variant: Variant) -> DescribedVariant:
+    """Return a rule set with all its fields, as a command answers it."""
+    fields = rule_fields(variant.rules)
+    return DescribedVariant(
+        variant=variant.name,
+        start=variant.start_position,
+        start_rows=list(variant.start),
+        terrain=list(variant.terrain),
+        fields={field.name: field.value for field in fields},
+        meanings={field.name: field.meaning for field in fields},
+        regions=variant.regions.named(),
+        symmetries=[symmetry.name for symmetry in variant.symmetries],
+        **listed_variant(variant).model_dump(exclude={"name"}),
+    )
+
+
+class PerftResult(Result):
+    """Numbers of move sequences, by plies."""
+
+    variant: str
+    position: str
+    perft: list[int]
+    seconds: float
+    nodes_per_second: float
+    threads: int
+    applied: dict[str, Any] | None = None
+    divide: dict[str, int] | None = None
+
+
+@dataclass
+class PerftCount:
+    """What has been counted so far."""
+
+    variant: Variant
+    position: str
+    threads: int
+    counts: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    statistics: LeafStatistics | None = None
+    divided: dict[int, int] | None = None
+
+    def result(self) -> PerftResult:
+        """Return what has been counted, as commands answer it."""
+        return PerftResult(
+            variant=self.variant.name,
+            position=self.position,
+            perft=self.counts,
+            seconds=round(self.seconds, 6),
+            nodes_per_second=round(self.counts[-1] / self.seconds, 1) if self.seconds else 0.0,
+            threads=self.threads,
+            applied=None if self.statistics is None else _applied(self.statistics),
+            divide=None if self.divided is None else named_moves(self.divided, self.variant.size),
+        )
+
+
+def _applied(statistics: LeafStatistics) -> dict[str, Any]:
+    return {
+        "captured": statistics.captured,
+        "key_sum": str(statistics.key_sum),
+        "outcomes": {
+            "undecided" if outcome is None else f"{outcome.termination}, {outcome.winner} wins": count
+            for outcome, count in statistics.outcomes.items()
+        },
+    }
+
+
+def named_moves(divided: dict[int, int], size: int) -> dict[str, int]:
+    """Return the share of each first move, by its text."""
+    return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}
+
+
+class BestMoveResult(Result):
+    """A move by a player, with what it has to say for it."""
+
+    variant: str
+    position: str
+    player: str
+    move: str
+    score: int | None
+    mate: int | None
+    depth: int
+    nodes: int
+    pv: list[str]
+    tbhits: int
+    playouts: int
+
+
+def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
+    """Return a player's choice as a command answers it."""
+    return BestMoveResult(
+        variant=board.variant.name,
+        position=str(board.position),
+        player=player,
+        move=str(choice.move),
+        score=choice.score,
+        mate=choice.mate,
+        depth=choice.depth,
+        nodes=choice.nodes,
+        pv=[str(move) for move in choice.pv],
+        tbhits=choice.tbhits,
+        playouts=choice.playouts,
+    )
