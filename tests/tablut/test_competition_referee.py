@@ -4,6 +4,7 @@ import random
 import socket
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,14 @@ def test_a_second_client_waits_for_the_next_game() -> None:
         assert [game.white for game in (running.join(), running.games[0])] == ["Second", "Raw"]
 
 
+def sends_a_book(raw: Raw) -> None:
+    """Say a name and far more, and wait to be given up: until it has been read, the name alone counts."""
+    with suppress(ConnectionError):
+        raw.say('"A"')
+        raw.socket.sendall(encode_frame("x" * 4000) * 20)
+        assert raw.socket.recv(1) == b""
+
+
 NAMES: dict[str, Callable[[Raw], object]] = {
     "no JSON": lambda raw: raw.say("Raw"),
     "a number": lambda raw: raw.say("7"),
@@ -273,7 +282,7 @@ NAMES: dict[str, Callable[[Raw], object]] = {
     "silence": lambda raw: None,
     "half a name": lambda raw: raw.socket.sendall(b"\0\0\0\x06"),
     "leaves": lambda raw: raw.socket.close(),
-    "a book instead of a name": lambda raw: (raw.say('"A"'), raw.socket.sendall(encode_frame("x" * 4000) * 20)),
+    "a book instead of a name": sends_a_book,
 }
 
 
