@@ -195,3 +195,8 @@ def test_two_workers_of_a_cluster_change_nothing(tmp_path: Path) -> None:
         alone.interval99,
     )
     assert (tmp_path / "store" / "games-000000001000.jsonl.gz").exists()
+
+
+def test_resume_needs_the_folder_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reachable", "estimate", "-v", "brandubh-5-4v0", "--resume"]) == 2
+    assert "--resume: needs --store DIR" in capsys.readouterr().err
