@@ -524,7 +524,9 @@ class _Stored(LowerBound):
 
 
 STORED = _Stored.model_validate_json(
-    (Path(__file__).parents[3] / "reports" / "data" / "lower_bound" / "ashton.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[3] / "reports" / "studies" / "lower_bound" / "data" / "ashton.json").read_text(
+        encoding="utf-8"
+    )
 )
 
 
