@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
-from counting.reachable.intervals import Tally, share_interval
-from counting.reachable.report import ReachableEstimate
+from counting.reachable.chunks import Tally, share_interval
+from counting.reachable.estimation import ReachableEstimate
 from reports.census import results as census_results
 from reports.rendering import Artefact, drawing, figure, page
 from reports.stored import REDUCED_BOARDS, STUDIES, Provenance, read_stored_all

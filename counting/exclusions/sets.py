@@ -2,7 +2,7 @@
 
 A set of pieces is locked if each of them is shut in or active among the others, and if it
 is not part of the start (``docs/reachable.md``). It is minimal if no part of it is locked.
-`counting.reachable.naive` answers whether a piece could have arrived last; here the sets
+`counting.reachable.plain` answers whether a piece could have arrived last; here the sets
 are only put together: from each piece that is not part of the start, a search adds what
 could satisfy the first piece that nothing satisfies yet.
 """
@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from counting.reachable.naive import NaiveReach
+from counting.reachable.plain import NaiveReach
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

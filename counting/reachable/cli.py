@@ -26,7 +26,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from counting.reachable.report import ReachableEstimate
+    from counting.reachable.estimation import ReachableEstimate
     from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(

@@ -19,9 +19,8 @@ from counting.brute import BruteForce
 from counting.exclusions import record
 from counting.exclusions.record import COUNTED, count_exclusions, counted_spaces, published_exclusions
 from counting.exclusions.sets import is_locked, locked_sets, orbits_of_sets, symmetries_of, without_king
-from counting.exclusions.surviving import surviving
-from counting.exclusions.transfer import Term, Transfer, Variable
-from counting.reachable.naive import NaiveReach
+from counting.exclusions.surviving import Term, Transfer, Variable, surviving
+from counting.reachable.plain import NaiveReach
 from counting.spaces import FINAL, classes, spaces
 from tablut import variants
 from tablut.cli.shell import run

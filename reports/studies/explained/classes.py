@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from counting.reachable.backward import position_keys
+from counting.reachable.games import position_keys
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from counting.reachable import stages
+from counting.reachable.chunks import Tally, clopper_pearson, numbers_within, share_interval
 from counting.reachable.estimation import estimate
-from counting.reachable.intervals import Tally, clopper_pearson, numbers_within, share_interval
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from counting.reachable.backward import backward_tree
 from counting.reachable.checker import Checker
 from counting.reachable.drawing import drawer_for
-from counting.reachable.games import Effort, finder_for
+from counting.reachable.games import Effort, backward_tree, finder_for
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.naive import LEMMAS, NaiveReach
+from counting.reachable.plain import LEMMAS, NaiveReach
 from tablut.engine import engine_for
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant

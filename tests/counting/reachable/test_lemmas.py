@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.naive import LEMMAS, NaiveReach
+from counting.reachable.plain import LEMMAS, NaiveReach
 from counting.reachable.stages import count_lemmas
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition

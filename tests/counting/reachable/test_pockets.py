@@ -11,7 +11,7 @@ from counting.reachable.certificates import PositionCertificate
 from counting.reachable.checker import Checker
 from counting.reachable.drawing import draw_number, drawer_for
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.naive import NaiveReach
+from counting.reachable.plain import NaiveReach
 from counting.reachable.stages import pocket
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from counting.reachable.drawing import drawer_for
-from counting.reachable.naive import NaiveReach
+from counting.reachable.plain import NaiveReach
 from tablut.engine import engine_for
 from tablut.engine.unmoves import predecessors
 from tablut.rules import NaivePosition

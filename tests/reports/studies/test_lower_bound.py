@@ -12,7 +12,7 @@ import pytest
 
 from counting.reachable.checker import Checker
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.naive import NaiveReach
+from counting.reachable.plain import NaiveReach
 from counting.spaces import spaces
 from reports.stored import Provenance
 from reports.studies.lower_bound import bound, building, closures, plies, steps, summing
