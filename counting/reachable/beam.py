@@ -1,4 +1,13 @@
-"""How far pieces are from where they started: by what a beam search backward judges positions."""
+"""A beam search backward from a position to the start, compiled, and how far pieces are from where they started.
+
+From the target, plies are taken back (`tablut.engine.unmoves`), positions that a lemma excludes are
+dropped, and of the others the best few of each ply are kept: those whose pieces are nearest to where
+they started. No position is visited twice, so none is repeated in the game found; none on the way is decided,
+because an un-move is a ply that decided nothing. Repetition and move limits play no part.
+
+A search that ends and never had to drop a position for lack of room has seen the whole backward tree of
+the target. As it knows positions by keys of 64 bits only, that is no proof: `counting.reachable.games` has one.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +165,7 @@ def build_homes(variant: Variant) -> HomeTables:
     )
 
 
-# -- A beam search backward from a position to the start, compiled -----------------------
+# -- the search --------------------------------------------------------------------------
 
 
 GAVE_UP: Final = -1

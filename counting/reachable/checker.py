@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from counting.reachable.certificates import Header, PositionCertificate, Space, decode_moves, read_file
-from counting.reachable.plain import NaiveReach, PositionKey, plain_number, plain_position, plain_size, position_key
+from counting.reachable.plain import PlainReach, PositionKey, plain_number, plain_position, plain_size, position_key
 from tablut.errors import InputError
 from tablut.indexing import EndingIndex
 from tablut.notation import parse_square
@@ -56,7 +56,7 @@ class Checker:
 
     def __init__(self, variant: Variant, space: Space = "undecided") -> None:
         self.variant, self.space = variant, space
-        self.reach = NaiveReach(variant)
+        self.reach = PlainReach(variant)
         self.closed: set[PositionKey] = set()
 
     @cached_property

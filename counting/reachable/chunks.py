@@ -1,9 +1,8 @@
-"""Exact binomial intervals (Clopper and Pearson), and how two stages are combined.
+"""The chunks of an estimate, the folder that keeps their results and certificates, and the exact intervals.
 
-References
-----------
-C. J. Clopper, E. S. Pearson, The use of confidence or fiducial limits illustrated in the case of the binomial,
-Biometrika 26 (4), 1934, https://doi.org/10.1093/biomet/26.4.404.
+A chunk depends only on the seed and on the place of its samples. A result is written after its certificates and
+holds their digest: without them, or with others, it is damaged. A folder does not say how many samples the lemmas
+shall see: an estimate can go on with more.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
     return float(low), min(1.0, float(high))
 
 
-# -- the chunks of an estimate, and the folder that keeps their results and certificates -
+# -- chunks ------------------------------------------------------------------------------
 
 
 _GAME_SAMPLES: Final = 500

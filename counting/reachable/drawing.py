@@ -1,6 +1,18 @@
-"""Numbers and sets of 128 bits in kernels, as two words, the low one first.
+"""Uniform samples of the counted positions, exactly: each by its own number, re-drawable alone, in compiled code.
 
-A word is uint64; see `tablut.engine.jit` on types.
+A *position number* is ``2 * rank + side``, the rank that of `tablut.indexing.PlacementIndex` and the
+side 0 for white to move, 1 for black. Sample ``i`` of seed ``s`` is the first number below the size of
+the space in a stream of its own: pairs of words of Philox-4x64-10 [1]_ under the key ``s``, the counter's
+second word ``i``, cut to as many bits as the size has. So no number is more probable than another, and no
+sample depends on how the work was divided. `draw_number` does it with numpy's generator of that name,
+`Drawer` with a compiled one; both give the same.
+
+Numbers and sets of 128 bits are two words of uint64, the low one first; see `tablut.engine.jit` on types.
+
+References
+----------
+.. [1] J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel random numbers: as easy as 1, 2, 3,
+   SC'11, https://doi.org/10.1145/2063384.2063405.
 """
 
 from __future__ import annotations
@@ -106,7 +118,7 @@ def spread(low: Any, high: Any, gaps_low: Any, gaps_high: Any) -> tuple[Any, Any
     return low, high
 
 
-# -- the counted space as the kernels that draw from it see it: sizes, first ranks, binomials, and where to look first
+# -- tables ------------------------------------------------------------------------------
 
 
 _WORD: Final = (1 << 64) - 1
@@ -238,7 +250,7 @@ def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np
     return found.ravel()
 
 
-# -- from a seed to a position number, and from the number to its position, in compiled code; many numbers together
+# -- from a seed to a position number, and from there to its position --------------------
 
 
 BATCH: Final = 16
@@ -381,7 +393,7 @@ def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
     return black, white, king, I64(batch[_SIDE * BATCH + entry]), I64(counts[0]), I64(counts[BATCH])
 
 
-# -- uniform samples of the counted positions, exactly: each by its own number, re-drawable alone
+# -- samples -----------------------------------------------------------------------------
 
 
 GENERATOR: Final = "Philox4x64-10"

@@ -1,4 +1,12 @@
-"""How large the sampled spaces are, and how many classes they have up to the symmetries that keep the start."""
+"""The reachable share of the counted positions, estimated in two stages with exact intervals.
+
+Every sample is decided: a lemma excludes it, a proof game reaches it, or its whole backward tree is
+known. The lemmas cost a microsecond and may be tried on many more samples than games are
+looked for; the share is then a product, and its interval holds for both factors at once.
+
+Samples are divided into chunks. The result of a chunk depends only on the seed and on the chunk's place, so a
+stopped run goes on where it was, and the number of threads changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +64,7 @@ def space_sizes(variant: Variant, space: Space) -> SpaceSizes:
     return SpaceSizes(ending_index(variant).size, classes, len(group))
 
 
-# -- what `tablut reachable estimate` says, added up from the chunks of a plan -----------
+# -- the report --------------------------------------------------------------------------
 
 
 _LEVELS: Final = (95, 99)
@@ -270,7 +278,7 @@ def _game_stage(sums: Tally, games: list[dict[str, Any]]) -> GameStage:
     )
 
 
-# -- the reachable share of the counted positions, estimated in two stages with exact intervals
+# -- the run -----------------------------------------------------------------------------
 
 
 _QUICK_TREE: Final = 200

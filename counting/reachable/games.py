@@ -1,7 +1,8 @@
-"""Whole backward trees: all positions from which a position can be reached, if these are few enough to list.
+"""Proof games, found by a beam search backward (`counting.reachable.beam`), and whole backward trees.
 
-Positions are compared word by word, never by a hash. Where the start is not among them and none was left out but
-what a lemma excludes, the position is out of reach.
+A backward tree is all positions from which a position can be reached, if these are few enough to list. Positions are
+compared word by word, never by a hash. Where the start is not among them and none was left out but what a lemma
+excludes, the position is out of reach.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
     return words.view([(f"word{place}", np.uint64) for place in range(words.shape[1])]).ravel()
 
 
-# -- proof games: from the start to a position, found by a beam search backward (`counting.reachable.beam`)
+# -- proof games -------------------------------------------------------------------------
 
 
 MOST_PLIES: Final = 1000

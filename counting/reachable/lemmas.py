@@ -1,8 +1,13 @@
-"""Lemmas of unreachability, compiled: about a microsecond a placement.
+"""Lemmas of unreachability, compiled: about a microsecond a placement. The proofs are in ``docs/reachable.md``.
 
-`lemma` tells by which lemma a counted placement is out of reach, as a number: its place in
-`counting.reachable.plain.LEMMAS`, from 1, or 0 where none applies. The proofs are in
-``docs/reachable.md``.
+`lemma` gives the lemma by which a counted placement is out of reach, as a number: its place in
+`counting.reachable.plain.LEMMAS`, from 1, or 0 where none applies. It takes piece after piece away.
+
+`placement_lemma` and `board_lemma` give the same from sets of cells. In rounds, every piece goes at once that an empty
+cell beside it lets come and that surely captures nothing where it arrives. Whoever can have arrived last of a set can
+have arrived last of any part of it that holds it, so the order plays no part, and what a round takes away is what
+`lemma` would take away. Where a round cannot say, it leaves a piece alone; the few that are left at the end are taken
+one by one, exactly. A test holds both equal.
 """
 
 from __future__ import annotations
@@ -259,7 +264,7 @@ def lemmas_for(variant: Variant) -> Lemmas:
     return Lemmas(variant)
 
 
-# -- the lemmas on sets of cells: all pieces of a placement at once, what is left piece by piece
+# -- all pieces at once ------------------------------------------------------------------
 
 
 _WORD: Final = (1 << 64) - 1

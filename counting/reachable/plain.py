@@ -1,7 +1,8 @@
-"""The naive twin of everything compiled here: lemmas, predecessors and backward trees in plain Python.
+"""The lemmas, predecessors, backward trees and position numbers stated plainly: what certificates are checked with.
 
-It uses the plain rules (`tablut.rules.NaiveGame`) and the variant's data, and nothing of the kernels.
-Certificates are checked with it.
+It uses the plain rules (`tablut.rules.NaiveGame`) and the variant's data, and nothing of the kernels. That a set is
+locked is stated in `counting.exclusions.sets`. Positions are numbered from the variant's regions as the docs define
+it, by sums and an unranking of its own, so that an error of `tablut.indexing` would show.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
+from counting.exclusions.sets import Arrivals, on_board, side_of
 from tablut.errors import InputError
-from tablut.rules import NaiveGame, NaivePosition
+from tablut.rules import NaivePosition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
     from tablut.rules import Outcome
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
-
-_AWAY: Cell = (-9, -9)
-"""A cell beyond the board: the origin of an arriving piece where the origin does not matter."""
 
 PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
 """The pieces of a position in the order of their cells, and the side to move."""
@@ -37,24 +36,12 @@ def position_key(position: NaivePosition) -> PositionKey:
     return tuple(sorted(position.pieces.items())), position.side
 
 
-class NaiveReach:
+class PlainReach(Arrivals):
     """Lemmas and predecessors of one variant."""
 
     def __init__(self, variant: Variant) -> None:
-        self.variant = variant
-        self.game = NaiveGame(variant)
-        size, regions = variant.size, variant.regions
-
-        def pairs(cells: frozenset[int]) -> frozenset[Cell]:
-            return frozenset((cell % size, cell // size) for cell in cells)
-
-        self.cells = {
-            "b": pairs(regions.free_cells | regions.camp_cells),
-            "w": pairs(regions.free_cells),
-            "K": pairs(regions.king_cells),
-        }
-        self.camps = [(pairs(camp.cells), camp.garrison) for camp in regions.camps]
-        self.start = self.game.start()
+        super().__init__(variant)
+        self.camps = [(on_board(camp.cells, variant.size), camp.garrison) for camp in variant.regions.camps]
         self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}
 
     def counted(self, position: NaivePosition) -> bool:
@@ -113,62 +100,6 @@ class NaiveReach:
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
 
-    def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
-        """Return the locked pieces of a placement, none if those that remain stand as at the start.
-
-        A piece that could have arrived last among those that remain is taken away, until there is none.
-        """
-        return self._core(dict(position.pieces), depth)
-
-    def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
-        """Return the cells of what peeling leaves of a set, none if it stands as at the start."""
-        while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell, depth)), None):
-            del left[free]
-        if all(self.start.pieces.get(cell) == piece for cell, piece in left.items()):
-            return frozenset()
-        return frozenset(left)
-
-    def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
-        """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
-        others = {other: kind for other, kind in left.items() if other != cell}
-        ways = self._origins(left, cell)
-        if depth == 1:
-            return next(ways, None) is not None and not self._captures(left, cell)
-        return not self._captures(left, cell) and any(
-            not self._core({**others, origin: left[cell]}, depth - 1) for origin in ways
-        )
-
-    def _origins(self, left: Mapping[Cell, str], cell: Cell) -> Iterator[Cell]:
-        """Yield the cells from which a piece can have slid to its cell, with only the others of a set in the way."""
-        piece = left[cell]
-        others = {other: kind for other, kind in left.items() if other != cell}
-        for origin in self._line(cell):
-            if origin in left or origin not in self.cells[piece]:
-                continue
-            if (origin, cell) in self.game.legal_moves(NaivePosition({**others, origin: piece}, _side(piece))):
-                yield origin
-
-    def _captures(self, left: Mapping[Cell, str], cell: Cell) -> bool:
-        """Return whether a piece, arriving last, captures one of the set wherever a king that is not of it stood."""
-        piece = left[cell]
-        others = {_AWAY if other == cell else other: kind for other, kind in left.items()}
-        if "K" in left.values():
-            result = self.game.apply(NaivePosition(others, _side(piece)), (_AWAY, cell))
-            fallen = result.outcome is not None and result.outcome.termination == "king_captured"
-            return bool(result.captured) or fallen
-        # The king may have stood on the castle then, or not: the soldiers captured must not hang on it.
-        castle = {**others, self.game.castle: "K"}
-        return all(
-            self.game.apply(NaivePosition(pieces, _side(piece)), (_AWAY, cell)).captured for pieces in (others, castle)
-        )
-
-    def _line(self, cell: Cell) -> Iterator[Cell]:
-        for place in range(self.variant.size):
-            if place != cell[0]:
-                yield (place, cell[1])
-            if place != cell[1]:
-                yield (cell[0], place)
-
     # -- predecessors ------------------------------------------------------------------
 
     def predecessors(
@@ -179,12 +110,12 @@ class NaiveReach:
         victim = "w" if mover == "b" else "b"
         missing = self.most[victim] - sum(piece == victim for piece in position.pieces.values())
         for cell, piece in sorted(position.pieces.items()):
-            if _side(piece) != mover:
+            if side_of(piece) != mover:
                 continue
             x, y = cell
             beside = [near for near in ((x, y + 1), (x + 1, y), (x, y - 1), (x - 1, y)) if near in self.cells[victim]]
             empty = [near for near in beside if near not in position.pieces]
-            for origin in self._line(cell):
+            for origin in self.line_of(cell):
                 if origin in position.pieces or origin not in self.cells[piece]:
                     continue
                 for count in range(min(missing, len(empty)) + 1):
@@ -226,17 +157,13 @@ class NaiveReach:
         return found
 
 
-def _side(piece: str) -> str:
-    return "b" if piece == "b" else "w"
-
-
 @lru_cache(maxsize=16)
-def reach_for(variant: Variant) -> NaiveReach:
+def reach_for(variant: Variant) -> PlainReach:
     """Return the lemmas and predecessors of a variant; the same object for equal variants."""
-    return NaiveReach(variant)
+    return PlainReach(variant)
 
 
-# -- position numbers in plain Python, apart from the compiled drawer: for checks --------
+# -- position numbers ------------------------------------------------------------------
 
 
 def _by_index(cells: Iterable[Cell]) -> list[Cell]:
@@ -244,13 +171,13 @@ def _by_index(cells: Iterable[Cell]) -> list[Cell]:
     return sorted(cells, key=lambda cell: (cell[1], cell[0]))
 
 
-def _ways(reach: NaiveReach, king: Cell, attackers: int, defenders: int) -> int:
+def _ways(reach: PlainReach, king: Cell, attackers: int, defenders: int) -> int:
     """Return how many placements have this king and material."""
     free, every = len(reach.cells["w"] - {king}), len(reach.cells["b"] - {king})
     return comb(free, defenders) * comb(every - defenders, attackers)
 
 
-def plain_size(reach: NaiveReach) -> int:
+def plain_size(reach: PlainReach) -> int:
     """Return how many positions there are, with either side to move."""
     return 2 * sum(
         _ways(reach, king, attackers, defenders)
@@ -260,7 +187,7 @@ def plain_size(reach: NaiveReach) -> int:
     )
 
 
-def plain_position(reach: NaiveReach, number: int) -> NaivePosition:
+def plain_position(reach: PlainReach, number: int) -> NaivePosition:
     """Return the position of a number."""
     rank, side = divmod(number, 2)
     for attackers in range(1, reach.most["b"] + 1):

@@ -1,8 +1,8 @@
-"""Locked placements that are counted exactly: samples of them are no news, so the estimate leaves them out.
+"""The two stages of the estimate, on ranges of samples: what the lemmas exclude, and games for the rest.
 
 `counting.exclusions` counts the placements that hold none of a family of locked sets. A sample that does hold one
-belongs to a part of the space whose size is known, and no position of it is reached. What is left to estimate is the
-share of the others.
+belongs to a part of the space whose size is known, and no position of it is reached, so it is *outside*: what is left
+to estimate is the share of the others.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
     return False
 
 
-# -- the two stages of the estimate, on ranges of samples: what the lemmas exclude, and games for the rest
+# -- the stages --------------------------------------------------------------------------
 
 
 _OUTSIDE: Final = len(LEMMAS) + 1

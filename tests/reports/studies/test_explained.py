@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from counting.census import census
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LOCKED, Lemmas, lemmas_for
-from counting.reachable.plain import NaiveReach
+from counting.reachable.plain import PlainReach
 from reports.reachable import explanations
 from reports.stored import REDUCED_BOARDS
 from reports.studies.explained.__main__ import NAME, app
@@ -46,7 +46,7 @@ def test_every_position_is_explained_as_stored(name: str, tmp_path: Path) -> Non
 
 def naive_parts(variant: Variant) -> tuple[Counter[str], list[int], dict[str, int]]:
     """Return how many positions the lemmas exclude, the sizes of the layers, and the sums, by plies forward alone."""
-    reach, index, size = NaiveReach(variant), PlacementIndex(variant), variant.size
+    reach, index, size = PlainReach(variant), PlacementIndex(variant), variant.size
     game = reach.game
 
     def read(rank: int, side: str) -> NaivePosition:

@@ -12,7 +12,7 @@ import pytest
 
 from counting.reachable.checker import Checker
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.plain import NaiveReach
+from counting.reachable.plain import PlainReach
 from counting.spaces import spaces
 from reports.stored import Provenance
 from reports.studies.lower_bound import bound, building, closures, plies, steps, summing
@@ -467,7 +467,7 @@ def test_no_lemma_excludes_what_the_theorem_counts() -> None:
     texts = ["".join(pieces.get(cell, ".") for cell in range(SIZE * SIZE)) for pieces in found]
     boards = np.array([engine.board(text, side) for text in texts for side in "wb"])
     assert not lemmas_for(ASHTON).of_boards(boards).any()
-    reach = NaiveReach(ASHTON)
+    reach = PlainReach(ASHTON)
     assert all(set(on_board(pieces)) <= set().union(*reach.cells.values()) for pieces in found)
 
 
