@@ -37,8 +37,6 @@ COMMANDS = (
         examples=(
             "tablut reachable estimate --samples 200",
             "tablut reachable check samples.jsonl",
-            "tablut reachable lower --placements 6700000000 --store closures",
-            "tablut reachable explain -v ashton-5-4v2",
         ),
     ),
 )

@@ -13,7 +13,6 @@ import reports.orbits
 import reports.players
 import reports.puzzles
 import reports.reachable
-import reports.scale
 import reports.solutions
 import reports.variants
 
@@ -30,7 +29,6 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "players": reports.players.artefacts,
     "puzzles": reports.puzzles.artefacts,
     "reachable": reports.reachable.artefacts,
-    "scale": reports.scale.artefacts,
     "solutions": reports.solutions.artefacts,
     "symmetry": reports.orbits.artefacts,
     "variants": reports.variants.artefacts,

@@ -2,7 +2,7 @@
 
 The estimates take minutes each, so the page is rendered from what ``tablut reachable estimate
 --json`` gave, kept in ``reports/data/reachable``. Tests draw small runs again, and a slow one the small
-boards whole.
+boards whole. What the studies `lower_bound` and `explained` found is read from their data.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from counting.reachable.construction.bound import LowerBound
-from counting.reachable.explanation.explaining import Explanation
-from counting.reachable.intervals import Tally, share_interval
-from counting.reachable.report import ReachableEstimate
+from pydantic import Field
+
+from counting.reachable.chunks import Tally, share_interval
+from counting.reachable.estimation import ReachableEstimate
 from reports.census import results as census_results
 from reports.rendering import Artefact, drawing, figure, page
-from reports.stored import REDUCED_BOARDS, Provenance, read_stored_all
+from reports.stored import REDUCED_BOARDS, STUDIES, Provenance, read_stored_all
 from tablut import svg
 from tablut.notation import parse_square
 from tablut.position import Position
+from tablut.results import ExactInt, Result
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["EXAMPLES", "Example", "artefacts", "decided_results", "explanations", "lower_bounds", "results", "share"]
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
@@ -125,6 +124,45 @@ def decided_results() -> dict[str, dict[str, Any]]:
     return {name.removeprefix(_DECIDED): result for name, result in found.items()}
 
 
+# -- what the studies found ------------------------------------------------------------
+
+
+class MaterialCount(Result):
+    """Constructed placements of some material."""
+
+    attackers: int
+    defenders: int
+    placements: ExactInt
+
+
+class RegionCount(Result):
+    """Assembled placements of an outer region."""
+
+    attackers: int
+    defenders: int
+    king: int
+    placements: int
+    by_doors: list[int] = Field(min_length=27, max_length=27)
+    tables: str
+
+
+class LowerBound(Result):
+    """A proved lower bound, as `python -m reports.studies.lower_bound` gives it."""
+
+    variant: str
+    positions: ExactInt
+    placements: ExactInt
+    counted: ExactInt
+    share: float
+    budget: int
+    steps: int
+    openings: int
+    failures: list[str]
+    assembled: int
+    regions: list[RegionCount]
+    materials: list[MaterialCount]
+
+
 class _StoredLowerBound(LowerBound):
     provenance: Provenance
 
@@ -139,7 +177,59 @@ def _check_lower_bound(stored: _StoredLowerBound, name: str) -> None:
 
 def lower_bounds() -> dict[str, dict[str, Any]]:
     """Return the stored proved lower bounds by variant; those that are there."""
-    return read_stored_all("lower_bound", ("ashton",), _StoredLowerBound, _check_lower_bound)
+    return read_stored_all(STUDIES / "lower_bound" / "data", ("ashton",), _StoredLowerBound, _check_lower_bound)
+
+
+class Amount(Result):
+    """So many positions, and classes of positions under the symmetries that keep the start."""
+
+    positions: int = 0
+    classes: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        """Return both together."""
+        return Amount(positions=self.positions + other.positions, classes=self.classes + other.classes)
+
+
+class Material(Result):
+    """The positions with so many soldiers; ``closed`` are those that no lemma excludes and no game reaches."""
+
+    attackers: int
+    defenders: int
+    counted: int
+    reached: int
+    excluded: int
+    closed: int
+
+
+class ClosedReport(Result):
+    """The set that no game enters although no lemma excludes it."""
+
+    all: Amount
+    layers: list[Amount]
+    recurrent: Amount
+    after: Amount
+    parts: int
+    largest_part: int
+
+
+class Explanation(Result):
+    """What `python -m reports.studies.explained` gives: amounts by lemma are of the first that excludes a position.
+
+    ``symmetries`` counts those that keep the start. ``failures`` are reached classes that a lemma excludes, and classes
+    of the closed set with a predecessor that none does; ``failed`` has the first of them, as positions.
+    """
+
+    variant: str
+    digest: str
+    symmetries: int
+    counted: Amount
+    reached: Amount
+    excluded: dict[str, Amount]
+    closed: ClosedReport
+    material: list[Material]
+    failures: int
+    failed: list[str]
 
 
 class _StoredExplanation(Explanation):
@@ -166,7 +256,7 @@ def _check_explanation(stored: _StoredExplanation, name: str) -> None:
 
 def explanations() -> dict[str, dict[str, Any]]:
     """Return what explains every counted position of a reduced board, by variant; those that are there."""
-    return read_stored_all("explained", REDUCED_BOARDS, _StoredExplanation, _check_explanation)
+    return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, _StoredExplanation, _check_explanation)
 
 
 class _Stored(ReachableEstimate):

@@ -15,7 +15,6 @@ import json
 import re
 import textwrap
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tablut import __version__
@@ -52,17 +51,16 @@ class Artefact:
         return found is None or found[1].decode() != self.fingerprint
 
 
-@cache
 def _scaled(value: float | None, unit: float, digits: int) -> str:
     """Return a measurement in a unit, so many digits after the point; ``not known`` where a machine could not tell."""
     return "not known" if value is None else f"{value / unit:.{digits}f}"
 
 
-def _templates() -> jinja2.Environment:
+def _templates(folder: str) -> jinja2.Environment:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports"),
+        loader=jinja2.PackageLoader("reports", folder),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -75,9 +73,9 @@ def _templates() -> jinja2.Environment:
     return environment
 
 
-def page(path: str, template: str, **values: Any) -> Artefact:
-    """Return a Markdown page from a template of ``reports/templates``."""
-    return Artefact(path, lambda: _templates().get_template(template).render(**values).encode())
+def page(path: str, template: str, /, _folder: str = "templates", **values: Any) -> Artefact:
+    """Return a Markdown page from a template of ``reports/templates``, or of another folder of `reports`."""
+    return Artefact(path, lambda: _templates(_folder).get_template(template).render(**values).encode())
 
 
 def json_data(path: str, content: dict[str, Any]) -> Artefact:

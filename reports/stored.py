@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 DATA = Path(__file__).parent / "data"
+STUDIES = Path(__file__).parent / "studies"
 _MOST_BYTES = 16 << 20
 _SIGNED: Final = ("provenance", "no_win_within", "elo", "elo_interval", "white_elo")
 
@@ -45,7 +46,7 @@ class Provenance(Result):
 
     version: str
     commit: str | None
-    command: Annotated[str, Field(pattern=r"^tablut [^`|\n]*$")]
+    command: Annotated[str, Field(pattern=r"^(?:tablut|python -m reports\.studies\.\w+) [^`|\n]*$")]
     parameters: dict[str, Any]
     seed: int | None
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -53,8 +54,10 @@ class Provenance(Result):
     peak_rss_bytes: Annotated[int, Field(ge=0)]
 
 
-def read_stored(folder: str, name: str, model: type[Stored], check: Callable[[Stored, str], None]) -> dict[str, Any]:
-    """Return a stored result as plain data, every field of it checked."""
+def read_stored(
+    folder: str | Path, name: str, model: type[Stored], check: Callable[[Stored, str], None]
+) -> dict[str, Any]:
+    """Return a stored result as plain data, every field of it checked; of a folder of `DATA`, or of any other path."""
     path = DATA / folder / f"{name}.json"
     where = f"report data {str(path)!r}"
     hint = "; restore the file, or make it again with the command that its provenance names"
@@ -78,7 +81,7 @@ def read_stored(folder: str, name: str, model: type[Stored], check: Callable[[St
 
 
 def read_stored_all(
-    folder: str, names: Iterable[str], model: type[Stored], check: Callable[[Stored, str], None]
+    folder: str | Path, names: Iterable[str], model: type[Stored], check: Callable[[Stored, str], None]
 ) -> dict[str, dict[str, Any]]:
     """Return the results that a folder has, by name, in the order of the names.
 

@@ -22,7 +22,6 @@ COMMANDS = (
             "tablut tablebase copy /shared/six s3://tables/six",
             "tablut tablebase query endings --zugzwang any",
             "tablut tablebase summary endings",
-            "tablut tablebase schedule trace.json --workers 2 --workers 8",
             'tablut tablebase walk ashton-5 -p "9/9/9/4w4/2K6/9/9/9/4b4 b" --plies 1',
         ),
     ),

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 
-from reports.stored import DATA as DATA_OF_REPORTS
 from tablut.cli import runtime
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
@@ -69,8 +68,6 @@ EXAMPLES: dict[str, list[str]] = {
     "rank": [],
     "reachable check": [REACHED],
     "reachable estimate": ["--samples", "3"],
-    "reachable explain": [],
-    "reachable lower": ["--placements", "30"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
@@ -85,7 +82,6 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase info": [STORE],
     "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
     "tablebase summary": [STORE],
-    "tablebase schedule": ["{trace}", "--workers", "2"],
     "tablebase verify": [STORE, "--quick"],
     "tablebase walk": [STORE, "-p", "5/5/2K2/5/2b2 w"],
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
@@ -106,7 +102,6 @@ SAYS_ITSELF = {
     "puzzle show",
     "puzzle tree",
     "reachable check",
-    "reachable lower",
     "replay",
     "report",
     "serve",
@@ -114,7 +109,6 @@ SAYS_ITSELF = {
     "tablebase info",
     "tablebase query",
     "tablebase summary",
-    "tablebase schedule",
     "tablebase verify",
     "tablebase walk",
     "variants",
@@ -151,16 +145,13 @@ def example(name: str, variant: str, tmp_path: Path) -> list[str]:
     """Return a command line of a command, under a variant where it takes one."""
     move = "g1-g2" if variant == ELEVEN else "c3-b3"
     fills = {"{move}": move, "{folder}": str(tmp_path), "{proof}": str(tmp_path / "proof.jsonl")}
-    fills["{census}"], fills["{trace}"] = str(tmp_path / "store"), str(tmp_path / "trace.json")
+    fills["{census}"] = str(tmp_path / "store")
     filled = [re.sub(r"\{\w+\}", lambda match: fills[match[0]], part) for part in EXAMPLES[name]]
     if name == "puzzle check":
         saved = ["puzzle", "solve", "-v", SMALL, "-p", WON_IN_ONE, "--save-proof", fills["{proof}"]]
         assert run(saved) == 0
     if name in ("census copy", "census verify"):
         zipfile.ZipFile(CENSUS).extractall(tmp_path / "store")
-    if name == "tablebase schedule":
-        trace = json.loads((DATA_OF_REPORTS / "scale" / "brandubh.json").read_text(encoding="utf-8"))["trace"]
-        Path(fills["{trace}"]).write_text(json.dumps(trace | {"variant": SMALL}), encoding="utf-8")
     return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
 
 

@@ -38,6 +38,17 @@ NOT_RUN = {
     ("tablebases.md", "tablut tablebase copy ashton-5 s3://tables/ashton-5     # every file compared with its digest"),
     ("README.md", "python -m pip install -e . && tablut bounds"),
     ("testing.md", "python -m tests.faults"),
+    (
+        "reachable.md",
+        "python -m reports.studies.explained -v ashton-5-4v2                          "
+        "# a census first, in a temporary folder",
+    ),
+    (
+        "reachable.md",
+        "python -m reports.studies.lower_bound --placements 6700000000 --store closures  "
+        "# keeps what is done, and goes on",
+    ),
+    ("scale-out.md", "python -m reports.studies.scale schedule trace.json --workers 2 --workers 8"),
     ("scale-out.md", 'python -m pip install -e ".[cluster]"'),
     ("scale-out.md", "dask scheduler --host 10.0.0.1                                # on one machine"),
     ("verify.md", "tablut census --plies 6 --store ply6 && tablut census verify ply6 --parents"),

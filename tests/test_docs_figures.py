@@ -21,7 +21,7 @@ from reports.census import results as censuses
 from reports.reachable import explanations, lower_bounds, share
 from reports.reachable import results as estimates
 from reports.solutions import results as solutions
-from reports.stored import DATA
+from reports.stored import DATA, STUDIES
 from retrograde.proofs.certificate import MOST_POSITIONS
 from retrograde.tablebase.probing import open_tablebase, shipped_store
 from tablut.cli import runtime, shell
@@ -38,6 +38,7 @@ from tests.support.pages import PAGES, ROOT, read, sections, without_blocks
 
 STORED = [
     *sorted(DATA.rglob("*.json")),
+    *sorted(STUDIES.rglob("*.json")),
     ROOT / "reports" / "rendered" / "data" / "bounds.json",
     ROOT / "counting" / "census" / "published.json",
     ROOT / "retrograde" / "tablebase" / "published.json",
@@ -52,7 +53,7 @@ MEASURED = {
     "pytest benchmarks/test_tree_probe.py": {1_911_851, 862_808, 2_109_408, 1_256_812},
     "pytest -m slow tests/test_docs_figures.py": {177_617_150, 365_170_994, 4_903_551_084},
     "tablut reachable estimate --samples 1622000": {1_105_795},
-    "tablut reachable explain -v ashton-5-4v0": {32_224},
+    "python -m reports.studies.explained -v ashton-5-4v0": {32_224},
     "tablut tablebase build --men 5": {1_737_174},
     "tablut tablebase build --men 5 -v mcgill": {3_251_331},
     "tablut tablebase build --men 6": {58_285_314},

@@ -115,7 +115,12 @@ def named(name: str, page: str) -> None:
     pytest.fail(f"{page}: `{name}`")
 
 
-MARKDOWN = [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "reports" / "rendered").rglob("*.md"))]
+MARKDOWN = [
+    *PAGES,
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "reports" / "rendered").rglob("*.md")),
+    *sorted((ROOT / "reports" / "studies").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -1,10 +1,9 @@
-"""The minimal locked sets of a rule set, found by program.
+"""Locked sets, stated by the plain rules, and the minimal ones of a rule set, found by program.
 
-A set of pieces is locked if each of them is shut in or active among the others, and if it
-is not part of the start (``docs/reachable.md``). It is minimal if no part of it is locked.
-`counting.reachable.naive` answers whether a piece could have arrived last; here the sets
-are only put together: from each piece that is not part of the start, a search adds what
-could satisfy the first piece that nothing satisfies yet.
+A set of pieces is locked if none of them could have arrived last among the others, and if it is not part of the start
+(``docs/reachable.md``). It is minimal if no part of it is locked. `Arrivals` answers whether a piece could have
+arrived last. The search puts sets together: from each piece that is not part of the start, it adds what could satisfy
+the first piece that nothing satisfies yet.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from counting.reachable.naive import NaiveReach
+from tablut.rules import NaiveGame, NaivePosition
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from symmetry import Symmetry
     from tablut.rules.naive import Cell
@@ -29,11 +28,96 @@ _Pieces = dict["Cell", str]
 _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
-def is_locked(reach: NaiveReach, pieces: _Pieces) -> bool:
-    """Return whether every piece of a set is shut in or active, and the set is not part of the start."""
-    return any(reach.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
-        reach.could_arrive(pieces, cell) for cell in pieces
-    )
+_AWAY: Cell = (-9, -9)
+"""A cell beyond the board: the origin of an arriving piece where the origin does not matter."""
+
+
+def side_of(piece: str) -> str:
+    """Return the side that moves a piece."""
+    return "b" if piece == "b" else "w"
+
+
+def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
+    """Return cells by file and rank."""
+    return frozenset((cell % size, cell // size) for cell in cells)
+
+
+class Arrivals:
+    """Which piece of a set could have arrived last, under one rule set."""
+
+    def __init__(self, variant: Variant) -> None:
+        regions, size = variant.regions, variant.size
+        self.variant, self.game = variant, NaiveGame(variant)
+        self.start = self.game.start()
+        self.cells = {
+            "b": on_board(regions.free_cells | regions.camp_cells, size),
+            "w": on_board(regions.free_cells, size),
+            "K": on_board(regions.king_cells, size),
+        }
+
+    def is_locked(self, pieces: Mapping[Cell, str]) -> bool:
+        """Return whether no piece of a set could have arrived last, and the set is not part of the start."""
+        return any(self.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
+            self.could_arrive(pieces, cell) for cell in pieces
+        )
+
+    def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
+        """Return the locked pieces of a placement, none if those that remain stand as at the start.
+
+        A piece that could have arrived last among those that remain is taken away, until there is none.
+        """
+        return self._core(dict(position.pieces), depth)
+
+    def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
+        """Return the cells of what peeling leaves of a set, none if it stands as at the start."""
+        while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell, depth)), None):
+            del left[free]
+        if all(self.start.pieces.get(cell) == piece for cell, piece in left.items()):
+            return frozenset()
+        return frozenset(left)
+
+    def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
+        """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
+        others = {other: kind for other, kind in left.items() if other != cell}
+        ways = self._origins(left, cell)
+        if depth == 1:
+            return next(ways, None) is not None and not self._captures(left, cell)
+        return not self._captures(left, cell) and any(
+            not self._core({**others, origin: left[cell]}, depth - 1) for origin in ways
+        )
+
+    def _origins(self, left: Mapping[Cell, str], cell: Cell) -> Iterator[Cell]:
+        """Yield the cells from which a piece can have slid to its cell, with only the others of a set in the way."""
+        piece = left[cell]
+        others = {other: kind for other, kind in left.items() if other != cell}
+        for origin in self.line_of(cell):
+            if origin in left or origin not in self.cells[piece]:
+                continue
+            if (origin, cell) in self.game.legal_moves(NaivePosition({**others, origin: piece}, side_of(piece))):
+                yield origin
+
+    def _captures(self, left: Mapping[Cell, str], cell: Cell) -> bool:
+        """Return whether a piece, arriving last, captures one of the set wherever a king that is not of it stood."""
+        piece = left[cell]
+        others = {_AWAY if other == cell else other: kind for other, kind in left.items()}
+        if "K" in left.values():
+            result = self.game.apply(NaivePosition(others, side_of(piece)), (_AWAY, cell))
+            fallen = result.outcome is not None and result.outcome.termination == "king_captured"
+            return bool(result.captured) or fallen
+        # The king may have stood on the castle then, or not: the soldiers captured must not hang on it.
+        castle = {**others, self.game.castle: "K"}
+        return all(
+            self.game.apply(NaivePosition(pieces, side_of(piece)), (_AWAY, cell)).captured
+            for pieces in (others, castle)
+        )
+
+    def line_of(self, cell: Cell) -> Iterator[Cell]:
+        """Yield the other cells of a cell's rank and file."""
+        for place in range(self.variant.size):
+            if place != cell[0]:
+                yield (place, cell[1])
+            if place != cell[1]:
+                yield (cell[0], place)
 
 
 @lru_cache(maxsize=32)
@@ -94,7 +178,7 @@ class _Search:
     """Grows sets until every piece is satisfied."""
 
     def __init__(self, variant: Variant, pieces: int) -> None:
-        self.reach = NaiveReach(variant)
+        self.reach = Arrivals(variant)
         self.size, self.most = variant.size, pieces
         self.castle = self.reach.game.castle
         self.found: set[frozenset[tuple[Cell, str]]] = set()

@@ -1,23 +1,334 @@
-"""The placements of a space that contain no locked set, by material and up to symmetry."""
+"""How many fillings of a board contain none of a family of forbidden sets, by material.
+
+A *set* says what some variables contain. A variable is a cell, or a cycle of cells that
+share their contents. By inclusion and exclusion the number of fillings without any of
+the sets is the sum, over all subfamilies, of plus or minus the number of fillings that
+contain the whole subfamily. In such a filling the variables of the subfamily are
+*forced* and all others are free, so only the numbers of forced variables matter.
+
+The sum is taken variable by variable. At each one, any of the sets that start there may
+join the subfamily. The state is what is still forced on later variables; subfamilies
+that force the same are added up with their signs, and most of them cancel.
+
+All numbers are Python integers. The cost grows with the number of states, which the
+material and the distance over which sets reach keep small.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.exclusions.transfer import Term, Transfer, Variable
+from counting.material import Material, soldiers
 from counting.spaces import ATTACKER, DEFENDER, EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from counting.exclusions.sets import LockedSet
-    from counting.exclusions.transfer import Filling
-    from counting.material import Material
     from counting.spaces import KingPlacement, Space
     from symmetry import Symmetry
     from tablut.variants.model import Regions
+
+Filling = frozenset[tuple[int, str]]
+"""What some variables contain: pairs of a variable and ``b``, ``w`` or ``K``."""
+
+_CODES: Final = {"b": 1, "w": 2, "K": 3}
+_BITS: Final = 2
+_FIELD: Final = 8
+"""Bits of each number in a tally."""
+_CHOSEN: Final = 1 << _FIELD
+
+_States = dict[int, dict[int, int]]
+"""By what is forced on later variables: by tally, the sum of the signs of the subfamilies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A cell, or a cycle of cells that share their contents."""
+
+    kind: str
+    length: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A king and what is around it; each counted filling has exactly one king."""
+
+    filling: Filling
+    coefficient: int = 1
+
+
+def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
+    """Return an order of the variables in which few sets are open at a time."""
+    near: list[set[int]] = [set() for _ in range(count)]
+    for filling in fillings:
+        cells = {cell for cell, _ in filling}
+        for cell in cells:
+            near[cell] |= cells
+    rest, opened, order = set(range(count)), set[int](), []
+    while rest:
+        best = min(rest, key=lambda cell: (len(((opened | near[cell]) & rest) - {cell}), cell))
+        rest.discard(best)
+        order.append(best)
+        opened = (opened | near[best]) & rest
+    return order
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A subfamily that starts at one variable: what it forces, and its sign."""
+
+    value: int
+    mask: int
+    king: int
+    items: tuple[tuple[int, int], ...]
+    coefficient: int
+    chooses: bool
+
+
+class _Join(NamedTuple):
+    """An option, for all states that force the same where it does: what it adds to them."""
+
+    defenders: int
+    value: int
+    cost: int
+    coefficient: int
+    crowns: bool
+    lost_seats: int
+
+
+class Transfer:
+    """The fillings with exactly one of some terms and none of some sets."""
+
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        terms: Sequence[Term],
+        sets: Iterable[Filling],
+        attackers: int,
+        defenders: int,
+    ) -> None:
+        self.attackers, self.defenders = attackers, defenders
+        sets = list(sets)
+        order = elimination_order(len(variables), [*sets, *(term.filling for term in terms)])
+        place = {variable: position for position, variable in enumerate(order)}
+        self._variables = [variables[variable] for variable in order]
+        self._classes = sorted({(v.kind, v.length) for v in variables if v.kind != "royal"})
+        self._sets: list[list[Filling]] = [[] for _ in order]
+        self._terms: list[list[Term]] = [[] for _ in order]
+        lone = Counter(variable for term in terms for variable, content in term.filling if content == "K")
+        self._seats = [False] * len(order)
+        for filling in sets:
+            moved = frozenset((place[variable], content) for variable, content in filling)
+            self._sets[min(moved)[0]].append(moved)
+        for term in terms:
+            if len(term.filling) == term.coefficient == 1 and lone[min(term.filling)[0]] == 1:
+                self._seats[place[min(term.filling)[0]]] = True
+                continue
+            moved = frozenset((place[variable], content) for variable, content in term.filling)
+            self._terms[min(moved)[0]].append(Term(moved, term.coefficient))
+        self._ones = sum(1 << (_BITS * position) for position in range(len(order)))
+        self._there = Counter((variable.kind, variable.length) for variable in variables)
+        # A tally counts attackers, kings, the forced variables of each class, and at the top the defenders.
+        self._top = _FIELD * (2 + len(self._classes))
+        self._guard = (127 - attackers) | (127 - defenders) << self._top
+        self._too_many = 1 << _FIELD - 1 | 1 << self._top + _FIELD - 1
+        # A king on a free cell forces it.
+        self._seat = self._forced(("free", 1)) if ("free", 1) in self._classes else 0
+        self._costs = [[self._cost(position, code) for code in range(4)] for position in range(len(order))]
+
+    def _forced(self, kind: tuple[str, int]) -> int:
+        """Return what a forced variable of a class adds to a tally, beside its soldiers."""
+        return 1 << _FIELD * (2 + self._classes.index(kind))
+
+    def _cost(self, position: int, code: int) -> int:
+        """Return what a forced variable adds to a tally."""
+        variable = self._variables[position]
+        if variable.kind == "royal":
+            return 0
+        held = {_CODES["b"]: variable.length, _CODES["w"]: variable.length << self._top}.get(code, 0)
+        return held + self._forced((variable.kind, variable.length))
+
+    def _options(self, position: int) -> dict[int, list[_Option]]:
+        """Return the subfamilies that start at a variable, by what they force there."""
+        found: dict[int, list[_Option]] = {}
+        for content, code in _CODES.items():
+            families: dict[tuple[Filling, bool], int] = {(frozenset(), False): 1}
+            for term in self._terms[position]:
+                if (position, content) in term.filling:
+                    key = term.filling, True
+                    families[key] = families.get(key, 0) + term.coefficient
+            for filling in self._sets[position]:
+                if (position, content) not in filling:
+                    continue
+                joined = dict(families)
+                for (union, chooses), coefficient in families.items():
+                    if (wider := self._union(union, filling)) is not None:
+                        joined[wider, chooses] = joined.get((wider, chooses), 0) - coefficient
+                families = {key: coefficient for key, coefficient in joined.items() if coefficient}
+            found[code] = [
+                self._option(union, coefficient, chooses) for (union, chooses), coefficient in families.items() if union
+            ]
+        return found
+
+    def _union(self, union: Filling, filling: Filling) -> Filling | None:
+        """Return two fillings as one; None if no counted filling contains both."""
+        wider = union | filling
+        contents = Counter(content for _, content in wider)
+        if len({variable for variable, _ in wider}) < len(wider) or contents["K"] > 1:
+            return None
+        for content, most in (("b", self.attackers), ("w", self.defenders)):
+            if sum(self._variables[variable].length for variable, held in wider if held == content) > most:
+                return None
+        return wider
+
+    def _option(self, union: Filling, coefficient: int, chooses: bool) -> _Option:
+        items = tuple(sorted((variable, _CODES[content]) for variable, content in union))
+        return _Option(
+            value=sum(code << (_BITS * variable) for variable, code in items),
+            mask=sum(3 << (_BITS * variable) for variable, _ in items),
+            king=sum(1 << (_BITS * variable) for variable, code in items if code == _CODES["K"]),
+            items=items,
+            coefficient=coefficient,
+            chooses=chooses,
+        )
+
+    # -- the sum ---------------------------------------------------------------------------
+
+    def count(self, observe: Callable[[int, int], None] | None = None) -> Material:
+        """Return the number of fillings by material."""
+        states: _States = {0: {0: 1}}
+        for position in range(len(self._variables)):
+            self._step(states, position)
+            if observe is not None:
+                observe(position, len(states))
+        return self._fill(states.get(0, {}))
+
+    def _step(self, states: _States, position: int) -> None:
+        """Take one variable out of the states, with each subfamily that starts there."""
+        shift, king_code = _BITS * position, _CODES["K"]
+        options = self._options(position)
+        # Where no seat is, a king must be part of a term.
+        legal = [
+            option
+            for code, group in options.items()
+            for option in group
+            if code != king_code or option.chooses or self._seats[position]
+        ]
+        near = 3 << shift
+        for group in options.values():  # also those that only join a king that a term has brought
+            for option in group:
+                near |= option.mask
+        joins: dict[tuple[int, int], list[_Join]] = {}
+        arrived: _States = {}
+        keep = ~(3 << shift)
+        for forced in list(states):
+            code = forced >> shift & 3
+            tallies = states[forced]
+            king = forced & forced >> 1 & self._ones
+            key = forced & near, king
+            if (ways := joins.get(key)) is None:
+                ways = joins[key] = self._joins(key[0], king, options[code] if code else legal)
+            room = self.defenders - (min(tallies) >> self._top) if ways else 0
+            # A king that is forced no more must be of a term by now, or of one that starts here.
+            kept = tallies
+            if code == king_code:
+                kept = {tally: count for tally, count in tallies.items() if tally & _CHOSEN}
+            for way in ways:
+                if way.defenders > room:
+                    break
+                after = (forced | way.value) & keep
+                target = arrived.get(after)
+                if target is None:
+                    target = arrived[after] = {}
+                if way.crowns:
+                    self._crown(target, tallies, way)
+                else:
+                    self._join(target, kept, way)
+            if code:
+                del states[forced]
+                _merge(arrived.setdefault(forced & keep, {}), kept)
+        for forced, tallies in arrived.items():
+            if tallies:
+                _merge(states.setdefault(forced, {}), tallies)
+
+    def _joins(self, near: int, king: int, options: Iterable[_Option]) -> list[_Join]:
+        """Return what the options add to states that force ``near`` where any option does; few defenders first."""
+        found = []
+        for option in options:
+            held = near & option.mask
+            taken = (held | held >> 1) & self._ones
+            if held != option.value & taken * 3 or (king and option.king and king != option.king):
+                continue
+            fresh = [(variable, code) for variable, code in option.items if not taken >> (_BITS * variable) & 1]
+            cost = sum(self._costs[variable][code] for variable, code in fresh)
+            seats = sum(self._seats[variable] for variable, _ in fresh)
+            crowns = option.chooses or (option.king != 0 and not king)
+            if option.chooses or (crowns and self._seats[(option.king.bit_length() - 1) // _BITS]):
+                cost += _CHOSEN
+            lost = 0 if king or crowns else seats
+            found.append(_Join(cost >> self._top, option.value, cost, option.coefficient, crowns, lost))
+        return sorted(found)
+
+    def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
+        """Add a state's fillings that have no king yet, with what brings one."""
+        cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
+        for tally, count in tallies.items():
+            wider = tally + cost
+            if not (tally & _CHOSEN or wider + guard & too_many):
+                target[wider] = target.get(wider, 0) + factor * count
+
+    def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
+        """Add a state's fillings with what an option forces; some seats are lost to the king."""
+        cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
+        seats, lost = way.lost_seats, _CHOSEN + self._seat
+        for tally, count in tallies.items():
+            wider = tally + cost
+            if wider + guard & too_many:
+                continue
+            target[wider] = target.get(wider, 0) + factor * count
+            if seats and not tally & _CHOSEN:
+                wider += lost
+                target[wider] = target.get(wider, 0) - seats * factor * count
+
+    def _fill(self, tallies: Mapping[int, int]) -> Material:
+        """Return the fillings of which the forced variables are counted in tallies."""
+        royal = sum(seat and v.kind == "royal" for seat, v in zip(self._seats, self._variables, strict=True))
+        total = Material.zero(self.attackers, self.defenders)
+        for tally, count in tallies.items():
+            if tally & _CHOSEN:
+                total += count * self._ways(tally)
+                continue
+            # No king yet: it takes any seat. What the seats lost to soldiers is in the other tallies, with a minus.
+            if royal:
+                total += royal * count * self._ways(tally)
+            if others := sum(self._seats) - royal:
+                total += others * count * self._ways(tally + self._seat)
+        return total
+
+    def _ways(self, tally: int) -> Material:
+        """Return the fillings of the variables that are not forced, with the soldiers of the forced ones."""
+        left: dict[str, list[tuple[int, int]]] = {"camp": [], "free": []}
+        for number, (kind, length) in enumerate(self._classes):
+            left[kind].append((length, self._there[kind, length] - (tally >> _FIELD * (2 + number) & 255)))
+        ways = soldiers(tuple(left["camp"]), tuple(left["free"]), self.attackers, self.defenders)
+        return ways.shifted(tally & 255, tally >> self._top)
+
+
+def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:
+    """Add tallies to others."""
+    if not target:
+        target.update(tallies)
+        return
+    for tally, count in tallies.items():
+        target[tally] = target.get(tally, 0) + count
+
+
+# -- the placements of a space that contain no locked set, by material and up to symmetry
+
 
 _LETTERS = {ATTACKER: "b", DEFENDER: "w"}
 

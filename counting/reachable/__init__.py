@@ -1,8 +1,8 @@
 """Which counted positions can be reached: lemmas, proof games, certificates and estimates.
 
-`estimate` and `check_file` are the front door. `lemmas` and its twin `naive` exclude positions, `games` finds
-proof games, `backward` lists whole backward trees, `drawing` draws samples, `certificates` and `checker` keep and check
-what was found.
+`estimate` and `check_file` are the front door. `lemmas` excludes positions, `games` finds proof games and lists whole
+backward trees, `drawing` draws samples, `certificates` and `checker` keep and check what was found, the latter by the
+plain rules (`plain`).
 """
 
 from typing import TYPE_CHECKING

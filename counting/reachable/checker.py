@@ -2,7 +2,7 @@
 
 The checker uses neither the search nor the compiled lemmas nor the compiled drawer: it draws ranks again with numpy's
 generator; games are replayed by `tablut.rules.NaiveGame`, lemmas and backward trees are derived
-again by `counting.reachable.naive`, the interval is computed by another function of scipy. Pockets are found
+again by `counting.reachable.plain`, the interval is computed by another function of scipy. Pockets are found
 there; so they are checked here by other means, single moves of the plain rules. Ranks
 of final placements alone have one implementation, `tablut.indexing.EndingIndex` in plain Python.
 """
@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from counting.reachable.certificates import Header, PositionCertificate, Space, decode_moves, read_file
-from counting.reachable.naive import NaiveReach, PositionKey, position_key
-from counting.reachable.plain_numbers import plain_number, plain_position, plain_size
+from counting.reachable.plain import PlainReach, PositionKey, plain_number, plain_position, plain_size, position_key
 from tablut.errors import InputError
 from tablut.indexing import EndingIndex
 from tablut.notation import parse_square
@@ -57,7 +56,7 @@ class Checker:
 
     def __init__(self, variant: Variant, space: Space = "undecided") -> None:
         self.variant, self.space = variant, space
-        self.reach = NaiveReach(variant)
+        self.reach = PlainReach(variant)
         self.closed: set[PositionKey] = set()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""``tablut reachable``: how much of the counted space can be reached, with certificates, proved or explained whole."""
+"""``tablut reachable``: how much of the counted space can be reached, with certificates."""
 
 from __future__ import annotations
 
@@ -18,18 +18,15 @@ from tablut.cli.options import (
     variant_option,
 )
 from tablut.cli.people import Table, label, number
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import Result, scientific
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
-    from counting.reachable.construction.bound import LowerBound
-    from counting.reachable.explanation import Explanation
-    from counting.reachable.explanation.explaining import Amount
-    from counting.reachable.report import ReachableEstimate
+    from counting.reachable.estimation import ReachableEstimate
     from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(
@@ -242,137 +239,3 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         console.print(line)
     if len(result.failed) > _SHOWN:
         console.print(f"and {len(result.failed) - _SHOWN:,} more (--json lists all)")
-
-
-@app.command("lower")
-@command
-def lower_command(
-    budget: Annotated[
-        int,
-        typer.Option(
-            "--placements",
-            min=1,
-            max=10**11,
-            help="Placements of the outer ranks that are looked at, a microsecond each; more of them raise the bound.",
-        ),
-    ] = 1_000_000,
-    store: Annotated[
-        str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished lists' counts in, and go on.")
-    ] = None,
-) -> Reply:
-    """Prove a lower bound of the number of reachable positions of ashton, without samples.
-
-    Every step of the proof is checked again. Exit code 1: one does not hold.
-    """
-    from counting.reachable.construction import prove_lower_bound
-
-    with progress("lower bound") as display:
-
-        def begin(stage: str, total: int) -> None:
-            tasks.append(display.add_task(stage, total=total))
-
-        tasks: list[TaskID] = []
-        folder = None if store is None else Path(store)
-        result = interruptible(
-            lambda: prove_lower_bound(
-                budget, folder, begin=begin, tick=lambda count: display.update(tasks[-1], advance=count)
-            )
-        )
-    return Reply(result, lambda console: _show_lower(console, result), EXIT_NO if result.failures else 0)
-
-
-def _show_lower(console: PeopleConsole, result: LowerBound) -> None:
-    title = f"Positions of {result.variant} that are reachable"
-    console.print(Text.assemble((title, "bold"), ("  proved", "dim")))
-    console.print(f"at least {result.positions:,}: {scientific(result.positions, 6)}")
-    console.print(f"{100 * result.share:.4f} % of the {scientific(result.counted, 6)} counted positions")
-    console.print(
-        f"{len(result.regions)} closures of {result.assembled:,} placements, "
-        f"{result.steps:,} steps and {result.openings} openings checked",
-        style="dim",
-    )
-    for line in result.failures[:_SHOWN]:
-        console.print(Text.assemble(("fails ", "bold red"), line))
-
-
-class _Stages:
-    """Shows one stage after the other on a rich display; see `counting.reachable.explanation.explaining.Progress`."""
-
-    def __init__(self, display: Progress) -> None:
-        self.display = display
-        self.task = display.add_task("", total=None)
-
-    def begin(self, stage: str, total: int) -> None:
-        """Start a bar for a stage."""
-        self.display.reset(self.task, description=stage, total=max(1, total))
-
-    def advance(self, count: int) -> None:
-        """Move the bar on."""
-        self.display.update(self.task, advance=count)
-
-
-@app.command("explain")
-@command
-def explain_command(
-    variant: VariantOption = "ashton",
-    store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="DIR", help="Folder to keep the census in. [default: a temporary one]"),
-    ] = None,
-    resume: ResumeOption = False,
-    memory: Annotated[
-        int, typer.Option("--memory", metavar="MIB", min=1, help="Most memory for the census, in MiB.")
-    ] = 4096,
-    threads: Annotated[int, threads_option("Tasks of the census at once.")] = 1,
-) -> Reply:
-    """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
-
-    A complete census comes first. Exit code 1: census, lemmas and moves backward contradict each other.
-    """
-    from counting.reachable.explanation import explain
-
-    check_resume(store, resume=resume)
-    rules = load_variant(variant)
-    with progress("explain") as display:
-        # What is temporary goes when an interrupt is heard, which is after each batch of classes.
-        result = explain(
-            rules, store=store, resume=resume, memory=memory << 20, threads=threads, progress=_Stages(display)
-        )
-    return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
-
-
-def _show_explained(console: PeopleConsole, result: Explanation) -> None:
-    console.print(Text.assemble((f"Every counted position of {result.variant}", "bold"), ("  computed", "dim")))
-    table = Table(label(""), number("positions"), number("classes"), number("share"))
-
-    def add(name: str, amount: Amount, style: str = "") -> None:
-        share = f"{100 * amount.positions / result.counted.positions:.4f} %"
-        table.add(name, f"{amount.positions:,}", f"{amount.classes:,}", share, style=style)
-
-    add("counted", result.counted, "bold")
-    add("reached", result.reached)
-    for name, amount in result.excluded.items():
-        if amount.classes:
-            add(f"excluded by the lemma {name}", amount)
-    add("closed: no lemma, never entered", result.closed.all)
-    for layer, amount in enumerate(result.closed.layers, 1):
-        plies = "all predecessors excluded" if layer == 1 else f"all predecessors excluded or in layers before {layer}"
-        add(f"  layer {layer}: {plies}", amount)
-    if result.closed.recurrent.classes:
-        add("  recurrent: plies lead back", result.closed.recurrent)
-    if result.closed.after.classes:
-        add("  only from recurrent ones", result.closed.after)
-    console.print(table)
-    if result.closed.parts:
-        console.print(
-            f"The closed set has {result.closed.parts:,} parts, the largest of "
-            f"{result.closed.largest_part:,} positions.",
-            style="dim",
-        )
-    console.print(
-        f"No lemma holds on any of {result.reached.classes:,} reached classes."
-        if not result.failures
-        else Text(f"{result.failures:,} classes contradict each other", "bold red")
-    )
-    for line in result.failed:
-        console.print(line)

@@ -1,4 +1,4 @@
-"""Uniform samples of the counted positions, exactly: each by its own number, re-drawable alone.
+"""Uniform samples of the counted positions, exactly: each by its own number, re-drawable alone, in compiled code.
 
 A *position number* is ``2 * rank + side``, the rank that of `tablut.indexing.PlacementIndex` and the
 side 0 for white to move, 1 for black. Sample ``i`` of seed ``s`` is the first number below the size of
@@ -6,6 +6,8 @@ the space in a stream of its own: pairs of words of Philox-4x64-10 [1]_ under th
 second word ``i``, cut to as many bits as the size has. So no number is more probable than another, and no
 sample depends on how the work was divided. `draw_number` does it with numpy's generator of that name,
 `Drawer` with a compiled one; both give the same.
+
+Numbers and sets of 128 bits are two words of uint64, the low one first; see `tablut.engine.jit` on types.
 
 References
 ----------
@@ -15,16 +17,19 @@ References
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from math import comb
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
-from counting.census.code_kernels import add_board
-from counting.reachable.draw_kernels import BATCH, BATCH_ROWS, drawn, open_number, place_soldiers, placed
-from counting.reachable.draw_tables import build_drawing, halves
+from counting.census.code_kernels import add_board, last_not_above, less, quotient
 from tablut.engine import engine_for
-from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -32,9 +37,364 @@ from tablut.indexing import PlacementIndex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.reachable.draw_tables import DrawTables
     from tablut.position import Position
     from tablut.variants import Variant
+
+_intrinsic: Any = intrinsic
+_UniTuple: Any = types.UniTuple
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def leading_zeros(_typing_context: Any, value: Any) -> Any:
+    """Return the number of zeros above the highest set bit of a word, by LLVM's ``ctlz``."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], cgutils.true_bit)
+
+    return types.int64(value), codegen
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
+    """Return the 128 bits of a product, the low word first: one instruction on most processors."""
+    pair: Any = _UniTuple(types.uint64, 2)
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        halves = [builder.trunc(product, word), builder.trunc(builder.lshr(product, wide(64)), word)]
+        return context.make_tuple(builder, pair, halves)
+
+    return pair(types.uint64, types.uint64), codegen
+
+
+@inlined
+def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
+    """Return a difference."""
+    borrow = U64(1) if low < other_low else U64(0)
+    return low - other_low, high - other_high - borrow
+
+
+@inlined
+def bucket_of(value: Any) -> int:
+    """Return the bucket of a word: its first five bits and its length; ascending with the word."""
+    shift = 59 - leading_zeros(value | U64(16))
+    return shift * 16 + I64(value >> U64(shift))
+
+
+@inlined
+def bit_of(cell: int) -> tuple[Any, Any]:
+    """Return the set of one cell."""
+    bit = U64(1) << U64(cell & 63)
+    return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
+
+
+@inlined
+def below(cell: int) -> tuple[Any, Any]:
+    """Return the set of all cells before one."""
+    mask = (U64(1) << U64(cell & 63)) - U64(1)
+    return (mask if cell < 64 else ~U64(0)), (mask if cell >= 64 else U64(0))
+
+
+@inlined
+def first_of(low: Any, high: Any) -> int:
+    """Return the first cell of a set."""
+    return trailing_zeros(low) if low != U64(0) else 64 + trailing_zeros(high)
+
+
+@inlined
+def spread(low: Any, high: Any, gaps_low: Any, gaps_high: Any) -> tuple[Any, Any]:
+    """Return a set whose cells are numbered without some gaps, with all cells numbered."""
+    while (gaps_low | gaps_high) != U64(0):
+        gap = first_of(gaps_low, gaps_high)
+        if gaps_low != U64(0):
+            gaps_low &= gaps_low - U64(1)
+        else:
+            gaps_high &= gaps_high - U64(1)
+        keep_low, keep_high = below(gap)
+        moved = low & ~keep_low
+        high = (high & keep_high) | ((high & ~keep_high) << U64(1)) | (moved >> U64(63))
+        low = (low & keep_low) | (moved << U64(1))
+    return low, high
+
+
+# -- tables ------------------------------------------------------------------------------
+
+
+_WORD: Final = (1 << 64) - 1
+_TIER_BITS: Final = 11
+_BUCKETS: Final = 1024
+
+
+class DrawTables(NamedTuple):
+    """The counted space as kernels see it; halves of 128 bits are words, the low one first.
+
+    Attributes
+    ----------
+    cells, kings, tiers, bits, king_bits : int
+        Cells of the board, cells of the king, materials, bits of a position number and of a king's cell.
+    size : ndarray of uint64, shape (2,)
+        How many positions there are.
+    offset : ndarray of uint64, shape (tiers + 1, 2)
+        The first rank of each material.
+    before : ndarray of uint64, shape (tiers * (kings + 1), 2)
+        In a material, the placements with the king on an earlier cell.
+    material : ndarray of int64, shape (2 * tiers,)
+        Attackers and defenders.
+    king_cells : ndarray of int64, shape (kings,)
+        Where the king may stand, ascending.
+    closed : ndarray of uint64, shape (2,)
+        The cells where no attacker may stand.
+    binomial : ndarray of uint64, flat
+        At ``k * (cells + 2) + n``.
+    tier_shift : int
+        A position number without so many bits finds its material in ``tier_at``.
+    tier_at : ndarray of int16, flat
+        The material of the least number with these highest bits.
+    king_scale : ndarray of float64, shape (tiers,)
+        Kings for each placement of a material.
+    places : ndarray of uint8, flat
+        At ``k * 1024 + bucket_of(rank)`` the last place of the k-combination of the least rank of the bucket.
+    cell_at : ndarray of uint8, shape (kings * cells,)
+        At ``number of the king's cell * cells + place`` a cell that is open to defenders.
+    """
+
+    cells: int
+    kings: int
+    tiers: int
+    bits: int
+    king_bits: int
+    size: NDArray[np.uint64]
+    offset: NDArray[np.uint64]
+    before: NDArray[np.uint64]
+    material: NDArray[np.int64]
+    king_cells: NDArray[np.int64]
+    closed: NDArray[np.uint64]
+    binomial: NDArray[np.uint64]
+    tier_shift: int
+    tier_at: NDArray[np.int16]
+    king_scale: NDArray[np.float64]
+    places: NDArray[np.uint8]
+    cell_at: NDArray[np.uint8]
+
+
+def halves(values: list[int]) -> NDArray[np.uint64]:
+    """Return numbers of 128 bits as words, the low one of each first."""
+    return np.array([[value & _WORD, value >> 64] for value in values], dtype=np.uint64).ravel()
+
+
+def build_drawing(variant: Variant) -> DrawTables:
+    """Return the tables of a variant."""
+    index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
+    most = max(variant.attackers, variant.defenders)
+    binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]
+    positions = 2 * index.size
+    if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
+        raise InputError(f"variant {variant.name!r}: has too many placements to draw from; take a smaller board")
+    tiers = list(index.tiers.values())
+    kings = sorted(regions.king_cells)
+    before = []
+    for tier in tiers:
+        total = 0
+        for king in kings:
+            before.append(total)
+            free = len(regions.free_cells) - (king in regions.free_cells)
+            total += comb(free, tier.defenders) * comb(free + len(regions.camp_cells) - tier.defenders, tier.attackers)
+        before.append(total)
+    every = (1 << cells) - 1
+    open_cells = sum(1 << cell for cell in regions.free_cells | regions.camp_cells)
+    bits = (positions - 1).bit_length()
+    tier_shift = max(0, bits - _TIER_BITS)
+    offsets = [tier.offset for tier in tiers]
+    return DrawTables(
+        cells=cells,
+        kings=len(kings),
+        tiers=len(tiers),
+        bits=bits,
+        king_bits=(cells - 1).bit_length(),
+        size=halves([positions]),
+        offset=halves([*offsets, index.size]),
+        before=halves(before),
+        material=np.array([[tier.attackers, tier.defenders] for tier in tiers], dtype=np.int64).ravel(),
+        king_cells=np.array(kings, dtype=np.int64),
+        closed=halves([every & ~open_cells]),
+        binomial=np.array(binomial, dtype=np.uint64).ravel(),
+        tier_shift=tier_shift,
+        tier_at=np.array(
+            [bisect_right(offsets, (top << tier_shift) >> 1) - 1 for top in range((positions - 1 >> tier_shift) + 1)],
+            dtype=np.int16,
+        ),
+        king_scale=np.array([len(kings) / tier.size if tier.size else 0.0 for tier in tiers]),
+        places=_first_places(binomial),
+        cell_at=_defender_cells(kings, sorted(regions.free_cells), cells),
+    )
+
+
+def _first_places(binomial: list[list[int]]) -> NDArray[np.uint8]:
+    """Return `DrawTables.places`."""
+    places = np.zeros((len(binomial), _BUCKETS), dtype=np.uint8)
+    for k, row in enumerate(binomial[1:], 1):
+        for bucket in range(_BUCKETS):
+            shift = max(0, bucket // 16 - 1)
+            least = bucket if bucket < 32 else (bucket % 16 + 16) << shift
+            places[k, bucket] = max(k - 1, min(bisect_right(row, least) - 1, len(row) - 2))
+    return places.ravel()
+
+
+def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np.uint8]:
+    """Return `DrawTables.cell_at`."""
+    found = np.zeros((len(kings), cells), dtype=np.uint8)
+    for number, king in enumerate(kings):
+        left = [cell for cell in free if cell != king]
+        found[number, : len(left)] = left
+    return found.ravel()
+
+
+# -- from a seed to a position number, and from there to its position --------------------
+
+
+BATCH: Final = 16
+"""Positions that are made of their numbers together."""
+BATCH_ROWS: Final = 10
+"""Words for each of them: ranks of attackers and defenders, their counts, two sets, the king, the side."""
+
+_COUNT: Final = 2
+_CELLS: Final = 4
+_KING: Final = 8
+_SIDE: Final = 9
+
+
+@inlined
+def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return the four words of Philox-4x64-10 for the key (seed, 0) and the counter (block, index, 0, 0)."""
+    first, second, third, fourth = block, index, U64(0), U64(0)
+    key, other_key = seed, U64(0)
+    for _ in range(10):
+        low, high = wide_product(U64(0xD2E7470EE14C6C93), first)
+        other_low, other_high = wide_product(U64(0xCA5A826395121157), third)
+        first, second, third, fourth = other_high ^ second ^ key, other_low, high ^ fourth ^ other_key, low
+        key += U64(0x9E3779B97F4A7C15)
+        other_key += U64(0xBB67AE8584CAA73B)
+    return first, second, third, fourth
+
+
+@inlined
+def _cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
+    """Return the lowest bits of 128."""
+    if bits < 64:
+        return low & ((U64(1) << U64(bits)) - U64(1)), U64(0)
+    if bits == 64:
+        return low, U64(0)
+    return low, high & ((U64(1) << U64(bits - 64)) - U64(1))
+
+
+@inlined
+def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return the number of a sample; see `counting.reachable.drawing.draw_number`."""
+    block = U64(1)
+    while True:
+        first, second, third, fourth = _philox(seed, block, index)
+        low, high = _cut(first, second, x.bits)
+        if less(low, high, x.size[0], x.size[1]):
+            return low, high
+        low, high = _cut(third, fourth, x.bits)
+        if less(low, high, x.size[0], x.size[1]):
+            return low, high
+        block += U64(1)
+
+
+Bits = tuple[np.uint64, np.uint64]
+"""A set of cells in a kernel; see `counting.reachable.drawing`."""
+Placed = tuple[Bits, Bits, int, int, int, int]
+"""A position in a kernel; see `placed`."""
+
+
+@inlined
+def _next_place(x: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
+    """Return the last place of a combination of ``number`` places, and the rank of the others."""
+    place = I64(x.places[(number << 10) + bucket_of(rank)])
+    # The bucket's guess is never too far; mostly right, else nearly always one short.
+    first, second = x.binomial[row + place], x.binomial[row + place + 1]
+    above = second <= rank
+    place, first = place + I64(above), second if above else first
+    while x.binomial[row + place + 1] <= rank:
+        place += 1
+        first = x.binomial[row + place]
+    return place, rank - first
+
+
+@inlined
+def open_number(x: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
+    """Write what a position number says but for the soldiers' cells, and their ranks, to an entry of a batch."""
+    batch[_SIDE * BATCH + entry] = low & U64(1)
+    if x.tier_shift < 64:
+        top = low >> U64(x.tier_shift)
+        if x.tier_shift != 0:
+            top |= high << U64(64 - x.tier_shift)
+    else:
+        top = high >> U64(x.tier_shift - 64)
+    low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
+    tier = last_not_above(x.offset, I64(x.tier_at[I64(top)]), low, high)
+    low, high = subtract(low, high, x.offset[2 * tier], x.offset[2 * tier + 1])
+    before = advance(x.before, 2 * tier * (x.kings + 1))
+    number = I64((np.float64(high) * 2.0**64 + np.float64(low)) * x.king_scale[tier])
+    number = last_not_above(before, min(number, x.kings - 1), low, high)
+    low, high = subtract(low, high, before[2 * number], before[2 * number + 1])
+    attackers, defenders = x.material[2 * tier], x.material[2 * tier + 1]
+    at_king = bit_of(x.king_cells[number])
+    left = x.cells - defenders - popcount(x.closed[0] | at_king[0]) - popcount(x.closed[1] | at_king[1])
+    white_rank, black_rank = quotient(low, high, x.binomial[attackers * (x.cells + 2) + left])
+    batch[entry] = black_rank
+    batch[BATCH + entry] = white_rank
+    batch[_COUNT * BATCH + entry] = U64(attackers)
+    batch[(_COUNT + 1) * BATCH + entry] = U64(defenders)
+    batch[_KING * BATCH + entry] = U64(number)
+    for row in range(_CELLS, _CELLS + 4):
+        batch[row * BATCH + entry] = U64(0)
+
+
+@inlined
+def place_soldiers(x: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
+    """Turn the ranks of a batch into sets: of cells for defenders, of places among open cells for attackers.
+
+    A combination's places are found one after the other, each from what the last one left. So the batch is gone
+    through for each place, and the entries do not wait for one another.
+    """
+    stride = x.cells + 2
+    for kind in range(2):
+        ranks, counts = advance(batch, kind * BATCH), advance(batch, (_COUNT + kind) * BATCH)
+        cells = advance(batch, (_CELLS + 2 * kind) * BATCH)
+        most = I64(0)
+        for entry in range(count):
+            most = max(most, I64(counts[entry]))
+        for number in range(most, 0, -1):
+            row = number * stride
+            for entry in range(count):
+                if I64(counts[entry]) < number:
+                    continue
+                place, ranks[entry] = _next_place(x, row, number, ranks[entry])
+                cell = place
+                if kind == 1:
+                    cell = I64(x.cell_at[I64(batch[_KING * BATCH + entry]) * x.cells + place])
+                low, high = bit_of(cell)
+                cells[entry] |= low
+                cells[BATCH + entry] |= high
+
+
+@inlined
+def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
+    """Return the position of an entry of a batch."""
+    cells = advance(batch, _CELLS * BATCH + entry)
+    white = cells[2 * BATCH], cells[3 * BATCH]
+    king = x.king_cells[I64(batch[_KING * BATCH + entry])]
+    at_king = bit_of(king)
+    black = spread(cells[0], cells[BATCH], x.closed[0] | at_king[0] | white[0], x.closed[1] | at_king[1] | white[1])
+    counts = advance(batch, _COUNT * BATCH + entry)
+    return black, white, king, I64(batch[_SIDE * BATCH + entry]), I64(counts[0]), I64(counts[BATCH])
+
+
+# -- samples -----------------------------------------------------------------------------
+
 
 GENERATOR: Final = "Philox4x64-10"
 MOST_SEED: Final = (1 << 64) - 1

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.backward import backward_tree
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
 from counting.reachable.drawing import draw_number
-from counting.reachable.games import EFFORTS, finder_for
+from counting.reachable.games import EFFORTS, backward_tree, finder_for
 from counting.reachable.lemmas import lemmas_for
 from counting.reachable.stages import pocket
 from tablut.engine import engine_for

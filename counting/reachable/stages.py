@@ -1,34 +1,130 @@
-"""The two stages of the estimate, on ranges of samples: what the lemmas exclude, and games for the rest."""
+"""The two stages of the estimate, on ranges of samples: what the lemmas exclude, and games for the rest.
+
+`counting.exclusions` counts the placements that hold none of a family of locked sets. A sample that does hold one
+belongs to a part of the space whose size is known, and no position of it is reached, so it is *outside*: what is left
+to estimate is the share of the others.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.backward import BackwardTrees
+from counting.exclusions.record import published_exclusions
+from counting.exclusions.sets import locked_sets
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
-from counting.reachable.draw_kernels import BATCH, BATCH_ROWS, drawn, open_number, place_soldiers, placed
-from counting.reachable.drawing import drawer_for
-from counting.reachable.families import FamilyTables, family_tables, holds_counted_set
-from counting.reachable.games import finder_for
-from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, is_locked, lemmas_for
-from counting.reachable.naive import LEMMAS, reach_for
-from counting.reachable.peeling import PeelTables, peeling_for, placement_lemma
+from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
+from counting.reachable.games import BackwardTrees, finder_for
+from counting.reachable.lemmas import (
+    LAST_MOVE,
+    LOCKED,
+    LemmaTables,
+    PeelTables,
+    is_locked,
+    lemmas_for,
+    peeling_for,
+    placement_lemma,
+)
+from counting.reachable.plain import LEMMAS, reach_for
+from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.engine.jit import U64, advance, keep, kernel, pointer
+from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
 from tablut.engine.layout import SIDE_AT, board_items, head
 from tablut.engine.records import flat
+from tablut.indexing import PlacementIndex
 from tablut.notation import square_name
 from tablut.rules import NaivePosition
+from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.reachable.draw_tables import DrawTables
+    from counting.exclusions.sets import LockedSet
+    from counting.reachable.drawing import DrawTables, Placed
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
+
+
+class FamilyTables(NamedTuple):
+    """A family of locked sets as kernels see it, the smallest sets first.
+
+    Attributes
+    ----------
+    sets : int
+        How many there are.
+    cells : ndarray of uint64, shape (4 * sets,)
+        The attackers of each, two words, and its defenders.
+    kings : ndarray of int64, shape (sets,)
+        The king's cell of each, or -1.
+    """
+
+    sets: int
+    cells: NDArray[np.uint64]
+    kings: NDArray[np.int64]
+
+
+class CountedFamily(NamedTuple):
+    """How many placements hold a set of the family."""
+
+    placements: int
+    surviving: int
+    pieces: int
+
+
+@lru_cache(maxsize=16)
+def counted_family(variant: Variant) -> CountedFamily:
+    """Return what has been counted of a variant."""
+    size, record = PlacementIndex(variant).size, published_exclusions(variant.digest)
+    if record is None:
+        return CountedFamily(size, size, 0)
+    return CountedFamily(size, record.of("no_end").placements, record.pieces)
+
+
+@lru_cache(maxsize=16)
+def family_tables(variant: Variant) -> FamilyTables:
+    """Return the family whose sets `counted_family` leaves out."""
+    pieces = counted_family(variant).pieces
+    found: list[LockedSet] = list(locked_sets(variant, pieces)) if pieces else []
+    if pieces and spaces(variant)["excluded_no_end"].kings:
+        # A king held on the castle that it never left is not among the survivors either.
+        castle = variant.regions.castle
+        found += [
+            frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
+            for pattern in king_patterns(variant, castle)
+        ]
+    cells = np.zeros((len(found), 4), dtype=np.uint64)
+    kings = np.full(len(found), -1, dtype=np.int64)
+    for row, pieces_of in enumerate(found):
+        for cell, piece in pieces_of:
+            if piece == "K":
+                kings[row] = cell
+            else:
+                cells[row, 2 * (piece == "w") + (cell >> 6)] |= np.uint64(1 << (cell & 63))
+    return FamilyTables(len(found), cells.ravel(), kings)
+
+
+@inlined
+def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
+    """Return whether a placement holds a set of the family; O(sets)."""
+    black, white, king, _, _, _ = position
+    for number in range(f.sets):
+        at = 4 * number
+        missing = (
+            (f.cells[at] & ~black[0])
+            | (f.cells[at + 1] & ~black[1])
+            | (f.cells[at + 2] & ~white[0])
+            | (f.cells[at + 3] & ~white[1])
+        )
+        if missing == 0 and (f.kings[number] < 0 or f.kings[number] == king):
+            return True
+    return False
+
+
+# -- the stages --------------------------------------------------------------------------
+
 
 _OUTSIDE: Final = len(LEMMAS) + 1
 """The place of the count after those of the lemmas."""

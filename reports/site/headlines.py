@@ -59,7 +59,7 @@ def _counted() -> list[Headline]:
             grouped(str(proved["positions"])),
             f"about {scientific(int(proved['positions']), 4)} undecided placements with the side to move",
             "proved",
-            "tablut reachable lower",
+            "python -m reports.studies.lower_bound",
             made_on("lower_bound", "ashton"),
             "reachable.html#a-proved-lower-bound",
             "What is proved",

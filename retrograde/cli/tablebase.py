@@ -13,7 +13,6 @@ from retrograde.cli.build import build_command
 from retrograde.cli.summary import info_of, show_info
 from retrograde.cli.table_copy import copy_command
 from retrograde.cli.table_query import query_command
-from retrograde.cli.table_schedule import schedule_command
 from retrograde.cli.table_summary import summary_command
 from retrograde.cli.table_walk import walk_command
 from tablut.board import Board
@@ -36,7 +35,6 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, copy
 app.command("build")(build_command)
 app.command("copy")(copy_command)
 app.command("query")(query_command)
-app.command("schedule")(schedule_command)
 app.command("summary")(summary_command)
 app.command("walk")(walk_command)
 

@@ -167,7 +167,7 @@ def text_of(reply: Reply) -> str:
 
 def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None, seconds: float) -> dict[str, Any]:
     """Return where a result comes from."""
-    return origin(shlex.join(["tablut", *ctx.obj]), parameters, seed, seconds, commit=commit())
+    return origin(shlex.join(ctx.obj), parameters, seed, seconds, commit=commit())
 
 
 def origin(

@@ -168,10 +168,10 @@ def _tablut(
         raise typer.Exit
 
 
-def run(args: Sequence[str]) -> int:
-    """Run the command line and return its exit code."""
+def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -> int:
+    """Run the command line of a program, `tablut` unless another is given, and return its exit code."""
     try:
-        with get_command(app).make_context("tablut", list(args), obj=list(args)) as context:
+        with get_command(program).make_context(name, list(args), obj=[*name.split(), *args]) as context:
             context.command.invoke(context)
     except typer.Exit as end:
         return end.exit_code
@@ -182,7 +182,7 @@ def run(args: Sequence[str]) -> int:
         # Nobody reads any more (`tablut help bounds | head -1`).
         return 0
     except Exception as error:
-        message, code = _told(error, args)
+        message, code = _told(error, args, name)
         if os.environ.get(_TRACE):
             sys.excepthook(type(error), error, error.__traceback__)
         complain(message)
@@ -190,13 +190,13 @@ def run(args: Sequence[str]) -> int:
     return 0
 
 
-def _told(error: Exception, args: Sequence[str]) -> tuple[str, int]:
+def _told(error: Exception, args: Sequence[str], name: str) -> tuple[str, int]:
     """Return the line that reports an error, and the exit code."""
     match error:
         case TablutError():
             return str(error), error.exit_code
         case typer.TyperException():
-            return _usage(error, args), EXIT_BAD_INPUT
+            return _usage(error, args, name), EXIT_BAD_INPUT
         case MemoryError():
             about = f" ({error})" if str(error) else ""
             return f"the machine has not enough memory{about}; allow less, or take a smaller task", 74
@@ -222,8 +222,8 @@ _MACHINE = frozenset(
 """System errors that are failures of the machine."""
 
 
-def _usage(error: typer.TyperException, args: Sequence[str]) -> str:
-    command = " ".join(["tablut", *args[:1]]) if args and not args[0].startswith("-") else "tablut"
+def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> str:
+    command = " ".join([name, *args[:1]]) if args and not args[0].startswith("-") else name
     # Some errors know how deep among the sub-commands they arose.
     if (context := getattr(error, "ctx", None)) is not None:
         command = context.command_path
@@ -276,14 +276,14 @@ def _complete(group: Any) -> NoReturn:
         sys.exit(0)
 
 
-def main() -> NoReturn:
-    """Run the ``tablut`` command: streams, interrupts, completion, and the exit code."""
+def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
+    """Run a program as the ``tablut`` command is run: streams, interrupts, completion, and the exit code."""
     try:
         prepare_streams()
         watch_interrupts()
         if _COMPLETE in os.environ:
             _complete(get_command(app))
-        code = run(sys.argv[1:])
+        code = run(sys.argv[1:], program, name)
         try:
             finish_output()
         except MachineError as error:

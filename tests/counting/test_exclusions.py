@@ -18,10 +18,9 @@ from counting import bounds
 from counting.brute import BruteForce
 from counting.exclusions import record
 from counting.exclusions.record import COUNTED, count_exclusions, counted_spaces, published_exclusions
-from counting.exclusions.sets import is_locked, locked_sets, orbits_of_sets, symmetries_of, without_king
-from counting.exclusions.surviving import surviving
-from counting.exclusions.transfer import Term, Transfer, Variable
-from counting.reachable.naive import NaiveReach
+from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of, without_king
+from counting.exclusions.surviving import Term, Transfer, Variable, surviving
+from counting.reachable.plain import PlainReach
 from counting.spaces import FINAL, classes, spaces
 from tablut import variants
 from tablut.cli.shell import run
@@ -104,12 +103,12 @@ def pieces_of(variant: Variant, found: LockedSet) -> Pieces:
 @pytest.mark.parametrize("pieces", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_every_set_is_locked_and_no_part_of_it_is(name: str, pieces: int) -> None:
     variant = load_variant(name)
-    reach = NaiveReach(variant)
+    reach = PlainReach(variant)
     family = locked_sets(variant, pieces)
     for found, _ in orbits_of_sets(family, variant.symmetries):
         pieces = pieces_of(variant, found)
-        assert is_locked(reach, pieces)
-        assert not any(is_locked(reach, {cell: pieces[cell] for cell in part}) for part in parts(pieces))
+        assert reach.is_locked(pieces)
+        assert not any(reach.is_locked({cell: pieces[cell] for cell in part}) for part in parts(pieces))
     for symmetry in variant.symmetries:
         images = {frozenset((symmetry.table[cell], piece) for cell, piece in found) for found in family}
         assert images == set(family)
@@ -122,7 +121,7 @@ def parts(pieces: Pieces) -> Iterator[tuple[tuple[int, int], ...]]:
 
 def all_locked(variant: Variant, pieces: int) -> set[LockedSet]:
     """Every set of at most so many pieces that is locked and no part of which is, one by one."""
-    reach = NaiveReach(variant)
+    reach = PlainReach(variant)
     cells = [(cell, piece) for piece in "bwK" for cell in reach.cells[piece]]
     found: set[LockedSet] = set()
     for size in range(1, pieces + 1):
@@ -130,7 +129,7 @@ def all_locked(variant: Variant, pieces: int) -> set[LockedSet]:
             held = dict(chosen)
             if len(held) < size or [*held.values()].count("K") > 1:
                 continue
-            if is_locked(reach, held):
+            if reach.is_locked(held):
                 locked = frozenset((y * variant.size + x, piece) for (x, y), piece in chosen)
                 if not any(part < locked for part in found):
                     found.add(locked)
@@ -181,7 +180,7 @@ def test_the_search_misses_no_set_of_the_reduced_boards(name: str) -> None:
 def test_with_all_sizes_the_sets_are_the_lemma(name: str) -> None:
     """Five pieces are all that these boards have: then a placement is locked exactly if it contains a set."""
     variant = load_variant(name)
-    reach, family = NaiveReach(variant), locked_sets(variant, 5)
+    reach, family = PlainReach(variant), locked_sets(variant, 5)
     brute = BruteForce(variant)
     placements = [placement for placement in brute.placements() if placement[0] in brute.king_cells and placement[1]]
     random = Random(3)

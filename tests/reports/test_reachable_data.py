@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import reports.stored
+import reports.reachable
 from counting.reachable import estimate
 from counting.reachable.checker import Checker
 from reports.census import results as census_results
@@ -104,14 +104,16 @@ def test_an_explanation_that_contradicts_itself_is_named(
     path: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "ashton-5-4v0"
-    changed = json.loads((reports.stored.DATA / "explained" / f"{name}.json").read_text(encoding="utf-8"))
+    changed = json.loads(
+        (reports.reachable.STUDIES / "explained" / "data" / f"{name}.json").read_text(encoding="utf-8")
+    )
     *above, last = path
     holder = changed
     for step in above:
         holder = holder[step]
     holder[last] = holder[last] + 1 if isinstance(holder[last], int) else holder[last][::-1]
-    (tmp_path / "explained").mkdir()
-    (tmp_path / "explained" / f"{name}.json").write_text(json.dumps(changed), encoding="utf-8")
-    monkeypatch.setattr(reports.stored, "DATA", tmp_path)
+    (tmp_path / "explained" / "data").mkdir(parents=True)
+    (tmp_path / "explained" / "data" / f"{name}.json").write_text(json.dumps(changed), encoding="utf-8")
+    monkeypatch.setattr(reports.reachable, "STUDIES", tmp_path)
     with pytest.raises(InputError, match=f"{name}.json.*restore the file"):
         explanations()

@@ -25,7 +25,6 @@ PAGES = (
     "players",
     "measures",
     "reachable",
-    "scale",
 )
 
 

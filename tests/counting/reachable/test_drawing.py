@@ -5,8 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from counting.reachable.draw_tables import build_drawing
-from counting.reachable.drawing import MOST_SEED, draw_number, drawer_for, numbered_position
+from counting.reachable.drawing import MOST_SEED, build_drawing, draw_number, drawer_for, numbered_position
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex

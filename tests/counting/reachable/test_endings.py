@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from counting.reachable.drawing import drawer_for
 from counting.reachable.endings import OUTCOME_OF, ending_index, last_plies
 from counting.reachable.estimation import estimate
-from counting.reachable.naive import NaiveReach
+from counting.reachable.plain import PlainReach
 from counting.spaces import FINAL, spaces
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
@@ -96,7 +96,7 @@ def boards_of(variant: Variant, finals: list[FinalPlacement]) -> np.ndarray:
 @relaxed
 @given(st.one_of(variants(), small_variants(5, 4, 3)), st.integers(0, 2**32))
 def test_last_plies_are_those_of_the_twin(variant: Variant, seed: int) -> None:
-    index, reach, engine = ending_index(variant), NaiveReach(variant), engine_for(variant)
+    index, reach, engine = ending_index(variant), PlainReach(variant), engine_for(variant)
     if not index.size:
         return
     finals = [index.unrank(int(seed * 7919 + number * 104729) ** 5 % index.size) for number in range(3)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from counting.reachable import stages
+from counting.reachable.chunks import Tally, clopper_pearson, numbers_within, share_interval
 from counting.reachable.estimation import estimate
-from counting.reachable.intervals import Tally, clopper_pearson, numbers_within, share_interval
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant
@@ -195,3 +195,8 @@ def test_two_workers_of_a_cluster_change_nothing(tmp_path: Path) -> None:
         alone.interval99,
     )
     assert (tmp_path / "store" / "games-000000001000.jsonl.gz").exists()
+
+
+def test_resume_needs_the_folder_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reachable", "estimate", "-v", "brandubh-5-4v0", "--resume"]) == 2
+    assert "--resume: needs --store DIR" in capsys.readouterr().err

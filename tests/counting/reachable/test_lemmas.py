@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.naive import LEMMAS, NaiveReach
+from counting.reachable.plain import LEMMAS, PlainReach
 from counting.reachable.stages import count_lemmas
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
@@ -34,7 +34,7 @@ def compiled(variant: Variant, positions: list[NaivePosition]) -> list[str | Non
 
 def drawn(variant: Variant, seed: int, count: int) -> list[NaivePosition]:
     """Return uniform samples of the counted space, the last of them crowded with all the material."""
-    game, engine = NaiveReach(variant).game, engine_for(variant)
+    game, engine = PlainReach(variant).game, engine_for(variant)
     words, _ = drawer_for(variant).draw(seed, 0, count)
     size = variant.size
     found = []
@@ -47,7 +47,7 @@ def drawn(variant: Variant, seed: int, count: int) -> list[NaivePosition]:
 
 
 def assert_twins_agree(variant: Variant, positions: list[NaivePosition]) -> None:
-    reach = NaiveReach(variant)
+    reach = PlainReach(variant)
     for position, found in zip(positions, compiled(variant, positions), strict=True):
         assert found == reach.lemma(position), reach.game.write(position)
 
@@ -67,7 +67,7 @@ def test_twins_agree_on_random_rules(variant: Variant, seed: int) -> None:
 @relaxed
 @given(random_variants(), SEEDS)
 def test_twins_agree_on_crowded_placements(variant: Variant, seed: int) -> None:
-    reach, random = NaiveReach(variant), Random(seed)
+    reach, random = PlainReach(variant), Random(seed)
     positions = [placement(variant, random) for _ in range(6)]
     counted = [position for position in positions if reach.counted(position)]
     assume(counted)
@@ -162,7 +162,7 @@ def test_no_lemma_holds_on_a_hundred_thousand_positions_of_play(name: str) -> No
 )
 def test_examples(text: str, lemma: str | None) -> None:
     variant = load_variant("ashton")
-    reach = NaiveReach(variant)
+    reach = PlainReach(variant)
     position = reach.game.read(text)
     assert reach.lemma(position) == lemma
     assert compiled(variant, [position]) == [lemma]
@@ -171,7 +171,7 @@ def test_examples(text: str, lemma: str | None) -> None:
 def test_a_lone_attacker_without_anvils_was_never_left_over() -> None:
     """Under leiden nobody can have made the last capture before a king, a defender and one attacker."""
     variant = load_variant("leiden")
-    reach = NaiveReach(variant)
+    reach = PlainReach(variant)
     for text, lemma in (
         ("9/2K6/9/4w4/9/9/6b2/9/9 w", "material"),
         ("9/2K6/9/4w4/9/6w2/6b2/9/9 w", None),

@@ -11,7 +11,7 @@ from counting.reachable.certificates import PositionCertificate
 from counting.reachable.checker import Checker
 from counting.reachable.drawing import draw_number, drawer_for
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.naive import NaiveReach
+from counting.reachable.plain import PlainReach
 from counting.reachable.stages import pocket
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
@@ -56,7 +56,7 @@ def test_a_pocket_is_checked_by_other_means_than_it_is_found_by(monkeypatch: pyt
     checker = Checker(load_variant("ashton"))
     (index, squares), *_ = POCKETS.items()
     number = draw_number(checker.size, 1, index)
-    monkeypatch.setattr(NaiveReach, "could_arrive", lambda *_: False)
+    monkeypatch.setattr(PlainReach, "could_arrive", lambda *_: False)
     few = PositionCertificate(i=index, n=str(number), pocket=squares[:8])
     assert checker.certificate(few) == "a piece of the lock could have arrived last"
     assert checker.certificate(PositionCertificate(i=index, n=str(number), pocket=squares)) is None
@@ -65,7 +65,7 @@ def test_a_pocket_is_checked_by_other_means_than_it_is_found_by(monkeypatch: pyt
 @given(small_variants(), st.randoms(use_true_random=False))
 @settings(max_examples=examples(40))
 def test_both_ways_find_the_same_pockets_under_any_rules(variant: Variant, random: Random) -> None:
-    checker, reach = Checker(variant), NaiveReach(variant)
+    checker, reach = Checker(variant), PlainReach(variant)
     position = placement(variant, random, soldiers=random.randrange(1, 7))
     for depth in (1, 2):
         assert checker._out_of_reach(position.pieces, depth) == bool(reach.locked(position, depth))
@@ -74,7 +74,7 @@ def test_both_ways_find_the_same_pockets_under_any_rules(variant: Variant, rando
 @pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0", "brandubh-7-4v1", "leiden"])
 def test_no_pocket_holds_on_what_play_reaches(name: str) -> None:
     variant = load_variant(name)
-    reach, random = NaiveReach(variant), Random(3)
+    reach, random = PlainReach(variant), Random(3)
     positions = [position for seed in range(3) for position in random_play(variant, Random(seed), 40)]
     for position in random.sample(positions, 12):
         assert not reach.locked(position, depth=2)
@@ -84,7 +84,7 @@ def test_what_is_locked_is_in_a_pocket() -> None:
     """Depth two takes away no piece that depth one leaves."""
     variant = load_variant("brandubh-5-4v0")
     drawer, engine = drawer_for(variant), engine_for(variant)
-    reach = NaiveReach(variant)
+    reach = PlainReach(variant)
     words, _ = drawer.draw(2, 0, 40)
     tried = 0
     for board in engine.boards(words):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from counting.reachable.drawing import drawer_for
-from counting.reachable.naive import NaiveReach
+from counting.reachable.plain import PlainReach
 from tablut.engine import engine_for
 from tablut.engine.unmoves import predecessors
 from tablut.rules import NaivePosition
@@ -57,7 +57,7 @@ def test_every_edge_of_more_random_boards(variant: Variant) -> None:
 @relaxed
 @given(st.one_of(variants(), random_variants()), SEEDS)
 def test_twins_agree(variant: Variant, seed: int) -> None:
-    reach, engine, random, size = NaiveReach(variant), engine_for(variant), Random(seed), variant.size
+    reach, engine, random, size = PlainReach(variant), engine_for(variant), Random(seed), variant.size
     counted = [position for position in (placement(variant, random) for _ in range(6)) if reach.counted(position)]
     assume(counted)
     position = counted[0]

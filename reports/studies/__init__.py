@@ -1,0 +1,1 @@
+"""Studies: pieces of research, each with its README, code and data; no part of what is installed."""

@@ -1,0 +1,109 @@
+"""``python -m reports.studies.explained``: explain every counted position of a small board."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from reports.studies.explained.explaining import explain
+from tablut.cli.options import ResumeOption, VariantOption, check_resume, threads_option
+from tablut.cli.people import Table, label, number
+from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.cli.shell import main
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from reports.reachable import Amount, Explanation
+    from tablut.cli.people import PeopleConsole
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+NAME = "python -m reports.studies.explained"
+
+
+class _Stages:
+    """Shows one stage after the other on a rich display; see `reports.studies.explained.explaining.Progress`."""
+
+    def __init__(self, display: Progress) -> None:
+        self.display = display
+        self.task = display.add_task("", total=None)
+
+    def begin(self, stage: str, total: int) -> None:
+        """Start a bar for a stage."""
+        self.display.reset(self.task, description=stage, total=max(1, total))
+
+    def advance(self, count: int) -> None:
+        """Move the bar on."""
+        self.display.update(self.task, advance=count)
+
+
+@app.command()
+@command
+def explain_command(
+    variant: VariantOption = "ashton",
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Folder to keep the census in. [default: a temporary one]"),
+    ] = None,
+    resume: ResumeOption = False,
+    memory: Annotated[
+        int, typer.Option("--memory", metavar="MIB", min=1, help="Most memory for the census, in MiB.")
+    ] = 4096,
+    threads: Annotated[int, threads_option("Tasks of the census at once.")] = 1,
+) -> Reply:
+    """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
+
+    A complete census comes first. Exit code 1: census, lemmas and moves backward contradict each other.
+    """
+    check_resume(store, resume=resume)
+    rules = load_variant(variant)
+    with progress("explain") as display:
+        # What is temporary goes when an interrupt is heard, which is after each batch of classes.
+        result = explain(
+            rules, store=store, resume=resume, memory=memory << 20, threads=threads, progress=_Stages(display)
+        )
+    return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
+
+
+def _show_explained(console: PeopleConsole, result: Explanation) -> None:
+    console.print(Text.assemble((f"Every counted position of {result.variant}", "bold"), ("  computed", "dim")))
+    table = Table(label(""), number("positions"), number("classes"), number("share"))
+
+    def add(name: str, amount: Amount, style: str = "") -> None:
+        share = f"{100 * amount.positions / result.counted.positions:.4f} %"
+        table.add(name, f"{amount.positions:,}", f"{amount.classes:,}", share, style=style)
+
+    add("counted", result.counted, "bold")
+    add("reached", result.reached)
+    for name, amount in result.excluded.items():
+        if amount.classes:
+            add(f"excluded by the lemma {name}", amount)
+    add("closed: no lemma, never entered", result.closed.all)
+    for layer, amount in enumerate(result.closed.layers, 1):
+        plies = "all predecessors excluded" if layer == 1 else f"all predecessors excluded or in layers before {layer}"
+        add(f"  layer {layer}: {plies}", amount)
+    if result.closed.recurrent.classes:
+        add("  recurrent: plies lead back", result.closed.recurrent)
+    if result.closed.after.classes:
+        add("  only from recurrent ones", result.closed.after)
+    console.print(table)
+    if result.closed.parts:
+        console.print(
+            f"The closed set has {result.closed.parts:,} parts, the largest of "
+            f"{result.closed.largest_part:,} positions.",
+            style="dim",
+        )
+    console.print(
+        f"No lemma holds on any of {result.reached.classes:,} reached classes."
+        if not result.failures
+        else Text(f"{result.failures:,} classes contradict each other", "bold red")
+    )
+    for line in result.failed:
+        console.print(line)
+
+
+if __name__ == "__main__":
+    main(app, NAME)

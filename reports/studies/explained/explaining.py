@@ -1,0 +1,236 @@
+"""`explain`: for every counted position of a small board, a game that comes to it or the reason why none does.
+
+Two counts from opposite ends must meet. Forward, a complete census lists what is reached; no lemma may hold there.
+Backward, every other class is excluded by a lemma, or belongs to a set that no game enters
+(`reports.studies.explained.classes`). Both together are all counted positions.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from counting.census import census
+from counting.census.buckets import FIXING
+from counting.census.expansion import DECIDED
+from counting.census.files import read_rows, spans
+from counting.census.stored import StoredCensus
+from counting.reachable.games import position_keys
+from counting.reachable.lemmas import lemmas_for
+from counting.reachable.plain import LEMMAS
+from counting.spaces import spaces
+from reports.reachable import Amount, ClosedReport, Explanation, Material
+from reports.studies.explained.classes import ClassMarks, close, predecessors_within
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.position import Position
+from tablut.variants import as_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant, VariantLike
+
+MOST_ENTRIES: Final = 4 << 30
+"""Counted positions, up to symmetry, of the largest board: a byte each."""
+
+_SHOWN: Final = 5
+_STEP: Final = 1 << 16
+"""Classes on which the lemmas are tried together."""
+
+
+class Progress(Protocol):
+    """Hears how far an explanation is."""
+
+    def begin(self, stage: str, total: int) -> None:
+        """Hear that a stage begins."""
+
+    def advance(self, count: int) -> None:
+        """Hear how many more classes have been dealt with."""
+
+
+class _Silent:
+    """Hears nothing."""
+
+    def begin(self, stage: str, total: int) -> None:
+        """See `Progress`."""
+
+    def advance(self, count: int) -> None:
+        """See `Progress`."""
+
+
+class _CensusStages:
+    """Tells of a census as of stages; see `counting.census.observer.Observer`."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.begin_stage, self.advance = progress.begin, progress.advance
+
+    def begin(self, ply: int, step: str, total: int) -> None:
+        """Begin a stage for each step."""
+        self.begin_stage(f"census, ply {ply}, {step}", total)
+
+    def say(self, text: str) -> None:
+        """Leave out what is no progress."""
+
+    def announce(self, text: str, seconds: float) -> None:
+        """Leave out what the census takes: the sweep after it takes as long."""
+
+
+def explain(
+    variant: VariantLike,
+    *,
+    store: Path | str | None = None,
+    resume: bool = False,
+    memory: int = 4 << 30,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Explanation:
+    """Explain every counted position of a small board; ``failures`` is 0 unless lemmas, census or moves back are wrong.
+
+    The folder ``store`` keeps the census, which otherwise is temporary; ``resume`` goes on with the one there. The
+    census takes at most ``memory`` bytes and so many ``threads``.
+    """
+    variant = as_variant(variant)
+    _refuse(variant)
+    shown = _Silent() if progress is None else progress
+    with ExitStack() as stack:
+        folder = store
+        if folder is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tablut-explain-"))
+        watcher = _CensusStages(shown)
+        report = census(variant, store=folder, resume=resume, memory=memory, threads=threads, observer=watcher)
+        work = _Explaining(variant, shown)
+        work.mark_reached(Path(folder) / "classes", report.total_classes)
+    return work.finish(
+        Amount(positions=report.total, classes=report.total_classes),
+        {(pair.attackers, pair.defenders): (pair.bound, pair.reached) for pair in report.material},
+    )
+
+
+def _refuse(variant: Variant) -> None:
+    """Refuse a board whose positions cannot be listed."""
+    if variant.rules.move_limit is not None:
+        raise InputError(
+            f"variant {variant.name!r}: ends a game after {variant.rules.move_limit} plies; "
+            "leave move_limit out: what can be reached is asked without limits"
+        )
+    classes = 2 * spaces(variant)["no_end"].value() // len(engine_for(variant).group)
+    if classes > MOST_ENTRIES:
+        raise InputError(
+            f"variant {variant.name!r}: has about {classes:.1e} classes of counted positions, and all of them are "
+            f"listed, up to {MOST_ENTRIES:.1e}; take a reduced board, or `tablut reachable estimate`"
+        )
+
+
+class _Explaining:
+    """What is known of the classes of one variant."""
+
+    def __init__(self, variant: Variant, progress: Progress) -> None:
+        self.variant, self.progress = variant, progress
+        self.engine, self.lemmas = engine_for(variant), lemmas_for(variant)
+        self.marks = ClassMarks(variant)
+        self.failures, self.failed = 0, list[str]()
+
+    def mark_reached(self, folder: Path, total: int) -> None:
+        """Try the lemmas on every class of a complete census, and mark it."""
+        self.progress.begin("reached", total)
+        marked = 0
+        for boards in self._reached(folder):
+            self._fail(boards[self.lemmas.of_boards(boards) != 0])
+            marked += self.marks.mark(boards)
+            self.progress.advance(len(boards))
+        if marked != total:
+            raise ArithmeticError(f"{self.variant.name}: {marked:,} classes are marked, the census has {total:,}")
+
+    def _reached(self, folder: Path) -> Iterator[NDArray[np.uint32]]:
+        """Yield the undecided positions of a census, one of each class."""
+        stored = StoredCensus(folder, self.variant.digest, full=False)
+        for record in stored.records():
+            for file in stored.check_parts(record):
+                for begin, end in spans(file, 0, len(file.counts)):
+                    rows = read_rows(file, begin, end)
+                    words = rows[rows[:, -1] >> np.uint64(DECIDED) == 0]
+                    words[:, -1] &= np.uint64((1 << FIXING) - 1)
+                    # In steps, so that an interrupt is heard in between.
+                    for first in range(0, len(words), _STEP):
+                        yield self.engine.boards(words[first : first + _STEP])
+
+    def finish(self, reached: Amount, pairs: dict[tuple[int, int], tuple[int, int]]) -> Explanation:
+        """Sort what is not reached, and sum up; ``pairs`` has counted and reached positions by material."""
+        self.progress.begin("not reached", self.marks.entries)
+        excluded = [Amount() for _ in range(len(LEMMAS) + 1)]
+        by_pair = {pair: [0, 0] for pair in pairs}
+        left, orbits = [np.empty((0, self.engine.tables.words), dtype=np.uint64)], [np.empty(0, dtype=np.int64)]
+        for some in self.marks.unmarked():
+            codes = self.lemmas.of_boards(some.boards)
+            for code in range(len(excluded)):
+                excluded[code] += _amount(some.orbits[codes == code])
+            sums = by_pair[some.attackers, some.defenders]
+            sums[0] += int(some.orbits[codes != 0].sum())
+            sums[1] += int(some.orbits[codes == 0].sum())
+            left.append(self.engine.canonical(self.engine.words(some.boards[codes == 0]))[0])
+            orbits.append(some.orbits[codes == 0])
+        words = np.concatenate(left)
+        order = np.argsort(position_keys(words))
+        closed = self._close(np.ascontiguousarray(words[order]), np.concatenate(orbits)[order])
+        counted = reached
+        for amount in excluded:
+            counted += amount
+        if counted.positions != 2 * spaces(self.variant)["no_end"].value():
+            raise ArithmeticError(f"{self.variant.name}: {counted.positions:,} positions are not all that are counted")
+        return Explanation(
+            variant=self.variant.name,
+            digest=self.variant.digest,
+            symmetries=len(self.engine.group),
+            counted=counted,
+            reached=reached,
+            excluded=dict(zip(LEMMAS, excluded[1:], strict=True)),
+            closed=closed,
+            material=[
+                Material(
+                    attackers=attackers,
+                    defenders=defenders,
+                    counted=counted_here,
+                    reached=reached_here,
+                    excluded=by_pair[attackers, defenders][0],
+                    closed=by_pair[attackers, defenders][1],
+                )
+                for (attackers, defenders), (counted_here, reached_here) in pairs.items()
+            ],
+            failures=self.failures,
+            failed=self.failed,
+        )
+
+    def _close(self, words: NDArray[np.uint64], orbits: NDArray[np.int64]) -> ClosedReport:
+        """Look at the classes that no lemma excludes."""
+        self.progress.begin("closed", len(words))
+        found = predecessors_within(self.variant, words)
+        self._fail(self.engine.boards(words[found.entered]))
+        shape = close(len(words), found)
+        after = (shape.layer == 0) & ~shape.recurrent
+        parts = np.bincount(shape.component, weights=orbits).astype(np.int64)
+        return ClosedReport(
+            all=_amount(orbits),
+            layers=[_amount(orbits[shape.layer == number]) for number in range(1, int(shape.layer.max(initial=0)) + 1)],
+            recurrent=_amount(orbits[shape.recurrent]),
+            after=_amount(orbits[after]),
+            parts=len(parts),
+            largest_part=int(parts.max(initial=0)),
+        )
+
+    def _fail(self, boards: NDArray[np.uint32]) -> None:
+        """Note positions that contradict each other."""
+        self.failures += len(boards)
+        for board in boards[: _SHOWN - len(self.failed)]:
+            cells, side = self.engine.cells(board)
+            self.failed.append(str(Position(cells, "b" if side == "b" else "w")))
+
+
+def _amount(orbits: NDArray[np.int64]) -> Amount:
+    return Amount(positions=int(orbits.sum()), classes=len(orbits))

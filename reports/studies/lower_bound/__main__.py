@@ -1,0 +1,77 @@
+"""``python -m reports.studies.lower_bound``: prove the lower bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from reports.studies.lower_bound.bound import BUDGET, prove_lower_bound
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.shell import main
+from tablut.results import scientific
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from reports.reachable import LowerBound
+    from tablut.cli.people import PeopleConsole
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+NAME = "python -m reports.studies.lower_bound"
+_SHOWN = 20
+
+
+@app.command()
+@command
+def lower_command(
+    budget: Annotated[
+        int,
+        typer.Option(
+            "--placements",
+            min=1,
+            max=10**11,
+            help="Placements of the outer ranks that are looked at, a microsecond each; more of them raise the bound.",
+        ),
+    ] = BUDGET,
+    store: Annotated[
+        str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished lists' counts in, and go on.")
+    ] = None,
+) -> Reply:
+    """Prove a lower bound of the number of reachable positions of ashton, without samples.
+
+    Every step of the proof is checked again. Exit code 1: one does not hold.
+    """
+    with progress("lower bound") as display:
+
+        def begin(stage: str, total: int) -> None:
+            tasks.append(display.add_task(stage, total=total))
+
+        tasks: list[TaskID] = []
+        folder = None if store is None else Path(store)
+        result = interruptible(
+            lambda: prove_lower_bound(
+                budget, folder, begin=begin, tick=lambda count: display.update(tasks[-1], advance=count)
+            )
+        )
+    return Reply(result, lambda console: _show_lower(console, result), EXIT_NO if result.failures else 0)
+
+
+def _show_lower(console: PeopleConsole, result: LowerBound) -> None:
+    title = f"Positions of {result.variant} that are reachable"
+    console.print(Text.assemble((title, "bold"), ("  proved", "dim")))
+    console.print(f"at least {result.positions:,}: {scientific(result.positions, 6)}")
+    console.print(f"{100 * result.share:.4f} % of the {scientific(result.counted, 6)} counted positions")
+    console.print(
+        f"{len(result.regions)} closures of {result.assembled:,} placements, "
+        f"{result.steps:,} steps and {result.openings} openings checked",
+        style="dim",
+    )
+    for line in result.failures[:_SHOWN]:
+        console.print(Text.assemble(("fails ", "bold red"), line))
+
+
+if __name__ == "__main__":
+    main(app, NAME)

@@ -1,0 +1,204 @@
+"""The exact number of constructed placements, by material: the regions' counts multiplied and added up.
+
+A polynomial in two variables is an array: entry ``[a, d]`` counts placements with so many attackers and defenders.
+Numbers beyond 64 bits are kept in two arrays, the low `_LIMB` bits and what is above, until Python's integers take
+over.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from reports.studies.lower_bound.layout import ATTACKERS
+from reports.studies.lower_bound.middle import middle_histogram
+from tablut.engine.jit import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+MOST_WHITE: Final = 7
+"""White pieces, the king among them, that come together in an outer region ..."""
+MOST_ATTACKERS: Final = 7
+"""... and attackers beside those for which its camp has room."""
+_DEFENDERS: Final = 8
+_SHAPE: Final = (ATTACKERS + 1, _DEFENDERS + 1)
+_EXTRA: Final = 10
+"""How many pieces of a colour can come to an outer region from the middle, and one more."""
+_LIMB: Final = 24
+_REGIONAL: Final = 50
+"""Bits of the largest entry of an outer region. The middle has less than 2**26 placements with given contents of the
+lower doors' cells, each counted with at most 9 kings; so a sum of products of limbs stays below 2**62."""
+
+
+class RegionMaterial(NamedTuple):
+    """Material of an outer region."""
+
+    attackers: int
+    defenders: int
+    king: int
+
+
+def is_token_camp(held: int) -> bool:
+    """Return whether black can lose a tempo within a camp, whatever stands outside."""
+    centre, tip = held & 1, held >> 3 & 1
+    return centre != tip or (centre == 1 and held != 0b1111)
+
+
+def _camp_counts(camp: str) -> list[int]:
+    """Return how many sets of a camp's cells there are of each size: of ``any``, ``token`` or ``useless`` camps."""
+    counts = [0] * 5
+    for held in range(16):
+        counts[held.bit_count()] += camp == "any" or is_token_camp(held) == (camp == "token")
+    return counts
+
+
+def _compatible(inner: int, door: int) -> bool:
+    """Return whether what stands before a door and on it is not of different colours."""
+    return {inner, door} != {1, 2}
+
+
+def _region_polynomials(
+    regions: Mapping[RegionMaterial, NDArray[np.int64]], camp: str, *, white: bool
+) -> NDArray[np.int64]:
+    """Return the polynomials of an outer region with its camp.
+
+    ``camp`` says what is asked of the camp: it is ``any`` and takes attackers in, it is
+    ``useless`` (no token camp) and takes attackers in, or it is the ``token`` camp and takes
+    none in. Without ``white`` the region holds no white piece. The result has the axes: contents
+    of the three cells before the doors in base 3, attackers and white pieces that come from the
+    middle, king, attackers, defenders.
+    """
+    result = np.zeros((27, _EXTRA, _EXTRA, 2, *_SHAPE), dtype=np.int64)
+    codes = list(product(range(3), repeat=3))
+    fits = np.array([[all(map(_compatible, inner, doors)) for doors in codes] for inner in codes], dtype=np.int64)
+    sets = _camp_counts(camp)
+    for (attackers, defenders, king), by_doors in regions.items():
+        if not white and defenders + king:
+            continue
+        before = fits @ by_doors
+        for held in range(5):
+            room = MOST_ATTACKERS + (0 if camp == "token" else 4 - held)
+            if attackers + held > ATTACKERS:
+                continue
+            for more_black in range(min(_EXTRA, room - attackers + 1)):
+                for more_white in range(min(_EXTRA, MOST_WHITE - defenders - king + 1)):
+                    result[:, more_black, more_white, king, attackers + held, defenders] += sets[held] * before
+    if int(result.max()) >= 1 << _REGIONAL:
+        raise AssertionError("an outer region has more placements than the sums have room for")
+    return result
+
+
+@kernel
+def _accumulate(
+    counts: NDArray[np.int32],
+    besieged: NDArray[np.int32],
+    upper_low: NDArray[np.int64],
+    upper_high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> None:
+    """Add a histogram of the middle times the upper region's polynomials.
+
+    ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), axes as in
+    `_region_polynomials`; ``low`` and ``high`` (2, 10, 10, 17, 9): whether the king is still to
+    come in the lower region, attackers and white pieces from the middle to there, material.
+    """
+    for up_black in range(10):
+        for up_white in range(10 - up_black):
+            for down_black in range(10):
+                for down_white in range(10 - down_black):
+                    count = np.int64(counts[up_black, up_white, down_black, down_white])
+                    if count == 0:
+                        continue
+                    on_castle = count - besieged[up_black, up_white, down_black, down_white]
+                    black, white = up_black + down_black, up_white + down_white
+                    for a in range(17 - black):
+                        for d in range(9):
+                            p_low = upper_low[up_black, up_white, 0, a, d]
+                            p_high = upper_high[up_black, up_white, 0, a, d]
+                            if (p_low | p_high) != 0:
+                                if d + white < 9:
+                                    low[0, down_black, down_white, a + black, d + white] += p_low * on_castle
+                                    high[0, down_black, down_white, a + black, d + white] += p_high * on_castle
+                                    low[1, down_black, down_white, a + black, d + white] += p_low * count
+                                    high[1, down_black, down_white, a + black, d + white] += p_high * count
+                                # One of the white pieces of the middle is the king.
+                                if white > 0 and d + white - 1 < 9:
+                                    kings = count * white
+                                    low[0, down_black, down_white, a + black, d + white - 1] += p_low * kings
+                                    high[0, down_black, down_white, a + black, d + white - 1] += p_high * kings
+                            q_low = upper_low[up_black, up_white, 1, a, d]
+                            q_high = upper_high[up_black, up_white, 1, a, d]
+                            if (q_low | q_high) != 0 and d + white < 9:
+                                low[0, down_black, down_white, a + black, d + white] += q_low * count
+                                high[0, down_black, down_white, a + black, d + white] += q_high * count
+
+
+def _times(left: NDArray[Any], right: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the product of two polynomials, cut to the material of the start."""
+    result = np.zeros(_SHAPE, dtype=object)
+    for a, d in zip(*(axis.tolist() for axis in np.nonzero(right)), strict=True):
+        result[a:, d:] += int(right[a, d]) * left[: _SHAPE[0] - a, : _SHAPE[1] - d]
+    return result
+
+
+def constructed_by_material(
+    regions: Mapping[RegionMaterial, NDArray[np.int64]], tick: Callable[[int], object] = int
+) -> dict[tuple[int, int], int]:
+    """Return how many placements satisfy the theorem's conditions, by attackers and defenders."""
+    regional = {
+        (camp, white): _region_polynomials(regions, camp, white=white)
+        for camp in ("any", "token", "useless")
+        for white in (True, False)
+    }
+    side_any, side_useless = (_squared(_camp_counts(camp)) for camp in ("any", "useless"))
+    # Upper camp, lower camp, both camps at the sides: the cases by where the token is.
+    cases = [
+        ("any", "any", side_any - side_useless),
+        ("token", "any", side_useless),
+        ("useless", "token", side_useless),
+    ]
+    total = np.zeros(_SHAPE, dtype=object)
+    middles: dict[tuple[int, ...], tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
+    for lower in range(27):
+        gathered = {key: np.zeros((2, 2, _EXTRA, _EXTRA, *_SHAPE), dtype=np.int64) for key in regional}
+        for upper in range(27):
+            doors = tuple(code // base % 3 for code in (upper, lower) for base in (9, 3, 1))
+            # A left-right image has the same counts.
+            image = (*doors[2::-1], *doors[:2:-1])
+            if image not in middles:
+                middles[doors] = middle_histogram(doors)
+            counts, besieged = middles[image if image in middles else doors]
+            for key, polynomials in regional.items():
+                above = np.ascontiguousarray(polynomials[upper])
+                _accumulate(counts, besieged, above & ((1 << _LIMB) - 1), above >> _LIMB, *gathered[key])
+            tick(1)
+        # All of a case, less those without white in an outer region.
+        for (above, below, sides), white in product(cases, (True, False)):
+            part = _joined(gathered[above, white], regional[below, white][lower])
+            total += (1 if white else -1) * _times(part, sides)
+    return {(a, d): int(total[a, d]) for a in range(_SHAPE[0]) for d in range(_SHAPE[1]) if total[a, d]}
+
+
+def _joined(gathered: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[Any]:
+    """Return what the upper region and the middle have together, times the lower region."""
+    low, high = gathered
+    result = np.zeros(_SHAPE, dtype=object)
+    for king, black, white in product(range(2), range(_EXTRA), range(_EXTRA)):
+        above = low[king, black, white].astype(object) + (high[king, black, white].astype(object) << _LIMB)
+        if above.any():
+            result += _times(above, below[black, white, king])
+    return result
+
+
+def _squared(camp: list[int]) -> NDArray[np.int64]:
+    """Return the polynomial of two camps."""
+    result = np.zeros(_SHAPE, dtype=np.int64)
+    for (one, first), (two, second) in product(enumerate(camp), repeat=2):
+        result[one + two, 0] += first * second
+    return result

@@ -1,0 +1,163 @@
+"""``python -m reports.studies.scale``: measure, render the page, and foretell a traced build on more workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablut.cli.options import VariantOption
+from tablut.cli.people import Table, number, safe_text
+from tablut.cli.runtime import EXIT_NO, Reply, command
+from tablut.cli.shell import main
+from tablut.results import Result
+from tablut.store.files import write_text
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from tablut.cli.people import PeopleConsole
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="What it would take to solve brandubh whole.")
+NAME = "python -m reports.studies.scale"
+_MOST = 4096
+"""Workers that are simulated."""
+
+
+class _Foretold(Result):
+    workers: int
+    cores: int
+    seconds: float
+    least: float
+
+
+class _Schedule(Result):
+    variant: str
+    men: int
+    memory: int
+    measured_seconds: float
+    tasks: int
+    cpu_seconds: float
+    overhead: float
+    per_byte: float
+    between_tasks: float
+    between_steps: float
+    model: list[_Foretold]
+
+
+@app.command("schedule")
+@command
+def schedule_command(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="What --trace wrote, of a build by one worker.", show_default=False)
+    ],
+    workers: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--workers", metavar="N", min=1, max=_MOST, help="How many; may be repeated. [default: 1, 2, 4, 8, 16]"
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            "--cores", min=1, max=_MOST, help="Processors that they share. [default: one for each]", show_default=False
+        ),
+    ] = None,
+) -> Reply:
+    """Foretell how long a build in slices would take on more workers, from what its tasks took on one.
+
+    It is a model: the tasks in their order, each with its processor time, an overhead, and time for what it moves.
+    """
+    from reports.studies.scale.replay import fit_costs, replay
+    from retrograde.solver.trace import read_trace
+
+    traced = read_trace(trace)
+    costs = fit_costs(traced)
+    found = [replay(traced, count, cores or count, costs) for count in sorted(set(workers or (1, 2, 4, 8, 16)))]
+    result = _Schedule(
+        variant=traced.variant,
+        men=traced.men,
+        memory=traced.memory,
+        measured_seconds=traced.seconds,
+        tasks=len(traced.tasks),
+        cpu_seconds=sum(task.cpu for task in traced.tasks),
+        overhead=costs.overhead,
+        per_byte=costs.per_byte,
+        between_tasks=costs.between_tasks,
+        between_steps=costs.between_steps,
+        model=[_Foretold(**one.model_dump()) for one in found],
+    )
+    return Reply(result, lambda console: _show(console, result))
+
+
+def _show(console: PeopleConsole, result: _Schedule) -> None:
+    build = f"{result.variant}, at most {result.men} men, {result.memory >> 20:,} MiB for each worker"
+    spent = f"{result.tasks:,} tasks, {result.cpu_seconds:,.1f} processor seconds"
+    # The name of a rule set from a file is never markup.
+    told = f"{build}: {spent}; measured with one worker {result.measured_seconds:,.1f} s"
+    console.print(safe_text(told), soft_wrap=True)
+    table = Table(number("workers"), number("processors"), number("seconds (model)"), number("no order takes less"))
+    for one in result.model:
+        table.add(f"{one.workers:,}", f"{one.cores:,}", f"{one.seconds:,.1f}", f"{one.least:,.1f}")
+    console.print(table)
+
+
+class _Page(Result):
+    stale: list[str]
+
+
+@app.command("page")
+@command
+def page_command(
+    check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if a file is stale.")] = False,
+) -> Reply:
+    """Render the page and its figures from what was measured."""
+    from reports.rendering import write
+    from reports.studies.scale.page import FOLDER, artefacts
+
+    stale = []
+    for artefact in artefacts():
+        path = FOLDER / artefact.path
+        if artefact.differs(path.read_bytes() if path.exists() else None):
+            stale.append(artefact.path)
+            if not check:
+                write(FOLDER, artefact)
+    verb = "stale" if check else "written"
+    lines = "\n".join(f"{verb}: {path}" for path in stale) or "up to date"
+    return Reply(_Page(stale=stale), lambda console: console.print(lines), EXIT_NO if check and stale else 0)
+
+
+class _Measured(Result):
+    variant: str
+    seconds: dict[int, float]
+
+
+@app.command("measure")
+@command
+def measure_command(
+    store: Annotated[Path, typer.Option("--store", metavar="FILE", help="Where the result goes, as JSON.")],
+    variant: VariantOption = "brandubh",
+    men: Annotated[int, typer.Option("--men", min=4, max=20, help="The tiers that are timed.")] = 6,
+    memory: Annotated[int, typer.Option("--memory", metavar="MIB", min=1, help="Of a worker.")] = 64,
+    workers: Annotated[
+        list[int] | None, typer.Option("--workers", min=1, max=_MOST, help="May be repeated. [default: 1, 2, 4]")
+    ] = None,
+) -> Reply:
+    """Build tiers by one, two and four workers on this machine, ten minutes in all, and keep what they took.
+
+    Run nothing else meanwhile. The wall times foretold are printed before each build that is to confirm them.
+    """
+    from reports.studies.scale.measuring import measure
+
+    counts = workers or [1, 2, 4]
+    said = f"{NAME} measure --store {store.name} -v {variant} --men {men} --memory {memory}"
+    found = measure(
+        load_variant(variant), men, memory << 20, counts, said + "".join(f" --workers {count}" for count in counts)
+    )
+    write_text(store, found.model_dump_json(exclude_defaults=True) + "\n")
+    result = _Measured(variant=found.variant, seconds={run.workers: run.seconds for run in found.runs})
+    return Reply(result, lambda console: console.print(f"{str(store)!r} holds what was measured"))
+
+
+if __name__ == "__main__":
+    main(app, NAME)

@@ -1,0 +1,228 @@
+"""What the model of scale is made from and compared with: ``python -m reports.studies.scale measure --store FILE``.
+
+The tiers of ``--men`` of a game are built in slices on a Dask cluster of this machine, by each number of
+``--workers`` (the tiers below are built beforehand). Smaller tiers are built in slices by one thread, for what a
+class costs. Needs the extra ``cluster``, ten minutes of two processors for six men, and a quiet machine:
+run nothing else meanwhile. The wall times foretold from the trace of one worker are printed before each
+build that is to confirm them. The model is also told by how much processors slow each other that compute at
+the same time: one tier is built in slices by one process, then by one for each processor.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import shutil
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reports.studies.scale.records import Crowded, Judged, ScaleCheck, TierCost, Windows, run_of, tier_costs
+from reports.studies.scale.replay import fit_costs, replay
+from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier, stored_items
+from retrograde.solver.slices.plan import SlicedTier, even_cuts
+from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.tier_solver import TierSolver
+from retrograde.solver.trace import Trace, Tracer
+from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.writer import create, writing
+from tablut import __version__
+from tablut.cli.runtime import commit
+from tablut.errors import InputError
+from tablut.running.clocks import cpu_clock
+from tablut.running.scheduling import LocalScheduler
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retrograde.solver.kernels.workspace import Desk
+
+SLICES = (16, 64)
+"""Into how many slices the smaller tiers are cut, for what the rows near cost."""
+SAMPLE = 48
+"""Slices whose windows are looked at."""
+
+
+def say(*words: object) -> None:
+    """Print at once what is done."""
+    print(*words, flush=True)  # noqa: T201
+
+
+def warm(name: str) -> None:
+    """Have this process load every kernel that a task needs."""
+    variant = load_variant(name)
+    with tempfile.TemporaryDirectory() as folder:
+        build_tablebase(folder, variant, 3)
+        sliced_tier(Path(folder), variant, (1, 1), 2)
+
+
+def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: int) -> list[TierCost]:
+    """Build a tier again, in slices and by one thread."""
+    shutil.rmtree(root / tier_name(material), ignore_errors=True)
+    tier = SlicedTier(variant, material)
+    tracer = Tracer(variant, 1 + sum(material), 1 << 30)
+    with writing(root):
+        build_in_slices(
+            root, material, LocalScheduler(1), memory=1 << 30, tell=lambda _: None,
+            cuts=even_cuts(tier, min(count, tier.rows)), tracer=tracer,
+        )  # fmt: skip
+    return tier_costs(tracer.trace(), open_store(root))
+
+
+def passes_cpu(root: Path, name: str, material: tuple[int, int], count: int) -> float:
+    """Return the processor seconds of the passes over a tier in so many slices."""
+    return sum(costs.cpu for costs in sliced_tier(root, load_variant(name), material, count))
+
+
+def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int], count: int, cores: int) -> Crowded:
+    """Return how much longer a tier takes while each processor builds one."""
+    roots = [folder / f"crowd{number}" for number in range(cores)]
+    for root in roots:
+        shutil.copytree(base, root)
+    with ProcessPoolExecutor(cores, get_context("spawn"), initializer=warm, initargs=(variant.name,)) as pool:
+        asked = (variant.name, material, count)
+        alone = pool.submit(passes_cpu, roots[0], *asked).result()
+        beside = [done.result() for done in [pool.submit(passes_cpu, root, *asked) for root in roots]]
+    for root in roots:
+        shutil.rmtree(root)
+    return Crowded(
+        tier=tier_name(material), slices=count, processes=cores, alone=alone, beside=round(sum(beside) / cores, 3)
+    )
+
+
+def build(
+    base: Path, folder: Path, variant: Variant, men: int, memory: int, workers: int
+) -> tuple[Trace, list[TierCost]]:
+    """Build the tiers of so many men on a cluster of this machine."""
+    from distributed import Client
+
+    from tests.support.clusters import cluster
+
+    root = folder / "run"
+    shutil.copytree(base, root)
+    with cluster(folder / "cluster", workers) as address:
+        with Client(address) as client:  # type: ignore[no-untyped-call]
+            client.run(warm, variant.name)
+        tracer = Tracer(variant, men, memory)
+        build_tablebase(root, variant, men, memory=memory, scheduler=address, tracer=tracer)
+        trace = tracer.trace()
+    costs = tier_costs(trace, open_store(root))
+    for name in ("run", "cluster"):
+        shutil.rmtree(folder / name)
+    return trace, costs
+
+
+def prepare(base: Path, variant: Variant, men: int) -> dict[str, float]:
+    """Build all tiers of fewer men, and that of so many without defenders; return what the latter cost a class."""
+    build_tablebase(base, variant, men - 1)
+    create(base, variant, list(tier_graph(variant, men)))
+    found = {}
+    for attackers in range(3, men):
+        shutil.rmtree(base / tier_name((attackers, 0)), ignore_errors=True)
+        answer = build_tier(TierTask(str(base), attackers, 0, 1))
+        found[answer["tier"]] = answer["measured"]["cpu"] / classes(variant, (attackers, 0))
+    return found
+
+
+def classes(variant: Variant, material: tuple[int, int]) -> int:
+    """Return the classes of a tier, with either side to move."""
+    return -(-int(tier_graph(variant).nodes[material]["positions"]) // len(variant.symmetries))
+
+
+class Unjudged(TierSolver):
+    """Solves without judging whole rows."""
+
+    def solving_desk(self, material: tuple[int, int]) -> Desk:
+        """Return a desk that judges no rows."""
+        return super().solving_desk(material)._replace(workspace=self.new_desk(material[1]).workspace)
+
+
+def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: type[TierSolver] = TierSolver) -> float:
+    """Return the processor seconds that a tier takes in memory."""
+    store = open_store(base)
+    lower = list(tier_graph(variant).successors(material))
+    solver = kind(variant, [*lower, material])
+    for other in lower:
+        solver.items[other] = stored_items(store, other)
+    began = cpu_clock()
+    solver.solve(material)
+    return cpu_clock() - began
+
+
+def windows(variant: Variant, defenders: int) -> Windows:
+    """Return how many times its own rows a slice sees, cut into ever more slices."""
+    tier, rng = SlicedTier(variant, (1, defenders)), random.Random(defenders)
+    slices, seen = [], []
+    count = 1
+    while count <= tier.rows:
+        cuts = even_cuts(tier, count)
+        some = rng.sample(range(len(cuts) - 1), min(SAMPLE, len(cuts) - 1))
+        near = [
+            tier.window(cuts[number], cuts[number + 1]).near.sum() / (cuts[number + 1] - cuts[number])
+            for number in some
+        ]
+        slices.append(count)
+        seen.append(round(float(sum(near) / len(near)), 4))
+        tier.forget()
+        count *= 2
+    return Windows(defenders=defenders, rows=tier.rows, slices=tuple(slices), seen=tuple(seen))
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def measure(variant: Variant, men: int, memory: int, workers: Sequence[int], command: str) -> ScaleCheck:
+    """Measure everything; ``memory`` is of a worker, in bytes, and ``command`` what the result says of its making."""
+    if 1 not in workers:
+        raise InputError("--workers: the model is fitted to one worker; name 1 as well")
+    load = os.getloadavg()[0]
+    say(f"load {load:.1f}; more than 0.3 means that others use this machine")
+    warm(variant.name)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        base = folder / "base"
+        whole = prepare(base, variant, men)
+        sided = [one for one in tier_graph(variant, men) if one[1] and sum(one) > 2]
+        tiers: list[TierCost] = []
+        judged: list[Judged] = []
+        for material in sided:
+            seconds = in_memory(base, variant, material)
+            whole[tier_name(material)] = seconds / classes(variant, material)
+            say(f"{tier_name(material)}: {seconds:.2f} processor seconds in memory")
+            if sum(material) < men - 1:
+                for count in SLICES:
+                    tiers += sliced_tier(base, variant, material, count)
+                    say(tiers[-1])
+            if sum(material) == men - 2:
+                unjudged = in_memory(base, variant, material, Unjudged)
+                judged.append(Judged(tier=tier_name(material), judged=seconds, unjudged=unjudged))
+        trace, costs = build(base, folder, variant, men, memory, 1)
+        tiers += costs
+        fitted, runs = fit_costs(trace), [run_of(trace)]
+        say(runs[0], fitted)
+        longest = max(costs, key=lambda tier: tier.cpu)
+        crowd = crowded(base, folder, variant, longest.material, longest.slices, trace.cores)
+        say(crowd)
+        for count in sorted(set(workers) - {1}):
+            foretold = replay(trace, count, costs=fitted, crowding=crowd.factor)
+            say(f"{count} workers: {foretold.seconds:.1f} s foretold")
+            runs.append(run_of(build(base, folder, variant, men, memory, count)[0]))
+            error = foretold.seconds / runs[-1].seconds - 1
+            say(f"{count} workers: {runs[-1].seconds:.1f} s measured, {error:+.1%}", runs[-1])
+        most = max(defenders for _, defenders in tier_graph(variant))
+        return ScaleCheck(
+            command=command,
+            version=__version__, commit=commit(), machine=f"{processor()}, {trace.cores} processors", load=load,
+            variant=variant.name, trace=trace, runs=tuple(runs), tiers=tuple(tiers), whole=whole,
+            judged=tuple(judged), crowded=crowd, windows=tuple(windows(variant, count) for count in range(1, most + 1)),
+        )  # fmt: skip

@@ -1,0 +1,143 @@
+"""What was measured to make the model: `measuring` stores it, `page` reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from retrograde.solver.slices.tasks import MOVES_STEP, WINS_STEP
+from retrograde.solver.trace import PASS, PLAN, STORE, Trace
+from tablut.results import Result
+
+if TYPE_CHECKING:
+    from retrograde.tablebase.store import Store
+
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
+Name = Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
+
+
+class TierCost(Result):
+    """What a tier took, all its tasks together; built in slices by one worker."""
+
+    tier: Name
+    classes: Annotated[int, Field(ge=1, lt=1 << 60)]
+    slices: Annotated[int, Field(ge=1, lt=1 << 60)]
+    passes: Annotated[int, Field(ge=1, lt=1 << 60)]
+    cpu: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+    plan_cpu: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+    store_cpu: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+    window: Annotated[int, Field(ge=1, lt=1 << 60)]
+    near: Annotated[int, Field(ge=1, lt=1 << 60)]
+    own: Annotated[int, Field(ge=1, lt=1 << 60)]
+    written: Annotated[int, Field(ge=1, lt=1 << 60)]
+    stored: Annotated[int, Field(ge=1, lt=1 << 60)]
+    longest: Annotated[int, Field(ge=1, lt=1 << 60)]
+
+    @property
+    def material(self) -> tuple[int, int]:
+        """Attackers and defenders."""
+        attackers, _, defenders = self.tier.partition("v")
+        return int(attackers), int(defenders)
+
+
+class Judged(Result):
+    """A tier solved in memory with and without the judging of whole rows, in processor seconds."""
+
+    tier: Name
+    judged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+    unjudged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+
+
+class Crowded(Result):
+    """A tier built in slices by one process, and then by one for each processor at a time."""
+
+    tier: Name
+    slices: Annotated[int, Field(ge=1, lt=1 << 60)]
+    processes: Annotated[int, Field(ge=1, lt=1 << 20)]
+    alone: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+    beside: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
+
+    @property
+    def factor(self) -> float:
+        """How many times as long a task computes while all processors do; never less than once."""
+        return max(self.beside / self.alone, 1.0)
+
+
+class Windows(Result):
+    """How many rows a slice sees, for tiers of so many defenders; it does not depend on the attackers."""
+
+    defenders: Annotated[int, Field(ge=1, le=60)]
+    rows: Annotated[int, Field(ge=1, lt=1 << 60)]
+    slices: tuple[Annotated[int, Field(ge=1, lt=1 << 60)], ...]
+    seen: tuple[Annotated[float, Field(ge=1, lt=1e9, allow_inf_nan=False)], ...]
+
+
+class Run(Result):
+    """A build that was timed."""
+
+    workers: Annotated[int, Field(ge=1, lt=1 << 60)]
+    seconds: Seconds
+    cpu: Seconds
+    waited: Seconds | None
+    tasks: Count
+
+
+class ScaleCheck(Result):
+    """Everything that the model of scale is made from, and what it is compared with."""
+
+    format: Literal[1] = 1
+    command: Annotated[str, Field(pattern=r"^python -m reports\.studies\.scale measure[^`|\n]*$")]
+    version: str
+    commit: str | None
+    machine: str
+    load: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    variant: str
+    trace: Trace
+    runs: tuple[Run, ...]
+    tiers: tuple[TierCost, ...]
+    whole: dict[Name, Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]]
+    judged: tuple[Judged, ...]
+    crowded: Crowded
+    windows: tuple[Windows, ...]
+
+
+def run_of(trace: Trace) -> Run:
+    """Return what a trace says of its build as a whole."""
+    waited = [task.waited for task in trace.tasks]
+    return Run(
+        workers=trace.workers,
+        seconds=trace.seconds,
+        cpu=round(sum(task.cpu for task in trace.tasks), 3),
+        waited=None if None in waited else round(sum(seconds or 0.0 for seconds in waited), 3),
+        tasks=len(trace.tasks),
+    )
+
+
+def tier_costs(trace: Trace, store: Store) -> list[TierCost]:
+    """Return what each tier took that a build made in slices."""
+    found = []
+    for tier in dict.fromkeys(task.tier for task in trace.tasks if task.kind == PASS):
+        mine = [task for task in trace.tasks if task.tier == tier]
+        passes = [task for task in mine if task.kind == PASS]
+        record = store.tier(*passes[0].material).record
+        near = sum(task.read for task in passes if task.step in (WINS_STEP, MOVES_STEP))
+        found.append(
+            TierCost(
+                tier=tier,
+                classes=2 * sum({task.number: task.entries for task in passes}.values()),
+                slices=len({task.number for task in passes}),
+                passes=len(passes),
+                cpu=round(sum(task.cpu for task in passes), 3),
+                plan_cpu=max(sum(task.cpu for task in mine if task.kind == PLAN), 1e-6),
+                store_cpu=max(sum(task.cpu for task in mine if task.kind == STORE), 1e-6),
+                window=sum(task.window for task in passes),
+                near=near,
+                own=sum(task.read for task in passes) - near,
+                written=sum(task.written for task in passes),
+                stored=sum(file.bytes for file in record.files.values()),
+                longest=record.longest(),
+            )
+        )
+    return found

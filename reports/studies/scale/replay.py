@@ -1,0 +1,240 @@
+"""A build on other numbers of workers, foretold from the trace of one worker.
+
+The tasks and their order are those of the trace. A tier in slices is a plan, then step after step: each begins when
+the slices of the one before are done, and the leading process writes a checkpoint between them. Tiers that are built
+whole are tasks of their own, those of as many men side by side.
+
+What a task takes is fitted to the trace: its own processor time, so many seconds for each byte that it moves, and an
+overhead that is the same for all. The trace of one worker is all that the model sees, and by how much processors
+slow each other (`reports.studies.scale.records.Crowded`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from retrograde.solver.trace import PASS, WHOLE
+from tablut.errors import InputError
+from tablut.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from retrograde.solver.trace import TaskTrace, Trace
+
+
+class Costs(Result):
+    """What a task takes beside its processor time, fitted to a trace of one worker."""
+
+    overhead: float
+    per_byte: float
+    between_tasks: float
+    between_steps: float
+    tasks: int
+    steps: int
+
+
+class Replay(Result):
+    """A build on so many workers, as the model has it."""
+
+    workers: int
+    cores: int
+    seconds: float
+    least: float
+
+
+class _Phase(NamedTuple):
+    """Tasks that wait for no other of these, and what the leading process does before them."""
+
+    tasks: list[TaskTrace]
+    before: float
+
+
+def fit_costs(trace: Trace) -> Costs:
+    """Return what tasks take beside their processor time."""
+    from scipy.optimize import nnls
+
+    if trace.workers != 1:
+        raise InputError(f"trace of {trace.workers} workers: the model is fitted to that of one; build with one worker")
+    passes = [task for task in trace.tasks if task.kind == PASS]
+    if not passes:
+        raise InputError("trace: no tier was built in slices; build with a smaller --memory")
+    idle = np.array([_idle(task) for task in passes])
+    moved = np.array([float(task.read + task.written) for task in passes])
+    scale = max(float(moved.mean()), 1.0)
+    (overhead, per_scale), _ = nnls(np.column_stack([np.ones(len(passes)), moved / scale]), idle)
+    phases = _phases(trace)
+    within = [
+        max(after.began - before.ended, 0.0)
+        for phase in phases
+        if phase.tasks[0].kind == PASS
+        for before, after in pairwise(phase.tasks)
+    ]
+    between = [phase.before for phase in phases if phase.tasks[0].kind == PASS]
+    return Costs(
+        overhead=float(overhead),
+        per_byte=float(per_scale / scale),
+        between_tasks=float(np.mean(within)) if within else 0.0,
+        between_steps=float(np.mean(between)),
+        tasks=len(passes),
+        steps=len(between),
+    )
+
+
+def _idle(task: TaskTrace) -> float:
+    """Return how long a task had a processor for the asking and did not want one."""
+    return max(task.seconds - task.cpu - (task.waited or 0.0), 0.0)
+
+
+def _phases(trace: Trace) -> list[_Phase]:
+    """Return the tasks in groups that follow each other, each with the time since the one before."""
+
+    def group(task: TaskTrace) -> tuple[str, ...]:
+        if task.kind == WHOLE:
+            return (WHOLE, str(sum(task.material)))
+        return task.tier, task.kind, str(task.step)
+
+    found, end = [], 0.0
+    for _, tasks in groupby(trace.tasks, group):
+        some = list(tasks)
+        found.append(_Phase(some, max(some[0].began - end, 0.0)))
+        end = max(task.ended for task in some)
+    return found
+
+
+def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
+    """Return the tasks of a build, what each takes by the model, and which wait for which."""
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    done: Sequence[int] = []
+    phases = _phases(trace)
+    for phase in phases:
+        lead = add_task(graph, done, 0.0, phase.before, LEAD)
+        tasks = []
+        for task in phase.tasks:
+            if task.kind == PASS:
+                waits = costs.overhead + costs.per_byte * (task.read + task.written) + costs.between_tasks
+            else:
+                waits = _idle(task)
+            place = WORKER if task.kind in (PASS, WHOLE) else LEAD
+            tasks.append(add_task(graph, [lead], task.cpu, waits, place))
+        # One task that all others wait for, instead of an edge for each pair.
+        done = [add_task(graph, tasks, 0.0, 0.0, LEAD)]
+    rest = trace.seconds - max((task.ended for task in trace.tasks), default=0.0)
+    add_task(graph, done, 0.0, max(rest, 0.0), LEAD)
+    return graph
+
+
+def replay(
+    trace: Trace, workers: int, cores: int | None = None, costs: Costs | None = None, crowding: float = 1.0
+) -> Replay:
+    """Return how long a build would take on so many workers."""
+    graph = task_graph(trace, fit_costs(trace) if costs is None else costs)
+    cores = trace.cores if cores is None else cores
+    seconds = simulate(graph, workers, cores, crowding).seconds
+    return Replay(workers=workers, cores=cores, seconds=seconds, least=least_time(graph, workers, cores))
+
+
+# -- list scheduling: when the tasks of a graph begin and end on so many workers that share so many processors
+
+
+WORKER: Final = "worker"
+LEAD: Final = "lead"
+_NOTHING: Final = 1e-12
+"""Seconds that rounding may leave of a task."""
+
+
+class Schedule(NamedTuple):
+    """What came out."""
+
+    seconds: float
+    spans: dict[int, tuple[float, float]]
+
+
+def add_task(
+    graph: nx.DiGraph[int], after: Iterable[int], computes: float, waits: float = 0.0, place: str = WORKER
+) -> int:
+    """Add a task to a graph."""
+    number = len(graph)
+    graph.add_node(number, computes=computes, waits=waits, place=place)
+    graph.add_edges_from((before, number) for before in after)
+    return number
+
+
+def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float = 1.0) -> Schedule:
+    """Return when the tasks of a graph begin and end."""
+    tasks = graph.nodes
+    missing = dict(graph.in_degree())
+    ready: dict[str, list[int]] = {WORKER: [], LEAD: []}
+    for task in tasks:
+        if not missing[task]:
+            heapq.heappush(ready[tasks[task]["place"]], task)
+    free = {WORKER: workers, LEAD: 1}
+    left: dict[int, list[float]] = {}
+    spans: dict[int, tuple[float, float]] = {}
+    now = 0.0
+    while left or any(ready.values()):
+        for place, waiting in ready.items():
+            while waiting and free[place]:
+                task = heapq.heappop(waiting)
+                free[place] -= 1
+                left[task] = [tasks[task]["computes"], tasks[task]["waits"]]
+                spans[task] = (now, now)
+        now += _advance(left, cores, crowding)
+        for task in [task for task, (computes, waits) in left.items() if computes <= 0.0 and waits <= 0.0]:
+            del left[task]
+            spans[task] = (spans[task][0], now)
+            free[tasks[task]["place"]] += 1
+            for after in graph.successors(task):
+                missing[after] -= 1
+                if not missing[after]:
+                    heapq.heappush(ready[tasks[after]["place"]], after)
+    if len(spans) < len(graph):
+        raise ValueError("tasks wait for each other in a circle")
+    return Schedule(now, spans)
+
+
+def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float:
+    """Let all tasks that run go on until one of them computes or waits no more; return how long that is."""
+    computing = sum(computes > 0.0 for computes, _ in left.values())
+    busy = min(computing, cores)
+    speed = busy / computing if computing else 1.0
+    if busy > 1:
+        speed /= 1.0 + (crowding - 1.0) * (busy - 1) / (cores - 1)
+    step = min(computes / speed if computes > 0.0 else waits for computes, waits in left.values())
+    for parts in left.values():
+        part, done = (0, step * speed) if parts[0] > 0.0 else (1, step)
+        parts[part] = parts[part] - done if parts[part] - done > _NOTHING else 0.0
+    return step
+
+
+def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
+    """Return a time that no schedule of a graph is under: the longest chain, and all work shared evenly."""
+    tasks = graph.nodes
+    length: dict[int, float] = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
+    chain: nx.DiGraph[int] = nx.DiGraph()
+    # The longest chain of a graph whose edges weigh what their first task takes; what follows the last ones is nothing.
+    for task in tasks:
+        chain.add_edges_from(((task, after) for after in graph.successors(task)), weight=length[task])
+        chain.add_edge(task, -1, weight=length[task])
+    longest = float(nx.dag_longest_path_length(chain)) if length else 0.0
+    on_workers = sum(length[task] for task in tasks if tasks[task]["place"] == WORKER)
+    computing: float = sum(tasks[task]["computes"] for task in tasks)
+    return max(longest, on_workers / workers, computing / cores)
+
+
+def list_times(seconds: Sequence[float], workers: int) -> float:
+    """Return how long tasks that wait for nothing take, as `simulate` does where nobody shares a processor."""
+    ends = [0.0] * max(1, min(workers, len(seconds)))
+    for length in seconds:
+        heapq.heapreplace(ends, ends[0] + length)
+    return max(ends)
+
+
+def equal_tasks(count: int, seconds: float, workers: int) -> float:
+    """Return how long equal tasks take; `list_times` in closed form."""
+    return -(-count // workers) * seconds

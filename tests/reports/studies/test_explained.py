@@ -1,0 +1,228 @@
+"""Every counted position of a small board is reached or explained: against plain search, and as stored."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from counting.census import census
+from counting.reachable.drawing import drawer_for
+from counting.reachable.lemmas import LOCKED, Lemmas, lemmas_for
+from counting.reachable.plain import PlainReach
+from reports.reachable import explanations
+from reports.stored import REDUCED_BOARDS
+from reports.studies.explained.__main__ import NAME, app
+from reports.studies.explained.classes import ClassMarks, Predecessors, close, predecessors_within
+from reports.studies.explained.explaining import explain
+from tablut.cli.shell import run
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
+from tablut.rules import NaivePosition
+from tablut.testing import small_variants
+from tablut.variants import Variant, load_variant
+
+pytestmark = pytest.mark.study
+relaxed = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+QUICK = ("ashton-5-4v0", "brandubh-5-4v0")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in REDUCED_BOARDS]
+)
+def test_every_position_is_explained_as_stored(name: str, tmp_path: Path) -> None:
+    """No lemma holds on any class of the complete census; no game enters what neither reaches."""
+    found = explain(name, store=tmp_path / "census", memory=3 << 30).model_dump(mode="json")
+    stored = explanations()[name]
+    assert found == {key: value for key, value in stored.items() if key != "provenance"}
+    assert found["failures"] == 0
+
+
+# -- against plain search --------------------------------------------------------------
+
+
+def naive_parts(variant: Variant) -> tuple[Counter[str], list[int], dict[str, int]]:
+    """Return how many positions the lemmas exclude, the sizes of the layers, and the sums, by plies forward alone."""
+    reach, index, size = PlainReach(variant), PlacementIndex(variant), variant.size
+    game = reach.game
+
+    def read(rank: int, side: str) -> NaivePosition:
+        cells = index.unrank(rank, "w" if side == "w" else "b").cells
+        return NaivePosition({(c % size, c // size): piece for c, piece in enumerate(cells) if piece != "."}, side)
+
+    def key(position: NaivePosition) -> tuple[frozenset, str]:
+        return frozenset(position.pieces.items()), position.side
+
+    positions = {key(p): p for p in (read(rank, side) for rank in range(index.size) for side in "wb")}
+    successors = {}
+    for name, position in positions.items():
+        results = (game.apply(position, move) for move in game.legal_moves(position))
+        successors[name] = {key(result.position) for result in results if result.outcome is None}
+    reached, front = {key(game.start())}, [key(game.start())]
+    while front:
+        front = [name for name in {after for before in front for after in successors[before]} if name not in reached]
+        reached.update(front)
+    lemma_of = {name: reach.lemma(position) for name, position in positions.items() if name not in reached}
+    closed = {name for name, lemma in lemma_of.items() if lemma is None}
+    before: dict[tuple[frozenset, str], set] = {name: set() for name in closed}
+    for name in closed:
+        for after in successors[name] & closed:
+            before[after].add(name)
+    layers, left = [], set(closed)
+    while layer := {name for name in left if not before[name] & left}:
+        layers.append(len(layer))
+        left -= layer
+    recurrent = 0
+    for name in left:
+        seen, front = set(), [name]
+        while front:
+            front = [other for other in {o for f in front for o in successors[f] & closed} if other not in seen]
+            seen.update(front)
+        recurrent += name in seen
+    sums = {"reached": len(reached), "closed": len(closed), "recurrent": recurrent, "after": len(left) - recurrent}
+    return Counter(lemma for lemma in lemma_of.values() if lemma is not None), layers, sums
+
+
+def assert_twins_agree(variant: Variant) -> None:
+    found = explain(variant)
+    excluded, layers, sums = naive_parts(variant)
+    assert found.failures == 0
+    assert {name: amount.positions for name, amount in found.excluded.items() if amount.positions} == dict(excluded)
+    assert [layer.positions for layer in found.closed.layers] == layers
+    assert {
+        "reached": found.reached.positions,
+        "closed": found.closed.all.positions,
+        "recurrent": found.closed.recurrent.positions,
+        "after": found.closed.after.positions,
+    } == sums
+    assert sum(row.counted for row in found.material) == found.counted.positions == 2 * PlacementIndex(variant).size
+    for row in found.material:
+        assert row.counted == row.reached + row.excluded + row.closed
+
+
+@relaxed
+@given(small_variants(3, 2, 1))
+def test_twins_agree_on_random_small_boards(variant: Variant) -> None:
+    assume(variant.rules.move_limit is None)
+    assert_twins_agree(variant)
+
+
+@pytest.mark.slow
+@relaxed
+@given(small_variants(4, 2, 1))
+def test_twins_agree_on_larger_random_boards(variant: Variant) -> None:
+    assume(variant.rules.move_limit is None)
+    assert_twins_agree(variant)
+
+
+def test_layers_and_circles() -> None:
+    """Three layers; two classes that come from each other, with one before and one after them; one from itself."""
+    pairs = [(0, 1), (1, 2), (3, 4), (4, 3), (5, 3), (4, 6), (7, 7)]
+    sources, targets = np.array(pairs).T
+    found = close(9, Predecessors(sources, targets, np.empty(0, dtype=np.int64)))
+    assert found.layer.tolist() == [1, 2, 3, 0, 0, 1, 0, 0, 1]
+    assert np.flatnonzero(found.recurrent).tolist() == [3, 4, 7]
+    assert len(set(found.component.tolist())) == 4
+    assert close(0, Predecessors(*[np.empty(0, dtype=np.int64)] * 3)).layer.tolist() == []
+
+
+# -- classes ---------------------------------------------------------------------------
+
+
+@relaxed
+@given(small_variants(4, 2, 1))
+def test_classes_are_those_of_all_positions(variant: Variant) -> None:
+    drawer, engine, marks = drawer_for(variant), engine_for(variant), ClassMarks(variant)
+    words, counts = np.unique(
+        engine.canonical(drawer.positions(list(range(drawer.size))))[0], axis=0, return_counts=True
+    )
+    np.testing.assert_array_equal(engine.orbit_sizes(words), counts)
+    unmarked = list(marks.unmarked())
+    assert sum(int(some.orbits.sum()) for some in unmarked) == drawer.size
+    assert sum(len(some.boards) for some in unmarked) == len(words)
+    half = engine.boards(words[::2])
+    assert marks.mark(half) == len(half)
+    assert marks.mark(half[:1]) == 0
+    assert sum(len(some.boards) for some in marks.unmarked()) == len(words) - len(half)
+
+
+# -- what must not pass ----------------------------------------------------------------
+
+
+def test_a_lemma_that_excludes_a_reached_position_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    honest = Lemmas.of_boards
+
+    def wrong(self: Lemmas, boards: np.ndarray) -> np.ndarray:
+        codes = honest(self, boards)
+        codes[(boards == engine_for(self.variant).start()).all(axis=1)] = LOCKED
+        return codes
+
+    monkeypatch.setattr(Lemmas, "of_boards", wrong)
+    assert run(["-v", "brandubh-5-4v0", "--json"], app, NAME) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["failures"], found["failed"]) == (1, ["2b2/5/b1K1b/5/2b2 b"])
+    assert run(["-v", "brandubh-5-4v0"], app, NAME) == 1
+    assert "1 classes contradict each other" in capsys.readouterr().out
+
+
+def test_a_set_that_a_game_may_enter_is_noticed() -> None:
+    """The first plies come from the start, which no lemma excludes and which is not among them."""
+    engine = engine_for(load_variant("brandubh-5-4v0"))
+    first = engine.canonical(engine.expand(engine.words(engine.start())).words)[0]
+    found = predecessors_within(engine.variant, np.unique(first, axis=0))
+    assert found.entered.tolist() == list(range(len(np.unique(first, axis=0))))
+
+
+def test_a_census_that_lacks_a_position_does_not_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not marked is held to be unreached; then a game enters the set."""
+    honest, left_out = ClassMarks.mark, []
+
+    def forgetful(self: ClassMarks, boards: np.ndarray) -> int:
+        if not left_out and len(boards) > 10:
+            left_out.append(boards[3])
+            honest(self, np.delete(boards, 3, axis=0))
+            return len(boards)
+        return honest(self, boards)
+
+    monkeypatch.setattr(ClassMarks, "mark", forgetful)
+    with pytest.raises(ArithmeticError, match="are not all that are counted"):
+        explain("brandubh-5-4v0", store=tmp_path / "census")
+    assert len(left_out) == 1
+    assert lemmas_for(load_variant("brandubh-5-4v0")).of_boards(left_out[0][None])[0] == 0
+
+
+def test_what_cannot_be_explained_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([], app, NAME) == 2
+    assert "'ashton': has about 2.4e+26 classes of counted positions" in capsys.readouterr().err
+    limited = tmp_path / "limited.toml"
+    text = (Path(__file__).parents[3] / "tablut/variants/data/brandubh-5-4v0.toml").read_text(encoding="utf-8")
+    assert "move_limit" not in text
+    limited.write_text(text.replace('first = "black"', 'first = "black"\nmove_limit = 9'), encoding="utf-8")
+    with pytest.raises(InputError, match="ends a game after 9 plies; leave move_limit out"):
+        explain(limited)
+
+
+def test_resume_needs_the_folder_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["-v", "brandubh-5-4v0", "--resume"], app, NAME) == 2
+    assert "--resume: needs --store DIR" in capsys.readouterr().err
+
+
+def test_a_census_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "census"
+    census("brandubh-5-4v0", plies=4, store=store)
+    command = ["-v", "brandubh-5-4v0", "--store", str(store)]
+    assert run(command, app, NAME) == 2
+    assert "go on with --resume" in capsys.readouterr().err
+    assert run([*command, "--resume"], app, NAME) == 0
+    assert "reached" in capsys.readouterr().out
+    part = next((store / "classes" / "ply-003").glob("part-*.rows"))
+    damaged = bytearray(part.read_bytes())
+    damaged[-1] ^= 1
+    part.write_bytes(damaged)
+    assert run([*command, "--resume"], app, NAME) == 2
+    assert part.name in capsys.readouterr().err

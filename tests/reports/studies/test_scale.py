@@ -1,0 +1,416 @@
+"""The model of scale: the simulated schedule against hand and naive twin, laws and forecasts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.studies.scale import page
+from reports.studies.scale.__main__ import NAME, app
+from reports.studies.scale.forecast import ScaleModel, exponential, factor_of, fit_law, fit_pass_costs, power
+from reports.studies.scale.page import results
+from reports.studies.scale.records import Judged, ScaleCheck, TierCost, run_of, tier_costs
+from reports.studies.scale.replay import (
+    LEAD,
+    WORKER,
+    Costs,
+    add_task,
+    equal_tasks,
+    fit_costs,
+    least_time,
+    list_times,
+    replay,
+    simulate,
+    task_graph,
+)
+from retrograde.solver.build import build_tablebase
+from retrograde.solver.slices.plan import SlicedTier, even_cuts
+from retrograde.solver.trace import PASS, PLAN, WHOLE, TaskTrace, Trace, Tracer, write_trace
+from retrograde.tablebase.store import open_store
+from tablut.cli.shell import run
+from tablut.errors import InputError
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.study
+GAME = load_variant("brandubh-5-4v4")
+MEN, MEMORY = 6, 1 << 20
+"""Of this game the largest tiers do not fit."""
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Path]:
+    root = tmp_path_factory.mktemp("traced") / "s"
+    tracer = Tracer(GAME, MEN, MEMORY)
+    build_tablebase(root, GAME, MEN, memory=MEMORY, tracer=tracer)
+    return tracer.trace(), root
+
+
+def test_the_command_foretells(traced: tuple[Trace, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "t.json"
+    write_trace(trace, traced[0])
+    assert run(["schedule", str(trace), "--workers", "2", "--workers", "1", "--json"], app, NAME) == 0
+    found = json.loads(capsys.readouterr().out)
+    one, two = found["model"]
+    assert (one["workers"], two["workers"], two["cores"]) == (1, 2, 2)
+    assert found["measured_seconds"] == traced[0].seconds
+    assert found["provenance"]["command"].startswith(f"{NAME} schedule ")
+    assert two["least"] <= two["seconds"] < one["seconds"]
+    write_trace(trace, traced[0].model_copy(update={"variant": "[/bold][red]\x1b[31mx"}))
+    assert run(["schedule", str(trace)], app, NAME) == 0
+    shown = capsys.readouterr().out
+    assert "[/bold][red]" in shown
+    assert "\x1b" not in shown
+    whole = [task for task in traced[0].tasks if task.kind == WHOLE]
+    write_trace(trace, traced[0].model_copy(update={"tasks": tuple(whole)}))
+    assert run(["schedule", str(trace)], app, NAME) == 2
+    assert "no tier was built in slices" in capsys.readouterr().err
+    with pytest.raises(InputError, match="trace of 2 workers"):
+        fit_costs(traced[0].model_copy(update={"workers": 2}))
+
+
+def test_the_page_is_that_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["page", "--check"], app, NAME) == 0
+    assert "up to date" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["measured", "built"])
+@pytest.mark.parametrize("damage", [b"", b"{}", b"[" * 100_000, b'{"variant": NaN}'])
+def test_a_file_that_is_no_result_is_one_line(
+    name: str, damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(page.DATA, tmp_path / "data")
+    monkeypatch.setattr(page, "DATA", tmp_path / "data")
+    page.results(), page.built()
+    (tmp_path / "data" / f"{name}.json").write_bytes(damage)
+    with pytest.raises(InputError, match=rf"^[^\n]*{name}\.json[^\n]*restore the file[^\n]*$"):
+        (page.results if name == "measured" else page.built)()
+
+
+# -- the schedule --------------------------------------------------------------------------
+
+
+def graph_of(*tasks: tuple[Any, ...]) -> nx.DiGraph[int]:
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    for task in tasks:
+        add_task(graph, *task)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("tasks", "workers", "cores", "seconds"),
+    [
+        ([], 3, 1, 0.0),
+        ([([], 2.0), ([0], 3.0)], 2, 2, 5.0),  # a chain
+        ([([], 2.0), ([], 3.0)], 1, 2, 5.0),  # one worker
+        ([([], 2.0), ([], 3.0)], 2, 1, 5.0),  # one processor
+        ([([], 3.0), ([], 1.0), ([], 2.0)], 2, 2, 3.0),
+        ([([], 1.0), ([], 2.0), ([], 3.0)], 2, 2, 4.0),  # the order is not the best one
+        ([([], 1.0, 5.0), ([], 1.0, 5.0)], 2, 1, 7.0),  # two share a processor for two seconds, then both wait
+        ([([], 1.0, 5.0), ([], 4.0, 0.0)], 2, 1, 7.0),  # one waits while the other computes alone
+        ([([], 0.0, 1.0, LEAD), ([], 3.0)], 1, 1, 3.0),  # who leads needs no worker
+        ([([], 2.0, 0.0, LEAD), ([], 2.0)], 1, 1, 4.0),  # but a processor
+        ([([], 0.0), ([0], 0.0), ([1], 1.0)], 1, 1, 1.0),
+    ],
+)
+def test_schedules_made_by_hand(tasks: list[Any], workers: int, cores: int, seconds: float) -> None:
+    graph = graph_of(*tasks)
+    assert simulate(graph, workers, cores).seconds == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "workers", "cores", "seconds"),
+    [
+        ([([], 2.0)], 1, 2, 2.0),  # alone, nothing slows it
+        ([([], 2.0), ([], 2.0)], 2, 2, 3.0),
+        ([([], 1.0), ([], 2.0)], 2, 2, 2.5),  # crowded for a second and a half, then half a second is not
+        ([([], 2.0), ([], 2.0)], 2, 3, 2.5),  # two of three: half of what three lose
+        ([([], 2.0), ([], 2.0)], 2, 1, 4.0),  # one processor is never crowded
+        ([([], 1.0)] * 4, 4, 2, 3.0),  # four share two, and both are crowded
+        ([([], 0.0, 2.0), ([], 2.0)], 2, 2, 2.0),  # who waits slows nobody
+    ],
+)
+def test_processors_that_compute_together_slow_each_other(
+    tasks: list[Any], workers: int, cores: int, seconds: float
+) -> None:
+    assert simulate(graph_of(*tasks), workers, cores, crowding=1.5).seconds == pytest.approx(seconds)
+
+
+def test_a_circle_is_refused() -> None:
+    graph = graph_of(([], 1.0), ([0], 1.0))
+    graph.add_edge(1, 0)
+    with pytest.raises(ValueError, match="circle"):
+        simulate(graph, 1, 1)
+
+
+@st.composite
+def graphs(draw: st.DrawFn, most: int = 9) -> nx.DiGraph[int]:
+    """Draw tasks of whole seconds, each after some of those before."""
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    for number in range(draw(st.integers(1, most))):
+        after = draw(st.sets(st.integers(0, number - 1), max_size=3)) if number else set()
+        place = draw(st.sampled_from([WORKER, WORKER, WORKER, LEAD]))
+        add_task(graph, sorted(after), float(draw(st.integers(0, 4))), float(draw(st.integers(0, 3))), place)
+    return graph
+
+
+def naive(graph: nx.DiGraph[int], workers: int) -> int:
+    """Schedule second by second, with a processor for everyone."""
+    left = {task: int(graph.nodes[task]["computes"] + graph.nodes[task]["waits"]) for task in graph}
+    running: set[int] = set()
+    ended: set[int] = set()
+    now = 0
+    while True:
+        while True:  # what takes no time ends as soon as it begins
+            for task in graph:
+                place = graph.nodes[task]["place"]
+                busy = sum(graph.nodes[other]["place"] == place for other in running)
+                ready = task not in running | ended and set(graph.predecessors(task)) <= ended
+                if ready and busy < (workers if place == WORKER else 1):
+                    running.add(task)
+            nothing = {task for task in running if not left[task]}
+            if not nothing:
+                break
+            ended |= nothing
+            running -= nothing
+        if not running:
+            return now
+        now += 1
+        for task in running:
+            left[task] -= 1
+        ended |= {task for task in running if not left[task]}
+        running -= ended
+
+
+@given(graph=graphs(), workers=st.integers(1, 4))
+def test_the_naive_twin_agrees(graph: nx.DiGraph[int], workers: int) -> None:
+    assert simulate(graph, workers, cores=100).seconds == pytest.approx(naive(graph, workers))
+
+
+@given(graph=graphs(), workers=st.integers(1, 4), cores=st.integers(1, 4))
+def test_no_schedule_is_under_the_longest_chain_or_the_work_shared(
+    graph: nx.DiGraph[int], workers: int, cores: int
+) -> None:
+    schedule = simulate(graph, workers, cores)
+    assert schedule.seconds >= least_time(graph, workers, cores) - 1e-9
+    for before, after in graph.edges:
+        assert schedule.spans[before][1] <= schedule.spans[after][0] + 1e-9
+    on_workers = [schedule.spans[task] for task in graph if graph.nodes[task]["place"] == WORKER]
+    for begin, _ in on_workers:
+        assert sum(first <= begin < last for first, last in on_workers) <= workers
+    # All of it, one after the other, is the longest that a schedule takes.
+    total = sum(graph.nodes[task]["computes"] + graph.nodes[task]["waits"] for task in graph)
+    assert schedule.seconds <= total + 1e-9
+
+
+@given(graph=graphs(), workers=st.integers(1, 4), cores=st.integers(1, 4))
+def test_all_processors_crowded_is_the_longest_that_crowding_takes(
+    graph: nx.DiGraph[int], workers: int, cores: int
+) -> None:
+    plain, crowded = (simulate(graph, workers, cores, factor).seconds for factor in (1.0, 1.25))
+    everything = sum(graph.nodes[task]["computes"] + graph.nodes[task]["waits"] for task in graph)
+    assert crowded <= 1.25 * everything + 1e-9
+    if cores == 1 or (workers == 1 and all(graph.nodes[task]["place"] == WORKER for task in graph)):
+        assert crowded == pytest.approx(plain)
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 5))
+def test_more_workers_never_take_longer_where_tasks_wait_for_nothing(lengths: list[int], workers: int) -> None:
+    """With a processor for each: three that share two can take longer than two that have one each."""
+    graph = graph_of(*(([], float(length)) for length in lengths))
+    fewer, more = (simulate(graph, count, cores=100).seconds for count in (workers, workers + 1))
+    assert more <= fewer + 1e-9
+    assert list_times([float(length) for length in lengths], workers) == pytest.approx(fewer)
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 5), st.integers(1, 4))
+def test_more_processors_never_take_longer_where_tasks_wait_for_nothing(
+    lengths: list[int], workers: int, cores: int
+) -> None:
+    graph = graph_of(*(([], float(length)) for length in lengths))
+    fewer, more = (simulate(graph, workers, count).seconds for count in (cores, cores + 1))
+    assert more <= fewer + 1e-9
+
+
+@given(st.integers(0, 40), st.floats(0.1, 9), st.integers(1, 9))
+def test_equal_tasks_in_closed_form(count: int, seconds: float, workers: int) -> None:
+    assert equal_tasks(count, seconds, workers) == pytest.approx(list_times([seconds] * count, workers))
+
+
+# -- the replay ----------------------------------------------------------------------------
+
+
+def made_up(costs: Costs, slices: int, steps: int) -> Trace:
+    """Return the trace of a build that takes exactly what the model says."""
+    now, tasks = 0.25, []
+    seconds: dict[str, Any] = {"cpu": 0.5, "waited": 0.0, "worker": 0, "peak": None}
+    tasks.append(TaskTrace(tier="2v2", kind=PLAN, began=now, ended=now + 0.5, **seconds))
+    now += 0.5
+    for step in range(steps):
+        now += costs.between_steps
+        for number in range(slices):
+            moved = 1000 * (1 + number % 3)
+            cpu = 0.01 * (1 + number % 2)
+            length = cpu + costs.overhead + costs.per_byte * moved
+            tasks.append(
+                TaskTrace(
+                    tier="2v2", kind=PASS, step=step, number=number, began=now, ended=now + length,
+                    cpu=cpu, waited=0.0, read=moved, worker=0, peak=None,
+                )
+            )  # fmt: skip
+            now += length + costs.between_tasks * (number + 1 < slices)
+    return Trace(
+        version="0", variant="brandubh", game="0" * 64, men=5, memory=1, workers=1, cores=2, seconds=now,
+        tasks=tuple(tasks),
+    )  # fmt: skip
+
+
+def test_costs_are_found_again_and_one_worker_takes_what_it_took() -> None:
+    costs = Costs(overhead=0.02, per_byte=1e-6, between_tasks=0.003, between_steps=0.1, tasks=90, steps=3)
+    trace = made_up(costs, slices=30, steps=3)
+    found = fit_costs(trace)
+    for name, value in costs.model_dump().items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-6), name
+    assert replay(trace, 1).seconds == pytest.approx(trace.seconds, rel=0.01)
+    times = [replay(trace, workers, cores=workers).seconds for workers in (1, 2, 3, 30, 60)]
+    assert times == sorted(times, reverse=True)
+    assert times[-1] == pytest.approx(times[-2])
+    assert replay(trace, 30, cores=2).seconds > times[3]
+
+
+def test_the_graph_of_a_build_keeps_its_order(traced: tuple[Trace, Path]) -> None:
+    trace, _ = traced
+    graph = task_graph(trace, fit_costs(trace))
+    assert nx.is_directed_acyclic_graph(graph)
+    assert sum(graph.nodes[task]["computes"] for task in graph) == pytest.approx(sum(task.cpu for task in trace.tasks))
+    # The steps of a tier in slices follow each other: the longest chain has a pass of each step.
+    assert nx.dag_longest_path_length(graph) >= 2 * len({(task.tier, task.step) for task in trace.tasks})
+    one = replay(trace, 1)
+    assert one.least <= one.seconds
+    assert one.seconds <= trace.seconds * 1.1
+
+
+# -- rates and forecasts -------------------------------------------------------------------
+
+
+def test_a_law_is_found_again_with_its_error() -> None:
+    generator = np.random.default_rng(7)
+    materials = [(a, d) for a in range(1, 6) for d in range(1, 5)]
+    hits = 0
+    for _ in range(200):
+        rates = [np.exp(-14 + 0.3 * a + 0.2 * d + 0.25 * generator.standard_normal()) for a, d in materials[:9]]
+        truth = np.exp(-14 + 0.3 * 5 + 0.2 * 4 + 0.25 * generator.standard_normal())
+        drawn = fit_law(exponential, materials[:9], rates).draw([(5, 4)], 400, generator)[:, 0]
+        low, high = np.quantile(drawn, (0.05, 0.95))
+        hits += low <= truth <= high
+    # Nine in ten, with four standard deviations of 200 cases.
+    assert hits / 200 > 0.9 - 4 * 0.0212
+
+
+def test_too_few_tiers_make_no_law() -> None:
+    with pytest.raises(InputError, match="too few, or too much alike"):
+        fit_law(power, [(1, 1), (2, 1), (3, 1), (4, 1)], [1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(InputError, match="two tiers"):
+        factor_of([Judged(tier="2v2", judged=1.0, unjudged=2.0)])
+
+
+def test_what_slices_cost_is_found_again() -> None:
+    def cost(tier: str, slices: int, window: int) -> TierCost:
+        classes, passes = 10**6, 8 * slices
+        cpu = 2e-7 * classes + 0.005 * passes + 3e-9 * window
+        return TierCost(
+            tier=tier, classes=classes, slices=slices, passes=passes, cpu=cpu, plan_cpu=1.0, store_cpu=1.0,
+            window=window, near=1, own=1, written=1, stored=1, longest=5,
+        )  # fmt: skip
+
+    tiers = [cost("2v2", 16, 10**7), cost("2v2", 64, 4 * 10**7), cost("3v1", 16, 9 * 10**7)]
+    found = fit_pass_costs(tiers, {"2v2": 2e-7, "3v1": 2e-7})
+    assert found.overhead == pytest.approx(0.005)
+    assert found.window == pytest.approx(3e-9)
+
+
+def test_what_tiers_took_adds_up(traced: tuple[Trace, Path]) -> None:
+    trace, root = traced
+    costs = tier_costs(trace, open_store(root))
+    passes = [task for task in trace.tasks if task.kind == PASS]
+    assert sum(tier.passes for tier in costs) == len(passes)
+    assert sum(tier.near + tier.own for tier in costs) == sum(task.read for task in passes)
+    assert run_of(trace).tasks == len(trace.tasks)
+    for tier in costs:
+        entries = open_store(root).tier(*tier.material).entries
+        assert tier.classes == 2 * entries
+
+
+@pytest.fixture(scope="module")
+def check() -> ScaleCheck:
+    return ScaleCheck.model_validate(results())
+
+
+def test_forecasts_hang_together(check: ScaleCheck) -> None:
+    model = ScaleModel(check, draws=200)
+    found = {(men, workers): model.forecast(men, workers) for men in (6, 7, 8) for workers in (16, 64)}
+    for one in found.values():
+        for name in ("cpu", "seconds", "shared", "stored", "written", "moved", "scratch"):
+            interval = getattr(one, name)
+            assert 0 <= interval.low <= interval.middle <= interval.high, name
+        assert one.shared.middle <= one.seconds.middle * (1 + 1e-9)
+        assert one.seconds.middle * one.workers >= 0.5 * one.cpu.middle / one.workers
+    for men in (6, 7, 8):
+        assert found[men, 64].shared.middle <= found[men, 16].shared.middle
+        assert found[men, 64].classes == found[men, 16].classes
+    assert found[7, 16].cpu.middle > 5 * found[6, 16].cpu.middle
+    # The order of the tiers' sizes is counted, not modelled.
+    assert found[7, 16].classes == sum(model.tiers.classes(tier) for tier in model.tiers.graph if 1 + sum(tier) <= 7)
+
+
+def test_the_slices_are_those_that_fit(check: ScaleCheck) -> None:
+    """Against the program's own way to cut, which looks at every window."""
+    from retrograde.solver.slices.plan import cut_tier
+
+    model = ScaleModel(check, draws=0)
+    for material, memory in (((2, 2), 4 << 20), ((3, 2), 64 << 20), ((2, 3), 64 << 20)):
+        plan = model.tiers.plan(material, memory)
+        assert plan is not None
+        real = len(cut_tier(SlicedTier(model.variant, material), memory)) - 1
+        # The model counts the room that all slices may take, the program what each does.
+        assert abs(log(plan.slices / real)) < log(2.5), (material, plan, real)
+    assert model.tiers.plan((2, 2), 1 << 30) == (0, 1.0)
+    assert model.tiers.plan((4, 4), 1 << 20) is None
+
+
+def test_more_memory_means_fewer_slices(check: ScaleCheck) -> None:
+    model = ScaleModel(check, draws=0)
+    slices = [plan.slices for power in range(28, 40) if (plan := model.tiers.plan((4, 4), 1 << power)) is not None]
+    assert len(slices) > 5
+    assert slices == sorted(slices, reverse=True)
+
+
+def test_what_a_slice_sees_grows_with_their_number(check: ScaleCheck) -> None:
+    model = ScaleModel(check, draws=0)
+    for defenders in range(1, 5):
+        seen = [model.tiers.seen(defenders, slices) for slices in (1, 2, 3, 7, 64, 200)]
+        assert seen == sorted(seen)
+        assert all(1 <= each <= slices * 1.01 for each, slices in zip(seen, (1, 2, 3, 7, 64, 200), strict=True))
+
+
+def test_windows_and_classes_are_counted(check: ScaleCheck) -> None:
+    """Against the tables of a tier, and the numbers of the tiers."""
+
+    for windows in check.windows[:2]:
+        tier = SlicedTier(load_variant(check.variant), (1, windows.defenders))
+        assert tier.rows == windows.rows
+        for slices, seen in zip(windows.slices[:5], windows.seen[:5], strict=True):
+            cuts = even_cuts(tier, slices)
+            each = [tier.window(*rows).near.sum() / (rows[1] - rows[0]) for rows in itertools.pairwise(cuts)]
+            assert seen == pytest.approx(sum(each) / len(each), abs=1e-3)
