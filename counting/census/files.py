@@ -1,10 +1,9 @@
-"""Row files as they are read, on this machine or elsewhere; their layout is told in `counting.census.row_head`."""
+"""Row files as they are read; their layout is told in `counting.census.row_head`."""
 
 from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -15,26 +14,21 @@ from counting.census.code_kernels import decode_rows
 from counting.census.memory import aligned, read_span, room
 from counting.census.row_bytes import PIECE_ROWS, code_tables, row_size
 from counting.census.row_head import damaged, parse_beginning, reported
-from counting.census.rows_elsewhere import leaves_elsewhere, open_elsewhere
-from tablut.remote import Remote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from counting.census.row_head import RowFile
-    from tablut.locations import Location
 
 READ_BYTES: Final = 8 << 20
 """What a merge reads of a file at once."""
 
 
-def open_rows(path: Location, digest: str | None = None) -> RowFile:
+def open_rows(path: Path, digest: str | None = None) -> RowFile:
     """Return a row file with its index."""
-    if isinstance(path, Remote):
-        return open_elsewhere(path, digest)
     with reported(path, "read it"):
         try:
             state = path.lstat()
@@ -62,10 +56,10 @@ def read_rows(
     width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), row_size(width, codes)
     place = file.begin + each * before
-    with _spans_of(file, first, last) as read:
+    with reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
         try:
             if codes is None:
-                rows = read(place, each * count, name).view("<u8").astype(np.uint64, copy=False)
+                rows = read_span(stream, place, each * count, name).view("<u8").astype(np.uint64, copy=False)
                 rows = rows.reshape(count, width)
             else:
                 tables, side = code_tables(codes), codes[3]
@@ -74,24 +68,13 @@ def read_rows(
                 rows = flat.view(np.uint64).reshape(count, width)
                 for start in range(0, count, PIECE_ROWS):
                     some = rows[start : start + PIECE_ROWS]
-                    coded = read(place + each * start, each * len(some), "codes")
+                    coded = read_span(stream, place + each * start, each * len(some), "codes")
                     decode_rows(tables, coded.reshape(len(some), each), side, some)
         except EOFError as error:
             raise damaged(file.path, "it ends early") from error
     if check:
         check_sums(file, rows, first, last)
     return rows
-
-
-@contextmanager
-def _spans_of(file: RowFile, first: int, last: int) -> Iterator[Callable[[int, int, str | None], NDArray[np.uint8]]]:
-    """Yield what returns bytes of the rows of some leaves; elsewhere all of them have been fetched and verified."""
-    if isinstance(file.path, Remote):
-        start, content = leaves_elsewhere(file, first, last)
-        yield lambda at, size, _: content[at - start : at - start + size]
-        return
-    with reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
-        yield lambda at, size, name: read_span(stream, at, size, name)
 
 
 def check_sums(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:

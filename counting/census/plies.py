@@ -1,4 +1,4 @@
-"""The plies of a census that are stored, here or elsewhere: what they say, and whether it is possible."""
+"""The plies of a census that are stored: what they say, and whether it is possible."""
 
 from __future__ import annotations
 
