@@ -15,7 +15,7 @@ from counting.census.code_kernels import decode_rows, encode_rows
 from counting.census.codes import position_codes
 from counting.census.expansion import EXPANSION_COUNTERS, expand_canonical
 from counting.census.files import open_rows, read_rows
-from counting.census.records import LEAF_BITS
+from counting.census.row_head import LEAF_BITS
 from counting.census.survey import COUNTERS, survey
 from counting.census.toolbox import toolbox
 from tablut.variants import load_variant

@@ -18,7 +18,7 @@ from counting.census.expansion import DECIDED
 from counting.census.families import family_bins, family_marks
 from counting.census.files import open_rows, read_rows
 from counting.census.limits import TooLargeError, size_text
-from counting.census.records import BINS, LEAF_BITS
+from counting.census.row_head import BINS, LEAF_BITS
 from counting.census.sorting import captures_of
 from counting.census.toolbox import toolbox
 from tablut.engine.packing import count_children

@@ -13,7 +13,8 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
-from counting.census.records import BINS, Bins, Count, Digest, Model, SealedPly
+from counting.census.records import SealedPly
+from counting.census.row_head import BINS, Bins, Count, Digest, Model
 
 HUNDREDTHS: Final = 100
 

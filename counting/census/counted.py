@@ -23,8 +23,7 @@ from counting.census.count_record import HUNDREDTHS, CountRecord, Hundredth, edg
 from counting.census.files import open_rows
 from counting.census.limits import size_text
 from counting.census.planning import cut, share_of
-from counting.census.records import BINS, Owner, plan_name
-from counting.census.row_head import Source
+from counting.census.row_head import BINS, Owner, Source, plan_name
 from counting.census.sorting import SortTask, bin_loads, run_sort
 from counting.census.tallies import TallyTask, run_tally
 from counting.census.tally_files import bins_of, count_sums, tally_name, tally_owner

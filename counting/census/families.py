@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from counting.census.buckets import row_hash, row_sum
-from counting.census.records import BINS
+from counting.census.row_head import BINS
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.packing import board_bits, field, king_width

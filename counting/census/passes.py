@@ -21,8 +21,7 @@ from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.files import open_rows
 from counting.census.limits import TooLargeError, size_text
 from counting.census.planning import plan_expansion, share_of
-from counting.census.records import LEAF_BITS, Owner, plan_name
-from counting.census.row_head import Source
+from counting.census.row_head import LEAF_BITS, Owner, Source, plan_name
 from counting.census.tasks import MergeTask, done_before, run_expand, run_merge
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from counting.census.files import open_rows
 from counting.census.limits import TooLargeError
-from counting.census.records import LEAF_BITS, Owner, plan_name
+from counting.census.row_head import LEAF_BITS, Owner, plan_name
 from counting.census.tasks import ExpandTask, MergeTask
 
 if TYPE_CHECKING:

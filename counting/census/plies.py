@@ -9,8 +9,7 @@ import numpy as np
 from counting.census.extent import ended, excess
 from counting.census.files import read_rows
 from counting.census.limits import TooLargeError
-from counting.census.records import LEAF_BITS
-from counting.census.row_head import damaged
+from counting.census.row_head import LEAF_BITS, damaged
 from counting.census.toolbox import start_rows, toolbox
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from counting.census.records import FORMAT_VERSION, Model, Sealed
+from counting.census.records import Sealed
+from counting.census.row_head import FORMAT_VERSION, Model
 from tablut.errors import InputError
 from tablut.store.files import read_bytes
 

@@ -12,67 +12,24 @@ read from a file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from counting.census.survey import COUNTERS
-
-__all__ = [
-    "BINS",
-    "FORMAT_VERSION",
-    "LEAF_BITS",
-    "Owner",
-    "PartEntry",
-    "PlyRecord",
-    "RowHeader",
-    "SealedPly",
-    "StoreAbout",
-    "digest_of",
-    "plan_name",
-]
-
-FORMAT_VERSION: Final = 4
-BINS: Final = 1 << 12
-"""Ranges of the hash of families; see `counting.census.families`."""
-LEAF_BITS: Final = 12
-"""Bits of the hash that name a leaf: 4096 leaves, so a leaf fits into memory up to about 10^11 children."""
-
-
-def digest_of(content: Any) -> str:
-    """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def plan_name(*content: Any) -> str:
-    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _all_counters(found: dict[str, int]) -> dict[str, int]:
-    if set(found) != set(COUNTERS):
-        raise ValueError("these are not the counters of a census")
-    return found
-
-
-Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
-Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
-PlyNumber = Annotated[int, Field(ge=0, le=9999)]
-Number = Annotated[int, Field(ge=0, le=99_999)]
-Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
-Few = Annotated[tuple[Count, ...], Field(max_length=128)]
-Material = Annotated[tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)]
-
-
-class Model(BaseModel):
-    """What is read from a store: no field is missing, of another type, or unknown."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+from counting.census.row_head import (
+    FORMAT_VERSION,
+    LEAF_BITS,
+    Count,
+    Counters,
+    Digest,
+    Material,
+    Model,
+    Plan,
+    PlyNumber,
+    digest_of,
+)
 
 
 class Sealed(Model):
@@ -81,72 +38,6 @@ class Sealed(Model):
     @abstractmethod
     def fault(self) -> str | None:
         """Return what is wrong with it by itself, or None."""
-
-
-class Owner(NamedTuple):
-    """What a row file belongs to."""
-
-    game: str
-    full: bool
-    ply: int
-    number: int
-    plan: str
-
-
-class ExpansionStats(Model):
-    """What a file of children says: how many, and the four counters of `expand_canonical`."""
-
-    children: Count
-    counters: tuple[Count, Count, Count, Count]
-
-
-class PartStats(Model):
-    """What a part says: children it was sifted from, counters and material of `survey`, and its own children."""
-
-    children: Count
-    counters: Counters
-    material: Material
-    next_children: Count
-
-
-class TallyStats(Model):
-    """What a tally says: as a part, and of which bins it is, and the counters of `expand_canonical`."""
-
-    children: Count
-    counters: Counters
-    material: Material
-    next_children: Count
-    bins: Bins
-    expanded: tuple[Count, Count, Count, Count]
-
-
-class RowHeader(Model):
-    """The head of a row file; see `counting.census.files`."""
-
-    kind: Annotated[str, Field(pattern="^(part|children|sorted|tally)$")]
-    game: Digest
-    full: bool
-    ply: PlyNumber
-    number: Number
-    plan: Plan
-    words: Annotated[int, Field(ge=1, le=4)]
-    leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
-    rows: Count
-    codes: (
-        tuple[
-            Annotated[int, Field(ge=1, le=121)],
-            Annotated[int, Field(ge=0, le=120)],
-            Annotated[int, Field(ge=0, le=120)],
-            Annotated[int, Field(ge=0, le=1)],
-        ]
-        | None
-    )
-    stats: PartStats | ExpansionStats | TallyStats
-
-    @property
-    def owner(self) -> Owner:
-        """What the file belongs to."""
-        return Owner(self.game, self.full, self.ply, self.number, self.plan)
 
 
 class StoreAbout(Sealed):

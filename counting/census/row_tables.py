@@ -13,7 +13,7 @@ import numpy as np
 from counting.census.buckets import leaf_sums
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.files import read_rows, spans
-from counting.census.records import LEAF_BITS
+from counting.census.row_head import LEAF_BITS
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counting.census.memory import PAGE, write_span
-from counting.census.records import FORMAT_VERSION
 from counting.census.row_bytes import RowHasher, row_pieces, row_size
-from counting.census.row_head import HEAD, MAGIC, Source, reported
+from counting.census.row_head import FORMAT_VERSION, HEAD, MAGIC, Source, reported
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.census.records import Owner
+    from counting.census.row_head import Owner
 
 
 def write_rows(

@@ -27,8 +27,7 @@ from counting.census.limits import TooLargeError, size_text
 from counting.census.passes import make_in_passes, passes_needed
 from counting.census.planning import plan_expansion, plan_merge
 from counting.census.plies import Plies
-from counting.census.records import LEAF_BITS, Owner
-from counting.census.row_head import Source
+from counting.census.row_head import LEAF_BITS, Owner, Source
 from counting.census.row_sums import part_sums, rows_digest
 from counting.census.tasks import run_expand, run_merge, write_part
 from counting.census.toolbox import start_rows, toolbox

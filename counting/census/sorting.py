@@ -17,8 +17,7 @@ from counting.census.buckets import scatter
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_captures
 from counting.census.families import bin_sums, family_bins, family_marks
 from counting.census.files import open_rows, read_rows
-from counting.census.records import BINS, Owner, plan_name
-from counting.census.row_head import RowFile, Source, damaged
+from counting.census.row_head import BINS, Owner, RowFile, Source, damaged, plan_name
 from counting.census.row_writing import write_rows
 from counting.census.tasks import done_before, rows_room
 from counting.census.toolbox import Toolbox, toolbox

@@ -18,7 +18,7 @@ from counting.census.buckets import compact, leaf_sums, mark_known, mark_unique,
 from counting.census.expansion import EXPANSION_COUNTERS, expand_quiet
 from counting.census.files import open_rows
 from counting.census.memory import room
-from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_head import LEAF_BITS, Owner
 from counting.census.row_writing import write_rows
 from counting.census.sorting import bin_loads, read_bins
 from counting.census.survey import COUNTERS, survey

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from counting.census.count_record import Hundredth, edge, hundredth_of
 from counting.census.expansion import EXPANSION_COUNTERS
-from counting.census.records import Owner, TallyStats, digest_of
-from counting.census.row_head import damaged
+from counting.census.row_head import Owner, TallyStats, damaged, digest_of
 from counting.census.row_sums import leaves_digest, part_sums
 
 if TYPE_CHECKING:

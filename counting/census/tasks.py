@@ -25,7 +25,7 @@ from counting.census.buckets import (
 from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical, expand_leaves
 from counting.census.files import open_rows, read_rows, spans
 from counting.census.memory import room
-from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_head import LEAF_BITS, Owner
 from counting.census.row_writing import write_rows
 from counting.census.survey import COUNTERS, survey
 from counting.census.toolbox import Toolbox, toolbox

@@ -24,8 +24,8 @@ from counting.census.observer import Observer, Silent
 from counting.census.planning import cut
 from counting.census.positions import Inspector
 from counting.census.published import published_counts, published_digests
-from counting.census.records import LEAF_BITS
 from counting.census.row_bytes import leaf_digests
+from counting.census.row_head import LEAF_BITS
 from counting.census.row_sums import leaves_digest
 from counting.census.row_tables import RowTable, canonical_children
 from counting.census.stored import StoredCensus, stored_folders

@@ -27,8 +27,8 @@ from counting.census.files import open_rows, read_rows
 from counting.census.limits import CensusLimits, TooLargeError
 from counting.census.observer import Silent
 from counting.census.record_files import dump
-from counting.census.records import BINS, LEAF_BITS
 from counting.census.report import CensusReport
+from counting.census.row_head import BINS, LEAF_BITS
 from counting.census.row_sums import leaves_digest
 from counting.census.search import Search
 from counting.census.store import CensusStore

@@ -28,8 +28,8 @@ from counting.census.limits import CensusLimits
 from counting.census.observer import Silent
 from counting.census.published import published_digests
 from counting.census.record_files import dump, read_record
-from counting.census.records import LEAF_BITS, PlyRecord
-from counting.census.row_head import HEAD
+from counting.census.records import PlyRecord
+from counting.census.row_head import HEAD, LEAF_BITS
 from counting.census.row_sums import rows_digest
 from counting.census.search import Search
 from counting.census.store import CensusStore

@@ -11,7 +11,8 @@ from counting.census import census
 from counting.census.limits import CensusLimits, TooLargeError
 from counting.census.observer import Silent
 from counting.census.passes import leaf_ranges
-from counting.census.records import LEAF_BITS, PlyRecord
+from counting.census.records import PlyRecord
+from counting.census.row_head import LEAF_BITS
 from counting.census.search import Search
 from counting.census.store import CensusStore
 from counting.census.verification import verify_census

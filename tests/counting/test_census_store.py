@@ -19,8 +19,9 @@ from counting.census.buckets import FIXING, leaf_sums
 from counting.census.files import open_rows, read_rows
 from counting.census.limits import CensusLimits
 from counting.census.observer import Silent
-from counting.census.records import FORMAT_VERSION, LEAF_BITS, Owner, PlyRecord
+from counting.census.records import PlyRecord
 from counting.census.report import CensusReport
+from counting.census.row_head import FORMAT_VERSION, LEAF_BITS, Owner
 from counting.census.row_writing import write_rows
 from counting.census.search import Search
 from counting.census.store import CensusStore
