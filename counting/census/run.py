@@ -16,13 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counting.census.counted import count_ply
-from counting.census.extent import ended
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.limits import CensusLimits, TooLargeError, size_text
-from counting.census.observer import Observer, Silent
 from counting.census.report import CensusReport, FullCheck, census_report, compare_full
-from counting.census.search import Search
-from counting.census.store import CensusStore
+from counting.census.search import CensusLimits, Observer, Search, Silent, TooLargeError, size_text
+from counting.census.store import CensusStore, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.errors import InputError, MachineError, TablutError
@@ -32,8 +29,8 @@ from tablut.variants import as_variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from counting.census.count_plan import CountWish
-    from counting.census.records import PlyRecord
+    from counting.census.counted import CountWish
+    from counting.census.store import PlyRecord
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 

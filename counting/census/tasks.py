@@ -8,27 +8,46 @@ there already, from the same plan, is done: so a killed census goes on.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from counting.census.buckets import (
+    BINS,
+    LEAF_BITS,
     LeafTables,
+    bin_sums,
     compact,
     copy_leaves,
+    family_bins,
+    family_marks,
     leaf_sums,
     mark_known,
     mark_unique,
     scatter,
     table_bits,
 )
-from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canonical, expand_leaves
-from counting.census.files import open_rows, read_rows, spans
-from counting.census.memory import room
-from counting.census.row_head import LEAF_BITS, Owner
-from counting.census.row_writing import write_rows
-from counting.census.survey import COUNTERS, survey
-from counting.census.toolbox import Toolbox, toolbox
+from counting.census.expansion import (
+    DECIDED,
+    EXPANSION_COUNTERS,
+    expand_canonical,
+    expand_captures,
+    expand_leaves,
+    expand_quiet,
+)
+from counting.census.rows import (
+    Owner,
+    RowFile,
+    Source,
+    damaged,
+    open_rows,
+    plan_name,
+    read_rows,
+    room,
+    spans,
+    write_rows,
+)
+from counting.census.toolbox import COUNTERS, Toolbox, survey, toolbox
 from tablut.engine.packing import count_children
 from tablut.running.clocks import thread_clock
 
@@ -37,7 +56,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from counting.census.row_head import RowFile, Source
+    from counting.census.rows import RowFile, Source
     from tablut.variants import Variant
 
 
@@ -223,3 +242,232 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
     for file in files:
         read_rows(file, first, last)
     raise ArithmeticError(f"leaves {first} to {last}: the checksums of the files fit, their sum does not")
+
+
+# -- rows by bin: the parents of a ply in the order of their children's families, and what is compared with them
+
+
+_CAPTURES: Final = 2
+"""Children by capture that a parent has, at first guess."""
+
+
+@dataclass(frozen=True)
+class SortTask:
+    """Order the rows of some leaves of a part by bin."""
+
+    variant: Variant
+    full: bool
+    owner: Owner
+    source: Source
+    first: int
+    last: int
+    bins: tuple[int, int]
+    target: Path
+    captures: Path | None
+
+
+def run_sort(task: SortTask) -> dict[str, Any]:
+    """Write rows by bin."""
+    if (done := _done(task)) is not None:
+        return done
+    began = thread_clock()
+    tools, marks = toolbox(task.variant, task.full), family_marks(task.variant, task.full)
+    file = open_rows(*task.source)
+    rows = read_rows(file, task.first, task.last, name="parents")
+    moves = np.zeros(BINS, dtype=np.int64)
+    if task.captures is not None:
+        rows = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
+        children = captures_of(tools, rows)
+        bins = _bins(tools, marks, children, turned=False)
+        _write(
+            task.captures, _captures_owner(task), *_wanted(children, bins, task.bins), moves, 0, thread_clock() - began
+        )
+    bins = _bins(tools, marks, rows, turned=task.captures is not None)
+    rows, bins = _wanted(rows, bins, task.bins)
+    load = 0
+    if task.captures is not None:
+        each = np.empty(len(rows), dtype=np.int64)
+        load = int(count_children(tools.tables, rows, each))
+        np.add.at(moves, bins, each)
+    _write(task.target, task.owner, rows, bins, moves, load, thread_clock() - began)
+    answer = _done(task)
+    if answer is None:
+        raise ArithmeticError(f"{task.target}: was written and is not there")
+    # Only the second file says how long both took.
+    return {**answer, "cpu": thread_clock() - began}
+
+
+def _captures_owner(task: SortTask) -> Owner:
+    """Return what the children by capture belong to: a plan of their own, so that no file stands for the other."""
+    return task.owner._replace(plan=plan_name("captures", task.owner.plan))
+
+
+def _done(task: SortTask) -> dict[str, Any] | None:
+    """Return the answer of a task that an earlier run has done."""
+    answer = done_before(task.target, task.owner)
+    captures = None if task.captures is None else done_before(task.captures, _captures_owner(task))
+    if answer is None or (captures is None) != (task.captures is None):
+        return None
+    read = int(open_rows(*task.source).counts[task.first : task.last].sum())
+    return {**answer, "read": read, "captures": None if captures is None else captures["entry"]}
+
+
+def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the children by capture of positions."""
+    width, slack = tools.tables.words, 4 * tools.tables.cells
+    space, found, done = _CAPTURES * len(rows) + slack, 0, 0
+    children = np.empty((space, width), dtype=np.uint64)
+    counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
+    while done < len(rows):
+        handled, more = expand_captures(tools.expander, rows[done:], children[found:], counters)
+        done, found = done + handled, found + more
+        if done < len(rows):
+            wider = np.empty((2 * len(children), width), dtype=np.uint64)
+            wider[:found] = children[:found]
+            children = wider
+    return children[:found]
+
+
+def _bins(tools: Toolbox, marks: NDArray[np.uint64], rows: NDArray[np.uint64], *, turned: bool) -> NDArray[np.uint16]:
+    bins = np.empty(len(rows), dtype=np.uint16)
+    family_bins(tools.tables, marks, tools.order, int(turned), rows, bins)
+    return bins
+
+
+def _wanted(
+    rows: NDArray[np.uint64], bins: NDArray[np.uint16], some: tuple[int, int]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    """Return the rows of some bins, and their bins."""
+    if some == (0, BINS):
+        return np.ascontiguousarray(rows), bins
+    which = (bins >= some[0]) & (bins < some[1])
+    return rows[which], bins[which]
+
+
+def _write(
+    target: Path,
+    owner: Owner,
+    rows: NDArray[np.uint64],
+    bins: NDArray[np.uint16],
+    moves: NDArray[np.int64],
+    load: int,
+    cpu: float,
+) -> None:
+    """Write rows in the order of their bins."""
+    counts = np.bincount(bins, minlength=BINS).astype(np.int64)
+    ordered, sums = rows_room("rows", len(rows), rows.shape[1]), np.empty(BINS, dtype=np.uint64)
+    scatter(rows, bins, np.cumsum(counts) - counts, ordered)
+    bin_sums(ordered, counts, sums)
+    stats = {"children": load, "counters": [0] * EXPANSION_COUNTERS}
+    write_rows(target, ordered, (counts, sums, moves), owner, stats, cpu=cpu, kind="sorted")
+
+
+def read_bins(source: Source, first: int, last: int) -> NDArray[np.uint64]:
+    """Return the sorted rows of some bins, found to have the right hash sums."""
+    file = open_rows(*source)
+    rows = read_rows(file, first, last, check=False, name="block")
+    sums = np.empty(last - first, dtype=np.uint64)
+    bin_sums(rows, file.counts[first:last], sums)
+    if not np.array_equal(sums, file.sums[first:last]):
+        number = first + int(np.flatnonzero(sums != file.sums[first:last])[0])
+        raise damaged(file.path, f"the rows of bin {number} have another checksum")
+    return rows
+
+
+def bin_loads(parents: list[RowFile], captures: list[RowFile]) -> NDArray[np.int64]:
+    """Return how many children the bins have at most: all moves of their parents, and their children by capture."""
+    loads = np.zeros(BINS, dtype=np.int64)
+    for file in parents:
+        loads += file.moves
+    for file in captures:
+        loads += file.counts
+    return loads
+
+
+# -- what new positions some bins have: the task that counts them in memory and stores none
+
+
+_LEAVES = 1 << LEAF_BITS
+
+
+@dataclass(frozen=True)
+class TallyTask:
+    """Count the new positions of some bins."""
+
+    variant: Variant
+    full: bool
+    owner: Owner
+    parents: tuple[Source, ...]
+    captures: tuple[Source, ...]
+    known: tuple[Source, ...]
+    bins: tuple[int, int]
+    target: Path
+
+
+def run_tally(task: TallyTask) -> dict[str, Any]:
+    """Count the new positions of some bins and write the tally."""
+    if (done := done_before(task.target, task.owner)) is not None:
+        return done
+    began = thread_clock()
+    tools = toolbox(task.variant, task.full)
+    children, expanded = _children(tools, task)
+    total = len(children)
+    rows, counts, sums = _ordered("rows", children)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    unique, found_sums = np.empty_like(counts), np.empty_like(sums)
+    block = leaf_tables(rows, starts)
+    mark_unique(block, unique, found_sums)
+    if not np.array_equal(sums, found_sums):
+        raise ArithmeticError(f"{task.target}: rows changed while they were put in order")
+    dead = cleared("dead", total, np.dtype(np.uint8))
+    for source in task.known:
+        # Children lie in order by now: what held them is free.
+        known, known_counts, _ = _ordered("children", read_bins(source, *task.bins))
+        mark_known(known, known_counts, block, dead, np.empty(_LEAVES, dtype=np.uint64))
+    new_counts, new_sums = np.zeros_like(counts), np.zeros_like(sums)
+    kept = compact(rows, starts, unique, dead, new_counts, new_sums)
+    moves, counters = np.zeros_like(counts), np.zeros(len(COUNTERS), dtype=np.int64)
+    material = np.zeros(tools.material, dtype=np.int64)
+    survey(tools.tables, tools.space, tools.order, rows[:kept], new_counts, moves, counters, material)
+    stats = {
+        "children": total,
+        "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
+        "material": material.tolist(),
+        "next_children": int(moves.sum()),
+        "bins": task.bins,
+        "expanded": expanded.tolist(),
+    }
+    index = (new_counts, new_sums, moves)
+    write_rows(task.target, rows[:0], index, task.owner, stats, cpu=thread_clock() - began, kind="tally")
+    return {**answer_of(open_rows(task.target)), "cpu": thread_clock() - began}
+
+
+def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return all children in some bins, and the counters of their parents."""
+    first, last = task.bins
+    parents = [open_rows(*source) for source in task.parents]
+    captures = [open_rows(*source) for source in task.captures]
+    most = int(bin_loads(parents, captures)[first:last].sum())
+    children = rows_room("children", most + 4 * tools.tables.cells, tools.tables.words)
+    expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0
+    for source in task.parents:
+        rows = read_bins(source, first, last)
+        handled, more = expand_quiet(tools.expander, rows, children[found:], expanded)
+        if handled != len(rows):
+            raise ArithmeticError(f"{source.path}: {handled} of {len(rows)} parents have more moves than were counted")
+        found += more
+    for source in task.captures:
+        rows = read_bins(source, first, last)
+        children[found : found + len(rows)] = rows
+        found += len(rows)
+    return children[:found], expanded
+
+
+def _ordered(name: str, rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
+    """Return rows in the order of leaves, in memory of that name, with number and hash sum of each leaf."""
+    counts, sums = np.zeros(_LEAVES, dtype=np.int64), np.zeros(_LEAVES, dtype=np.uint64)
+    leaf_of = room("leaves", 2 * len(rows)).view(np.uint16)
+    leaf_sums(rows, LEAF_BITS, leaf_of, counts, sums)
+    ordered = rows_room(name, len(rows), rows.shape[1])
+    scatter(rows, leaf_of, np.cumsum(counts) - counts, ordered)
+    return ordered, counts, sums

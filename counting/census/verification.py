@@ -12,25 +12,21 @@ unless its digests are published.
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack, suppress
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from counting.census.extent import ended, excess
-from counting.census.files import read_rows, spans
-from counting.census.observer import Observer, Silent
-from counting.census.planning import cut
-from counting.census.positions import Inspector
-from counting.census.published import published_counts, published_digests
-from counting.census.row_bytes import leaf_digests
-from counting.census.row_head import LEAF_BITS
-from counting.census.row_sums import leaves_digest
-from counting.census.row_tables import RowTable, canonical_children
-from counting.census.stored import StoredCensus, stored_folders
-from counting.census.survey import COUNTERS
-from counting.census.toolbox import start_rows, toolbox
+from counting.census.buckets import LEAF_BITS
+from counting.census.inspection import Inspector, RowTable, canonical_children
+from counting.census.rows import leaf_digests, leaves_digest, read_rows, spans
+from counting.census.search import Observer, Silent, cut
+from counting.census.store import StoredCensus, ended, excess, stored_folders
+from counting.census.toolbox import COUNTERS, start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
@@ -40,11 +36,9 @@ from tablut.variants import as_variant, shipped_variants
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counting.census.records import PlyRecord, StoreAbout
-    from counting.census.row_head import RowFile
+    from counting.census.rows import RowFile
+    from counting.census.store import PlyRecord, StoreAbout
     from tablut.variants import Variant, VariantLike
-
-__all__ = ["StoreCheck", "VerifyReport", "verify_census"]
 
 _LEAVES: Final = 1 << LEAF_BITS
 _MESSAGES: Final = 5
@@ -353,3 +347,22 @@ class _Verification:
             self.published = "other than published"
         elif common:
             self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
+
+
+# -- the digests of the censuses that we have counted, to compare others with ------------
+
+
+@cache
+def _all() -> dict[str, dict[str, Any]]:
+    text = (resources.files("counting.census") / "published.json").read_text(encoding="utf-8")
+    return {census["game"]: census for census in json.loads(text)["censuses"]}
+
+
+def published_digests(game: str) -> list[str]:
+    """Return the digests of the plies of a game from ply 0 on; none if nothing is published."""
+    return list(_all().get(game, {}).get("plies", []))
+
+
+def published_counts(game: str) -> dict[int, str]:
+    """Return the digests of the plies of a game that were counted and not stored."""
+    return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}

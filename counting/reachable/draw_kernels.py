@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from counting.census.code_kernels import last_not_above, less, quotient
+from counting.census.codes import last_not_above, less, quotient
 from counting.reachable.wide import bit_of, bucket_of, spread, subtract, wide_product
 from tablut.engine.jit import I64, U64, advance, inlined, popcount
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from counting.census.code_kernels import add_board
+from counting.census.codes import add_board
 from counting.reachable.draw_kernels import BATCH, BATCH_ROWS, drawn, open_number, place_soldiers, placed
 from counting.reachable.draw_tables import build_drawing, halves
 from tablut.engine import engine_for

@@ -12,9 +12,8 @@ import pytest
 from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.count_plan import CountWish
-from counting.census.count_record import HUNDREDTHS, CountRecord, edge, hundredth_of
-from counting.census.counted import Counted, count_ply
+from counting.census.buckets import BINS, LEAF_BITS, family_bins, family_marks, plain_bin
+from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.expansion import (
     EXPANSION_COUNTERS,
     expand_canonical,
@@ -22,16 +21,10 @@ from counting.census.expansion import (
     expand_leaves,
     expand_quiet,
 )
-from counting.census.families import family_bins, family_marks, plain_bin
-from counting.census.files import open_rows, read_rows
-from counting.census.limits import CensusLimits, TooLargeError
-from counting.census.observer import Silent
-from counting.census.record_files import dump
 from counting.census.report import CensusReport
-from counting.census.row_head import BINS, LEAF_BITS
-from counting.census.row_sums import leaves_digest
-from counting.census.search import Search
-from counting.census.store import CensusStore
+from counting.census.rows import leaves_digest, open_rows, read_rows
+from counting.census.search import CensusLimits, Search, Silent, TooLargeError
+from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, dump, edge, hundredth_of
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run

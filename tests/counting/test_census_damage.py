@@ -22,19 +22,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from counting.census import census
-from counting.census.buckets import leaf_sums
-from counting.census.files import open_rows, read_rows
-from counting.census.limits import CensusLimits
-from counting.census.observer import Silent
-from counting.census.published import published_digests
-from counting.census.record_files import dump, read_record
-from counting.census.records import PlyRecord
-from counting.census.row_head import HEAD, LEAF_BITS
-from counting.census.row_sums import rows_digest
-from counting.census.search import Search
-from counting.census.store import CensusStore
+from counting.census.buckets import LEAF_BITS, leaf_sums
+from counting.census.rows import HEAD, open_rows, read_rows, rows_digest
+from counting.census.search import CensusLimits, Search, Silent
+from counting.census.store import CensusStore, PlyRecord, dump, read_record
 from counting.census.toolbox import toolbox
-from counting.census.verification import verify_census
+from counting.census.verification import published_digests, verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.running.scheduling import LocalScheduler
@@ -292,7 +285,7 @@ def test_more_positions_than_the_board_has_are_refused(
     sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from counting import spaces as module
-    from counting.census import extent
+    from counting.census import store as extent
 
     real = module.spaces
 
@@ -352,7 +345,7 @@ def test_digests_do_not_depend_on_how_it_was_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: int
 ) -> None:
     """Many small parts, by other limits: the same digests as published, and the same files twice."""
-    monkeypatch.setattr("counting.census.planning._LEAST_ROWS", 500)
+    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
 
     def counted(folder: Path) -> list[PlyRecord]:
         store = CensusStore(folder, BOARD, full=False, resume=True)

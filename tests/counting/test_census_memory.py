@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counting.census import memory
-from counting.census.memory import DIRECT_BYTES, PAGE, aligned, read_span, room, write_span
+from counting.census import rows as memory
+from counting.census.rows import DIRECT_BYTES, PAGE, aligned, read_span, room, write_span
 
 
 def content(count: int) -> np.ndarray:

@@ -15,16 +15,11 @@ from fuses import Fuse, KilledError
 from kills import killed_at
 
 from counting.census import census
-from counting.census.buckets import FIXING, leaf_sums
-from counting.census.files import open_rows, read_rows
-from counting.census.limits import CensusLimits
-from counting.census.observer import Silent
-from counting.census.records import PlyRecord
+from counting.census.buckets import FIXING, LEAF_BITS, leaf_sums
 from counting.census.report import CensusReport
-from counting.census.row_head import FORMAT_VERSION, LEAF_BITS, Owner
-from counting.census.row_writing import write_rows
-from counting.census.search import Search
-from counting.census.store import CensusStore
+from counting.census.rows import FORMAT_VERSION, Owner, open_rows, read_rows, write_rows
+from counting.census.search import CensusLimits, Search, Silent
+from counting.census.store import CensusStore, PlyRecord
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.running.scheduling import LocalScheduler
@@ -63,7 +58,7 @@ def expected() -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counting.census.planning._LEAST_ROWS", 500)
+    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
