@@ -11,12 +11,12 @@ import typer
 from rich.text import Text
 
 from counting.census.search import Silent
-from counting.exports import bfile
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.cli.streams import complain
 from tablut.errors import InputError, MachineError, TablutError
+from tablut.results import bfile
 from tablut.running.clocks import wall_clock
 from tablut.variants import load_variant
 
