@@ -33,7 +33,7 @@ from tests.support.waiting import PATIENCE
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
 STORE = str(ROOT / "retrograde" / "data" / "ashton-5-4v0")
-CENSUS = DATA / "stores" / "census-v4" / "store.zip"
+CENSUS = DATA / "stores" / "census-v5" / "store.zip"
 REACHED = str(DATA / "reachable" / "few.jsonl")
 SMALL = "ashton-5-4v0"
 ELEVEN = str(DATA / "variants" / "eleven.toml")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counting.census.counted import Counted
-    from counting.census.search import Plies
+    from counting.census.search import Search
     from counting.census.store import CountRecord, PlyRecord
     from tablut.variants import Variant
 
@@ -235,7 +235,7 @@ def _material(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> l
     return pairs
 
 
-def _next_ply(census: Plies, last: PlyRecord | CountRecord) -> NextPly:
+def _next_ply(census: Search, last: PlyRecord | CountRecord) -> NextPly:
     children_bytes, positions_bytes = census.space_needed(last)
     return NextPly(
         ply=last.ply + 1,
@@ -246,7 +246,7 @@ def _next_ply(census: Plies, last: PlyRecord | CountRecord) -> NextPly:
 
 
 def census_report(
-    census: Plies,
+    census: Search,
     plies: Sequence[PlyRecord],
     store: str | None,
     *,
@@ -293,7 +293,7 @@ def census_report(
         graph=graph,
         next_ply=_next_ply(census, records[-1]) if more else None,
         store=store,
-        stored_bytes=census.stored_bytes(),
+        stored_bytes=census.store.taken_bytes(),
         children=children,
         cpu_seconds=round(seconds, 3),
         children_per_cpu_second=round(children / seconds, 1) if seconds else None,

@@ -1,11 +1,12 @@
-"""Row files: positions in the order of their leaves, with an index, digests and a format version; how they begin.
+"""Row files: positions in the order of their leaves, with an index, digests and a format version.
 
 A file is written under a temporary name and renamed, so a file under its final name is
 complete. Layout, little-endian: a head of fixed length (magic, format version, length of
 the header, processor seconds of the task, the digest of the file, CRC-32 of all this);
-the header (JSON, `counting.census.store.RowHeader`, with spaces behind it so that the
-rows begin at a page); three index arrays of one entry a leaf (rows int64, hash sums
-uint64, moves int64); in parts of a ply the SHA-256 of each leaf that has rows; the rows.
+the header (JSON, `RowHeader`, with spaces behind it so that the rows begin at a page); three
+index arrays of one entry a leaf (rows int64, hash sums uint64, moves int64); in parts of a ply
+the SHA-256 of each leaf that has rows; the rows.
+
 Files of children and sorted rows hold W times uint64 each; so do parts, which are kept, if W is 1, else
 these hold the code of each (`counting.census.codes`), half as long or less, wherever
 codes fit kernels. The index of sorted rows is by bin (`counting.census.buckets`) instead of
@@ -16,9 +17,15 @@ too. It is checked whenever a file is opened, and by the record of the ply. Hash
 rows as words: they are checked whenever rows are read. The SHA-256 of rows is
 checked by `counting.census.verification`.
 
+A file of children is written once, read once and removed. In the system's cache it costs
+more than the work in it: a page that nobody has used before is found, cleared and
+mapped first, 2.4 seconds a gigabyte on a virtual machine. Whole pages of large arrays
+therefore go straight between memory and disk where the system can do that (``O_DIRECT``, 0.05
+seconds a gigabyte); all else goes through the cache. The bytes are the same.
+
 Parts are on the disk before they get their names. Non-guarantee: files of children need not
-be. After a power failure one may be damaged, which is detected when it is read, as any
-other damage is.
+be. A machine that loses power may leave one damaged; it is found by its digest or its hash
+sums, and named.
 """
 
 from __future__ import annotations
@@ -35,7 +42,7 @@ import zlib
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -44,6 +51,7 @@ from counting.census.buckets import BINS, LEAF_BITS, check_rows
 from counting.census.codes import decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
+from tablut.store.records import Count, Digest, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,17 +61,21 @@ if TYPE_CHECKING:
 
     from counting.census.codes import CodeTables
 
-FORMAT_VERSION: Final = 4
+FORMAT_VERSION: Final = 5
+MAGIC: Final = b"TABLROWS"
+HEAD: Final = struct.Struct("<8sIId32sI")
+PAGE: Final = 4096
+"""Bytes of a page; disks want addresses, places and lengths that are multiples of their blocks, which are no larger."""
+DIRECT_BYTES: Final = 1 << 18
+"""What is shorter is read and written through the cache."""
+READ_BYTES: Final = 8 << 20
+"""What a merge reads of a file at once."""
+_MOST_HEADER: Final = 1 << 20
+_PIECE_ROWS: Final = 1 << 18
+"""Rows that are coded at once."""
 
 
-def digest_of(content: Any) -> str:
-    """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def plan_name(*content: Any) -> str:
-    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+# -- what a file says of itself ------------------------------------------------------------
 
 
 def _all_counters(found: dict[str, int]) -> dict[str, int]:
@@ -72,41 +84,18 @@ def _all_counters(found: dict[str, int]) -> dict[str, int]:
     return found
 
 
-Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-
-
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
 Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
-
-
 Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
-
-
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
-
-
-Number = Annotated[int, Field(ge=0, le=99_999)]
-
-
 Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
-
-
+Expanded = tuple[Count, Count, Count, Count]
+"""The counters of `counting.census.expansion`."""
 Few = Annotated[tuple[Count, ...], Field(max_length=128)]
-
-
 Material = Annotated[tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)]
 
 
-class Model(BaseModel):
-    """What is read from a store: no field is missing, of another type, or unknown."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
 class Owner(NamedTuple):
-    """What a row file belongs to."""
+    """What a row file belongs to: a task of a plan, whose name is the same for equal plans in any run."""
 
     game: str
     full: bool
@@ -115,11 +104,22 @@ class Owner(NamedTuple):
     plan: str
 
 
+def plan_name(*content: Any) -> str:
+    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
+    return digest_of(content)[:32]
+
+
+class Model(BaseModel):
+    """What is read from a store: no field is missing, of another type, or unknown."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
 class ExpansionStats(Model):
-    """What a file of children says: how many, and the four counters of `expand_canonical`."""
+    """What a file of children or of sorted rows says."""
 
     children: Count
-    counters: tuple[Count, Count, Count, Count]
+    counters: Expanded
 
 
 class PartStats(Model):
@@ -131,25 +131,21 @@ class PartStats(Model):
     next_children: Count
 
 
-class TallyStats(Model):
-    """What a tally says: as a part, and of which bins it is, and the counters of `expand_canonical`."""
+class TallyStats(PartStats):
+    """What a tally says: as a part, and of which bins it is, and what was expanded for it."""
 
-    children: Count
-    counters: Counters
-    material: Material
-    next_children: Count
     bins: Bins
-    expanded: tuple[Count, Count, Count, Count]
+    expanded: Expanded
 
 
 class RowHeader(Model):
-    """The head of a row file; see `counting.census.rows`."""
+    """The header of a row file."""
 
     kind: Annotated[str, Field(pattern="^(part|children|sorted|tally)$")]
     game: Digest
     full: bool
     ply: PlyNumber
-    number: Number
+    number: Annotated[int, Field(ge=0, le=99_999)]
     plan: Plan
     words: Annotated[int, Field(ge=1, le=4)]
     leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
@@ -171,11 +167,6 @@ class RowHeader(Model):
         return Owner(self.game, self.full, self.ply, self.number, self.plan)
 
 
-MAGIC: Final = b"TABLROWS"
-HEAD: Final = struct.Struct("<8sIId32sI")
-_MOST_HEADER: Final = 1 << 20
-
-
 class Source(NamedTuple):
     """A row file, and the digest that it must have."""
 
@@ -186,26 +177,8 @@ class Source(NamedTuple):
 class RowFile(NamedTuple):
     """A row file whose head, header and index have been read and found sound.
 
-    Attributes
-    ----------
-    path : Path
-        Where it is.
-    header : RowHeader
-        What it says of itself.
-    counts : ndarray of int64, shape (leaves,)
-        Rows of each leaf.
-    sums : ndarray of uint64, shape (leaves,)
-        Their hash sums.
-    moves : ndarray of int64, shape (leaves,)
-        Legal moves of the undecided ones; zero in files of children.
-    leaves : bytes
-        In parts the SHA-256 of each leaf that has rows, 32 bytes each.
-    begin, length : int
-        Where the rows begin, and how long the file is, in bytes.
-    digest : str
-        Of header, index and leaf digests.
-    cpu : float
-        Processor seconds that it took.
+    ``counts``, ``sums`` and ``moves`` are by leaf: rows, their hash sums, and the legal moves of the undecided ones,
+    zero in files of children. ``leaves`` holds in parts the SHA-256 of each leaf that has rows, 32 bytes each.
     """
 
     path: Path
@@ -220,8 +193,14 @@ class RowFile(NamedTuple):
     cpu: float
 
 
+def damaged(path: Path, what: str) -> InputError:
+    """Return the error for a damaged row file; it says how to go on."""
+    also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
+    return InputError(f"census file {str(path)!r}: is damaged: {what}; delete it{also}, and go on with --resume")
+
+
 @contextmanager
-def reported(path: Path, what: str) -> Iterator[None]:
+def _reported(path: Path, what: str) -> Iterator[None]:
     """Turn an error of the system into one line that names the file."""
     try:
         yield
@@ -232,79 +211,7 @@ def reported(path: Path, what: str) -> Iterator[None]:
         raise (output_failure if what == "write it" else input_failure)(message, error) from error
 
 
-def damaged(path: Path, what: str) -> InputError:
-    """Return the error for a damaged row file; it says how to go on."""
-    also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
-    return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
-
-
-class Readable(Protocol):
-    """What bytes can be read from, one after another."""
-
-    def read(self, count: int, /) -> bytes:
-        """Return the next bytes."""
-
-
-def parse_beginning(path: Path, file: Readable, size: int) -> RowFile:
-    """Return what a row file says before its rows, found to agree with itself."""
-    head = file.read(HEAD.size)
-    if len(head) < HEAD.size or not head.startswith(MAGIC):
-        raise damaged(path, "it does not begin as a row file")
-    _, version, length, cpu, found, crc = HEAD.unpack(head)
-    if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
-        raise InputError(
-            f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
-            "count again into another folder"
-        )
-    if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
-        raise damaged(path, "the head has another checksum")
-    text = file.read(length)
-    try:
-        header = RowHeader.model_validate_json(text)
-    except ValidationError as error:
-        raise damaged(path, "the header is not that of a row file") from error
-    leaves = 1 << header.leaf_bits
-    arrays = file.read(24 * leaves)
-    if len(arrays) < 24 * leaves:
-        raise damaged(path, "it ends early")
-    parts = [arrays[8 * leaves * number : 8 * leaves * (number + 1)] for number in range(3)]
-    counts = np.frombuffer(parts[0], dtype="<i8").astype(np.int64)
-    filled = int(np.count_nonzero(counts)) if header.kind == "part" else 0
-    digests = file.read(32 * filled)
-    content = hashlib.sha256(b"".join((text, arrays, digests))).digest()
-    if content != found:
-        raise damaged(path, "header or index have another digest")
-    begin = HEAD.size + length + 24 * leaves + 32 * filled
-    wanted = begin + (0 if header.kind == "tally" else row_size(header.words, header.codes) * header.rows)
-    # Each by itself: a sum of 64 bits can wrap around.
-    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows)).any():
-        raise damaged(path, "its index does not add up")
-    if size != wanted:
-        raise damaged(path, f"it has {size} bytes instead of {wanted}")
-    return RowFile(
-        path,
-        header,
-        counts,
-        np.frombuffer(parts[1], dtype="<u8").astype(np.uint64),
-        np.frombuffer(parts[2], dtype="<i8").astype(np.int64),
-        digests,
-        begin,
-        wanted,
-        content.hex(),
-        cpu,
-    )
-
-
-# -- memory that is kept from task to task, and large reads and writes that bypass the system's cache
-
-
-PAGE: Final = 4096
-"""Bytes of a page; disks want addresses, places and lengths that are multiples of their blocks, which are no larger."""
-
-DIRECT_BYTES: Final = 1 << 18
-"""What is shorter is read and written through the cache."""
-
-_held = threading.local()
+# -- memory --------------------------------------------------------------------------------
 
 
 def aligned(count: int) -> NDArray[np.uint8]:
@@ -314,147 +221,236 @@ def aligned(count: int) -> NDArray[np.uint8]:
     return memory[first : first + count]
 
 
-def room(name: str, count: int) -> NDArray[np.uint8]:
-    """Return uninitialised bytes of this thread; the same memory for the same name.
+class Buffer:
+    """Memory that its owner keeps from task to task: new memory costs as much as the work in it.
 
-    New memory costs as much as the work in it.
+    What was taken before is overwritten by what is taken next.
     """
-    held: NDArray[np.uint8] | None = getattr(_held, name, None)
-    if held is None or len(held) < count:
-        held = None
-        setattr(_held, name, None)  # what was there must go before more is asked for
-        held = aligned(count)
-        setattr(_held, name, held)
-    return held[:count]
+
+    def __init__(self) -> None:
+        self._held = aligned(0)
+
+    def bytes(self, count: int) -> NDArray[np.uint8]:
+        """Return uninitialised bytes."""
+        if len(self._held) < count:
+            self._held = aligned(0)  # what was there must go before more is asked for
+            self._held = aligned(count)
+        return self._held[:count]
+
+    def rows(self, count: int, width: int) -> NDArray[np.uint64]:
+        """Return uninitialised rows."""
+        return self.bytes(8 * count * width).view(np.uint64).reshape(count, width)
+
+    def zeros(self, count: int, kind: type[np.generic]) -> NDArray[Any]:
+        """Return zeros."""
+        array = self.bytes(count * np.dtype(kind).itemsize).view(kind)
+        array.fill(0)
+        return array
 
 
-def _set_direct(stream: IO[bytes], direct: bool) -> bool:
-    """Switch the way past the cache on or off; return whether that could be done."""
-    flag = getattr(os, "O_DIRECT", 0)
-    if not flag:
-        return False
-    import fcntl
+class _Coded(threading.local):
+    """Where each thread puts rows as codes."""
 
-    flags = fcntl.fcntl(stream, fcntl.F_GETFL)
-    try:
-        fcntl.fcntl(stream, fcntl.F_SETFL, flags | flag if direct else flags & ~flag)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
+    def __init__(self) -> None:
+        self.buffer = Buffer()
+
+
+_coded = _Coded()
+
+
+# -- reading -------------------------------------------------------------------------------
+
+
+def open_rows(path: Path, digest: str | None = None) -> RowFile:
+    """Return a row file with its index."""
+    with _reported(path, "read it"):
+        try:
+            state = path.lstat()
+        except FileNotFoundError as error:
+            raise damaged(path, "it is missing") from error
+        if not stat.S_ISREG(state.st_mode):
+            raise damaged(path, "it is no ordinary file")
+        file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    if digest is not None and file.digest != digest:
+        raise damaged(path, "it is another file than the census has written there")
+    return file
+
+
+@lru_cache(maxsize=128)
+def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
+    """Read all of a file but its rows, found to agree; once, as long as the system says that it is the same."""
+    with path.open("rb") as file:
+        head = file.read(HEAD.size)
+        if len(head) < HEAD.size or not head.startswith(MAGIC):
+            raise damaged(path, "it does not begin as a row file")
+        _magic, version, length, cpu, found, crc = HEAD.unpack(head)
+        if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
+            raise InputError(
+                f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
+                "count again into another folder"
+            )
+        if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
+            raise damaged(path, "the head has another checksum")
+        text = file.read(length)
+        try:
+            header = RowHeader.model_validate_json(text)
+        except ValidationError as error:
+            raise damaged(path, "the header is not that of a row file") from error
+        each = 8 << header.leaf_bits
+        arrays = file.read(3 * each)
+        if len(arrays) < 3 * each:
+            raise damaged(path, "it ends early")
+        counts, sums, moves = (
+            np.frombuffer(arrays[each * number : each * (number + 1)], dtype=kind).astype(kind[1:])
+            for number, kind in enumerate(("<i8", "<u8", "<i8"))
+        )
+        digests = file.read(32 * int(np.count_nonzero(counts)) if header.kind == "part" else 0)
+        size = os.fstat(file.fileno()).st_size
+    content = hashlib.sha256(b"".join((text, arrays, digests)))
+    if content.digest() != found:
+        raise damaged(path, "header or index have another digest")
+    begin = HEAD.size + length + len(arrays) + len(digests)
+    wanted = begin + (0 if header.kind == "tally" else _row_size(header.words, header.codes) * header.rows)
+    # Each by itself: a sum of 64 bits can wrap around.
+    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows)).any():
+        raise damaged(path, "its index does not add up")
+    if size != wanted:
+        raise damaged(path, f"it has {size} bytes instead of {wanted}")
+    return RowFile(path, header, counts, sums, moves, digests, begin, wanted, content.hexdigest(), cpu)
+
+
+def read_rows(
+    file: RowFile, first: int, last: int, *, check: bool = True, into: Buffer | None = None
+) -> NDArray[np.uint64]:
+    """Return the rows of the leaves from ``first`` up to ``last``, excluded."""
+    width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
+    count, each = int(file.counts[first:last].sum()), _row_size(width, codes)
+    place = file.begin + each * before
+    buffer = Buffer() if into is None else into
+    with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
+        try:
+            if codes is None:
+                rows = read_span(stream, place, each * count, buffer).view("<u8").astype(np.uint64, copy=False)
+                rows = rows.reshape(count, width)
+            else:
+                rows = buffer.rows(count, width)
+                for start in range(0, count, _PIECE_ROWS):
+                    some = rows[start : start + _PIECE_ROWS]
+                    coded = read_span(stream, place + each * start, each * len(some), _coded.buffer)
+                    decode_rows(_code_tables(codes), coded.reshape(len(some), each), codes[3], some)
+        except EOFError as error:
+            raise damaged(file.path, "it ends early") from error
+    if check:
+        wrong = check_rows(rows, file.header.leaf_bits, first, file.counts[first:last], file.sums[first:last])
+        if wrong >= 0:
+            raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")
+    return rows
+
+
+def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Cut leaves into ranges that are read at once; ranges without rows are left out."""
+    most = READ_BYTES // (8 * file.header.words)
+    begin, rows = first, 0
+    for leaf in range(first, last):
+        count = int(file.counts[leaf])
+        if rows and rows + count > most:
+            yield begin, leaf
+            begin, rows = leaf, 0
+        rows += count
+    if rows:
+        yield begin, last
+
+
+def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
+    """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more."""
+    ranges = []
+    first, load = 0, 0
+    for leaf, count in enumerate(loads.tolist()):
+        if load and load + count > most:
+            ranges.append((first, leaf))
+            first, load = leaf, 0
+        load += count
+    ranges.append((first, len(loads)))
+    return ranges
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+def write_rows(
+    path: Path,
+    rows: NDArray[np.uint64],
+    index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
+    owner: Owner,
+    stats: dict[str, Any],
+    *,
+    cpu: float,
+    codes: tuple[int, int, int, int] | None = None,
+    kind: str = "children",
+) -> Source:
+    """Write a row file; the index has counts, hash sums and moves by leaf."""
+    arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
+    header = {
+        "kind": kind,
+        **owner._asdict(),
+        "words": rows.shape[1],
+        "leaf_bits": len(index[0]).bit_length() - 1,
+        "rows": int(index[0].sum()),
+        "codes": codes,
+        "stats": stats,
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    hasher = _LeafHasher(index[0], _row_size(rows.shape[1], codes)) if kind == "part" else None
+    digests = 0 if hasher is None else 32 * int(np.count_nonzero(index[0]))
+    text += b" " * (-(HEAD.size + len(text) + len(arrays) + digests) % PAGE)
+    with _reported(path, "write it"):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb", buffering=0) as file:
+                # The digests are known when the rows are.
+                write_span(file, np.zeros(HEAD.size + len(text) + len(arrays) + digests, dtype=np.uint8))
+                for piece in _row_pieces(np.ascontiguousarray(rows), codes):
+                    if hasher is not None:
+                        hasher.feed(piece.data)
+                    write_span(file, piece)
+                content = text + arrays + (b"" if hasher is None else b"".join(hasher.digests))
+                digest = hashlib.sha256(content)
+                head = HEAD.pack(MAGIC, FORMAT_VERSION, len(text), cpu, digest.digest(), 0)[:-4]
+                head += struct.pack("<I", zlib.crc32(head))
+                file.seek(0)
+                write_span(file, np.frombuffer(head + content, dtype=np.uint8))
+                if kind in ("part", "tally"):
+                    os.fsync(file)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
             raise
-        return False  # this file system has no direct access
-    return True
+    return Source(path, digest.hexdigest())
 
 
-def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
-    """Write bytes at the place where an unbuffered file is; whole pages past the cache if they are many."""
-    pending = content.data
-    whole = len(pending) - len(pending) % PAGE
-    at_pages = content.ctypes.data % PAGE == 0 and stream.tell() % PAGE == 0
-    if len(pending) >= DIRECT_BYTES and at_pages and _set_direct(stream, True):
-        rest = pending[whole:]
-        try:
-            pending = _write(stream, pending[:whole])
-        finally:
-            _set_direct(stream, False)
-        _written(stream, pending)
-        pending = rest
-    _written(stream, pending)
-
-
-def _write(stream: IO[bytes], pending: memoryview) -> memoryview:
-    """Write past the cache as much as the system takes, and return what it did not take."""
-    while pending:
-        try:
-            count = stream.write(pending[: 1 << 30])
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            break  # larger blocks than a page, or a place between them after a short write
-        pending = pending[count:]
-    return pending
-
-
-def _written(stream: IO[bytes], pending: memoryview) -> None:
-    while pending:  # one call writes 2 GiB at most
-        pending = pending[stream.write(pending[: 1 << 30]) :]
-
-
-def read_span(stream: Any, offset: int, length: int, name: str | None = None) -> NDArray[np.uint8]:
-    """Return bytes of an unbuffered file; past the cache if they are many."""
-    lead = offset % PAGE
-    space = lead + length + -(lead + length) % PAGE
-    memory = aligned(space) if name is None else room(name, space)
-    found = lead
-    if length >= DIRECT_BYTES and _set_direct(stream, True):
-        # From the page in which they begin to the end of that in which they end, or of the file.
-        found = _read(stream, offset - lead, memory)
-        _set_direct(stream, False)
-    while found < lead + length:
-        stream.seek(offset - lead + found)
-        count = stream.readinto(memory[found : lead + length].data)
-        if not count:
-            raise EOFError(f"{length} bytes from {offset} on")
-        found += count
-    return memory[lead : lead + length]
-
-
-def _read(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
-    """Read past the cache as much as the system gives, and return how many bytes that is."""
-    found = 0
-    while found < len(memory):
-        stream.seek(offset + found)
-        try:
-            count = stream.readinto(memory[found:].data)
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            break  # larger blocks than a page, or a place between them at the end of the file
-        if not count:
-            break
-        found += count
-    return found
-
-
-# -- the bytes of rows as row files hold them: words or codes, in pieces; and the digests of leaves
-
-
-PIECE_ROWS: Final = 1 << 18
-"""Rows that are coded at once."""
-
-
-def code_tables(codes: Sequence[int]) -> CodeTables:
-    """Return the tables of the codes that a header names."""
+def _code_tables(codes: Sequence[int]) -> CodeTables:
     tables: CodeTables = position_codes(*codes[:3])[1]
     return tables
 
 
-def row_size(words: int, codes: Sequence[int] | None) -> int:
-    """Return how many bytes a row takes in a file."""
-    return 8 * words if codes is None else code_tables(codes).code_bytes
+def _row_size(words: int, codes: Sequence[int] | None) -> int:
+    return 8 * words if codes is None else _code_tables(codes).code_bytes
 
 
-def row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[NDArray[np.uint8]]:
+def _row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[NDArray[np.uint8]]:
     """Yield the bytes of rows as they are stored."""
     if codes is None:
         yield rows.astype("<u8", copy=False).reshape(-1).view(np.uint8)
         return
-    tables = code_tables(codes)
-    for start in range(0, len(rows), PIECE_ROWS):
-        some = rows[start : start + PIECE_ROWS]
-        flat = room("codes", len(some) * tables.code_bytes)
+    tables = _code_tables(codes)
+    for start in range(0, len(rows), _PIECE_ROWS):
+        some = rows[start : start + _PIECE_ROWS]
+        flat = _coded.buffer.bytes(len(some) * tables.code_bytes)
         encode_rows(tables, some, flat.reshape(len(some), tables.code_bytes))
         yield flat
 
 
-def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
-    """Return the SHA-256 of each leaf that has rows."""
-    hasher = RowHasher(counts, row_size(rows.shape[1], codes))
-    for piece in row_pieces(np.ascontiguousarray(rows), codes):
-        hasher.feed(piece.data)
-    return b"".join(hasher.digests)
-
-
-class RowHasher:
+class _LeafHasher:
     """The SHA-256 of the rows of each leaf, fed in the order of leaves in pieces of any length."""
 
     def __init__(self, counts: NDArray[np.int64], each: int) -> None:
@@ -476,161 +472,99 @@ class RowHasher:
                 self._left = self._lengths[len(self.digests)] if len(self.digests) < len(self._lengths) else 0
 
 
-# -- row files as they are read; their layout is told in `counting.census.rows` ------
+# -- past the cache ------------------------------------------------------------------------
 
 
-READ_BYTES: Final = 8 << 20
-"""What a merge reads of a file at once."""
+def _set_direct(stream: IO[bytes], direct: bool) -> bool:
+    """Switch the way past the cache on or off; return whether that could be done."""
+    flag = getattr(os, "O_DIRECT", 0)
+    if not flag:
+        return False
+    import fcntl
 
-
-def open_rows(path: Path, digest: str | None = None) -> RowFile:
-    """Return a row file with its index."""
-    with reported(path, "read it"):
-        try:
-            state = path.lstat()
-        except FileNotFoundError as error:
-            raise damaged(path, "it is missing") from error
-        if not stat.S_ISREG(state.st_mode):
-            raise damaged(path, "it is no ordinary file")
-        file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
-    if digest is not None and file.digest != digest:
-        raise damaged(path, "it is another file than the census has written there")
-    return file
-
-
-@lru_cache(maxsize=128)
-def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
-    """Read all of a file but its rows; once, as long as the system says that it is the same."""
-    with path.open("rb") as file:
-        return parse_beginning(path, file, os.fstat(file.fileno()).st_size)
-
-
-def read_rows(
-    file: RowFile, first: int, last: int, *, check: bool = True, name: str | None = None
-) -> NDArray[np.uint64]:
-    """Return the rows of the leaves from ``first`` up to ``last``, excluded."""
-    width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
-    count, each = int(file.counts[first:last].sum()), row_size(width, codes)
-    place = file.begin + each * before
-    with reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
-        try:
-            if codes is None:
-                rows = read_span(stream, place, each * count, name).view("<u8").astype(np.uint64, copy=False)
-                rows = rows.reshape(count, width)
-            else:
-                tables, side = code_tables(codes), codes[3]
-                size = 8 * width * count
-                flat = aligned(size) if name is None else room(name, size)
-                rows = flat.view(np.uint64).reshape(count, width)
-                for start in range(0, count, PIECE_ROWS):
-                    some = rows[start : start + PIECE_ROWS]
-                    coded = read_span(stream, place + each * start, each * len(some), "codes")
-                    decode_rows(tables, coded.reshape(len(some), each), side, some)
-        except EOFError as error:
-            raise damaged(file.path, "it ends early") from error
-    if check:
-        check_sums(file, rows, first, last)
-    return rows
-
-
-def check_sums(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
-    """Compare rows with the checksums of their leaves."""
-    leaf_bits = file.header.leaf_bits
-    wrong = check_rows(rows, leaf_bits, first, file.counts[first:last], file.sums[first:last])
-    if wrong >= 0:
-        raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")
-
-
-def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut leaves into ranges that are read at once; ranges without rows are left out."""
-    most = READ_BYTES // (8 * file.header.words)
-    begin, rows = first, 0
-    for leaf in range(first, last):
-        count = int(file.counts[leaf])
-        if rows and rows + count > most:
-            yield begin, leaf
-            begin, rows = leaf, 0
-        rows += count
-    if rows:
-        yield begin, last
-
-
-# -- row files as they are written: under a temporary name, which is replaced when all of it is there
-
-
-def write_rows(
-    path: Path,
-    rows: NDArray[np.uint64],
-    index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
-    owner: Owner,
-    stats: dict[str, Any],
-    *,
-    cpu: float,
-    codes: tuple[int, int, int, int] | None = None,
-    kind: str = "children",
-) -> Source:
-    """Write a row file."""
-    arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
-    header = {
-        "kind": kind,
-        **owner._asdict(),
-        "words": rows.shape[1],
-        "leaf_bits": len(index[0]).bit_length() - 1,
-        "rows": int(index[0].sum()),
-        "codes": codes,
-        "stats": stats,
-    }
-    text = json.dumps(header, separators=(",", ":")).encode()
-    hasher = RowHasher(index[0], row_size(rows.shape[1], codes)) if kind == "part" else None
-    digests = 0 if hasher is None else 32 * int(np.count_nonzero(index[0]))
-    text += b" " * (-(HEAD.size + len(text) + len(arrays) + digests) % PAGE)
-    begin = HEAD.size + len(text) + len(arrays) + digests
-    rows = np.ascontiguousarray(rows)
-    with reported(path, "write it"):
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        try:
-            with os.fdopen(descriptor, "wb", buffering=0) as file:
-                # The digests are known when the rows are.
-                write_span(file, np.zeros(begin, dtype=np.uint8))
-                for piece in row_pieces(rows, codes):
-                    if hasher is not None:
-                        hasher.feed(piece.data)
-                    write_span(file, piece)
-                content = text + arrays + (b"" if hasher is None else b"".join(hasher.digests))
-                digest = hashlib.sha256(content).digest()
-                head = HEAD.pack(MAGIC, FORMAT_VERSION, len(text), cpu, digest, 0)
-                head = head[:-4] + struct.pack("<I", zlib.crc32(head[:-4]))
-                file.seek(0)
-                write_span(file, np.frombuffer(head + content, dtype=np.uint8))
-                if kind in ("part", "tally"):
-                    os.fsync(file)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
+    flags = fcntl.fcntl(stream, fcntl.F_GETFL)
+    try:
+        fcntl.fcntl(stream, fcntl.F_SETFL, flags | flag if direct else flags & ~flag)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
             raise
-    return Source(path, digest.hex())
+        return False  # this file system has no direct access
+    return True
 
 
-# -- what the files of a ply add up to: the sums of what they say, and digests of what lies in their leaves
+def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
+    """Write bytes at the place where an unbuffered file is; whole pages past the cache if they are many."""
+    pending, rest = content.data, memoryview(b"")
+    at_pages = content.ctypes.data % PAGE == 0 and stream.tell() % PAGE == 0
+    if len(pending) >= DIRECT_BYTES and at_pages and _set_direct(stream, True):
+        whole = len(pending) - len(pending) % PAGE
+        pending, rest = pending[:whole], pending[whole:]
+        try:
+            while pending:
+                try:
+                    count = stream.write(pending[: 1 << 30])
+                except OSError as error:
+                    if error.errno != errno.EINVAL:
+                        raise
+                    break  # larger blocks than a page, or a place between them after a short write
+                pending = pending[count:]
+        finally:
+            _set_direct(stream, False)
+    for left in (pending, rest):
+        while left:  # one call writes 2 GiB at most
+            left = left[stream.write(left[: 1 << 30]) :]
 
 
-def part_sums(stats: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the sums of what the parts of a ply say, as `PlyRecord` has them."""
-    found = list(stats)
-    material = np.sum([np.array(part["material"], dtype=np.int64) for part in found], axis=0)
-    return {
-        "counters": {name: sum(part["counters"][name] for part in found) for name in found[0]["counters"]},
-        "material": tuple(tuple(tuple(row) for row in kind) for kind in material.tolist()),
-        "children": sum(part["children"] for part in found),
-        "next_children": sum(part["next_children"] for part in found),
-    }
+def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np.uint8]:
+    """Return bytes of an unbuffered file; past the cache if they are many."""
+    lead = offset % PAGE
+    memory = into.bytes(lead + length + -(lead + length) % PAGE)
+    found = lead
+    if length >= DIRECT_BYTES and _set_direct(stream, True):
+        # From the page in which they begin to the end of that in which they end, or of the file.
+        found = _read_direct(stream, offset - lead, memory)
+        _set_direct(stream, False)
+    while found < lead + length:
+        stream.seek(offset - lead + found)
+        count = stream.readinto(memory[found : lead + length].data)
+        if not count:
+            raise EOFError(f"{length} bytes from {offset} on")
+        found += count
+    return memory[lead : lead + length]
+
+
+def _read_direct(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
+    """Read past the cache as much as the system gives, and return how many bytes that is."""
+    found = 0
+    while found < len(memory):
+        stream.seek(offset + found)
+        try:
+            count = stream.readinto(memory[found:].data)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            break  # larger blocks than a page, or a place between them at the end of the file
+        if not count:
+            break
+        found += count
+    return found
+
+
+# -- what files add up to ------------------------------------------------------------------
+
+
+def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = 1 << LEAF_BITS) -> NDArray[np.int64]:
+    """Return how many rows each leaf (or bin) has in all of the files."""
+    total = np.zeros(last - first, dtype=np.int64)
+    for file in files:
+        total += file.counts[first:last]
+    return total
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
     """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts."""
     found = list(files)
-    counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
-    content = hashlib.sha256(counts.astype("<i8").tobytes())
+    content = hashlib.sha256(leaf_counts(found).astype("<i8").tobytes())
     for file in found:
         content.update(file.leaves)
     return content.hexdigest()
@@ -639,6 +573,13 @@ def rows_digest(files: Iterable[RowFile]) -> str:
 def leaves_digest(files: Iterable[RowFile]) -> str:
     """Return the digest of how many rows each leaf has in all of the files, and of their hash sums."""
     found = list(files)
-    counts = np.sum([file.counts for file in found], axis=0, dtype=np.int64)
     sums = np.sum([file.sums for file in found], axis=0, dtype=np.uint64)
-    return hashlib.sha256(counts.astype("<i8").tobytes() + sums.astype("<u8").tobytes()).hexdigest()
+    return hashlib.sha256(leaf_counts(found).astype("<i8").tobytes() + sums.astype("<u8").tobytes()).hexdigest()
+
+
+def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
+    """Return the SHA-256 of each leaf that has rows, as a part has them."""
+    hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
+    for piece in _row_pieces(np.ascontiguousarray(rows), codes):
+        hasher.feed(piece.data)
+    return b"".join(hasher.digests)

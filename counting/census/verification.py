@@ -23,8 +23,8 @@ import numpy as np
 
 from counting.census.buckets import LEAF_BITS
 from counting.census.inspection import Inspector, RowTable, canonical_children
-from counting.census.rows import leaf_digests, leaves_digest, read_rows, spans
-from counting.census.search import Observer, Silent, cut
+from counting.census.rows import cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
+from counting.census.search import Observer, Silent
 from counting.census.store import StoredCensus, ended, excess, stored_folders
 from counting.census.toolbox import COUNTERS, start_rows, toolbox
 from tablut.engine import engine_for
@@ -255,7 +255,7 @@ class _Verification:
                 rows = read_rows(file, first, last)
                 digests = leaf_digests(rows, file.counts[first:last], file.header.codes)
                 if digests != file.leaves[done : done + len(digests)]:
-                    raise InputError(f"census file {str(file.path)!r} is damaged: its rows have other digests")
+                    raise InputError(f"census file {str(file.path)!r}: is damaged: its rows have other digests")
             except InputError as error:
                 self.tally.add("rows", 1, 1, str(error))
                 return
@@ -303,7 +303,7 @@ class _Verification:
     # -- rows against rows -------------------------------------------------------------
 
     def _ranges(self, files: Sequence[RowFile]) -> list[tuple[int, int]]:
-        return cut(np.sum([file.counts for file in files], axis=0, dtype=np.int64), self.most)
+        return cut(leaf_counts(files), self.most)
 
     def _check_distinct(self, parity: int) -> None:
         files = [file for some in self.files[parity::2] for file in some]

@@ -265,8 +265,8 @@ def test_stores_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "full/classes/letter").write_text("")
     assert "not empty" in refused(str(tmp_path / "full"))
     about = store / "classes/census.json"
-    assert f'"format": {FORMAT_VERSION}' in about.read_text()
-    about.write_text(about.read_text().replace(f'"format": {FORMAT_VERSION}', '"format": 99'))
+    assert f'"version": {FORMAT_VERSION}' in about.read_text()
+    about.write_text(about.read_text().replace(f'"version": {FORMAT_VERSION}', '"version": 99'))
     assert "format version 99" in refused(str(store), "-v", "ashton-5-4v0", "--resume")
     shutil.rmtree(store)
     census(VARIANT, plies=2, store=store, resume=True)
