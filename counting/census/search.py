@@ -425,7 +425,9 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         total = -(-self.before.next_children // passes)
         # No larger than need be: memory that is touched for the first time costs the system more than the
         # merge. No smaller: every merge opens every file of children.
-        most = min(int(search.limits.merge_children / _SLACK), max(_MERGE_ROWS, -(-total // _MERGES)))
+        fits = search.limits.merge_children
+        # Leaves are alike but for chance, which tells where they are few.
+        most = min(max(1, int(fits / _SLACK - 20 * fits**0.5)), max(_MERGE_ROWS, -(-total // _MERGES)))
         self.passes = leaf_ranges(passes, max(1, -(-total // search.share_of(total, most))))
         digests = [[source.digest for source in some] for some in (self.parents, self.known)]
         self.plan = plan_name("passes", self.before.digest, digests, self.passes)
