@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from counting.census import buckets, census
-from counting.census.code_kernels import decode_rows, encode_rows
-from counting.census.codes import position_codes
+from counting.census.buckets import LEAF_BITS
+from counting.census.codes import decode_rows, encode_rows, position_codes
 from counting.census.expansion import EXPANSION_COUNTERS, expand_canonical
-from counting.census.files import open_rows, read_rows
-from counting.census.records import LEAF_BITS
-from counting.census.survey import COUNTERS, survey
-from counting.census.toolbox import toolbox
+from counting.census.rows import open_rows, read_rows
+from counting.census.toolbox import COUNTERS, survey, toolbox
 from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)

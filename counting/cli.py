@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from counting.complexity import BoundsReport, SpaceCounts, bounds
+from counting.complexity import BoundsReport, SpaceCounts, bounds, bounds_csv, placements_by_men
 from counting.exclusions.record import AFFORDABLE_PIECES, AFFORDABLE_STATES, affordable_exclusions
-from counting.exports import bfile, bounds_csv, placements_by_men
 from counting.paper import PaperEquations
 from tablut.cli.options import variant_option
 from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Reply, command, interruptible
 from tablut.errors import InputError
-from tablut.results import ExactInt, Result, scientific
+from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ what the command prints, what ``--json`` dumps and what the report page renders.
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from counting.comparison import ComparedGame, compare
 from counting.exclusions.record import counted_spaces, published_exclusions
-from counting.findings import Finding, find
+from counting.findings import ComparedGame, Finding, compare, find
 from counting.paper import PUBLISHED, GeometryFact, PaperEquations
 from counting.spaces import FINAL, Space, classes, spaces
 from tablut.errors import InputError
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     from counting.exclusions.record import ExclusionRecord
     from tablut.variants import VariantLike
-
-__all__ = ["BoundsReport", "Geometry", "MaterialShare", "SpaceCount", "SpaceCounts", "Term", "bounds"]
 
 
 class Term(Result):
@@ -399,3 +398,40 @@ def _percent(part: int, whole: int) -> str:
     """Return a share in percent, rounded half up to four decimals by integer arithmetic."""
     units = (part * 2_000_000 + whole) // (2 * whole)
     return f"{units // 10_000}.{units % 10_000:04d}"
+
+
+# -- numbers for other programs: comma-separated tables, and b-files as the OEIS takes them
+
+
+_HEADER = ("group", "id", "description", "exact", "published", "agrees")
+_GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
+
+
+def placements_by_men(report: BoundsReport) -> list[int]:
+    """Return the labelled states by the number of men, from the king alone on."""
+    found = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
+    for pair in report.material:
+        found[pair.attackers + pair.defenders] += pair.total
+    return found
+
+
+def bounds_csv(report: BoundsReport) -> str:
+    """Return every number of a report as comma-separated lines: group, id, description, exact, published, agrees."""
+    rows: list[tuple[Any, ...]] = [
+        ("equation", term.id, term.description, term.exact, term.published, term.agrees) for term in report.terms
+    ]
+    rows += [("geometry", "", fact.description, fact.derived, fact.stated, None) for fact in report.geometry]
+    for group in _GROUPS:
+        rows += [(group, name, "", value, None, None) for name, value in getattr(report, group)]
+    rows += [("excluded", space.id, space.description, space.exact, None, None) for space in report.excluded]
+    rows += [("with_side_to_move", name, "", value, None, None) for name, value in report.with_side_to_move.items()]
+    for pair in report.material:
+        name = f"{pair.attackers}v{pair.defenders}"
+        rows.append(("material", name, "attackers v defenders, labelled states", pair.total, None, None))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_HEADER)
+    words = {None: "", True: "yes", False: "no"}
+    for *cells, agrees in rows:
+        writer.writerow([*("" if cell is None else cell for cell in cells), words[agrees]])
+    return text.getvalue()

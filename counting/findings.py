@@ -8,22 +8,29 @@ evaluated exactly) or ``quoted`` (rests on a cited source).
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
+from importlib import resources
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from counting.camps import camp_fillings, shortest_line
-from counting.comparison import published_games
+import networkx as nx
+
 from counting.spaces import FINAL
 from counting.subspaces import Subspace, SubspaceSum
 from tablut.notation import square_name
 from tablut.results import Result, scientific
+from tablut.variants.model import DIRECTIONS, ray
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counting.exclusions.record import ExclusionRecord
     from counting.paper import PaperEquations
+    from tablut.variants import Variant
+    from tablut.variants.model import Camp
 
 Evidence = dict[str, str | int | list[str]]
 
@@ -341,3 +348,94 @@ def _chess() -> Finding:
             "source": chess.source,
         },
     )
+
+
+# -- the fillings of one camp: which sets of its cells can be occupied in the course of a game
+
+
+Filling = frozenset[int]
+
+
+def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[Filling]:
+    """Return the fillings that can follow from the full camp, and the moves between them."""
+    graph: nx.DiGraph[Filling] = nx.DiGraph()
+    pending = [camp.cells]
+    graph.add_node(camp.cells)
+    while pending:
+        filling = pending.pop()
+        for move, following in _moves(variant, camp, filling):
+            if following not in graph:
+                pending.append(following)
+            graph.add_edge(filling, following, move=move)
+    return graph
+
+
+def _moves(variant: Variant, camp: Camp, filling: Filling) -> list[tuple[str, Filling]]:
+    size, moves = variant.size, []
+    for cell in sorted(filling):
+        left = filling - {cell}
+        name = square_name(cell, size)
+        leaves = False
+        for direction in DIRECTIONS:
+            for target in ray(cell, direction, size):
+                if target in filling:
+                    break
+                if target in camp.cells:
+                    moves.append((f"{name}-{square_name(target, size)}", left | {target}))
+                elif target in variant.regions.free_cells:
+                    leaves = True
+                else:
+                    break
+        if leaves:
+            moves.append((f"{name} leaves", left))
+    return moves
+
+
+def shortest_line(graph: nx.DiGraph[Filling], start: Filling, goal: Filling) -> list[str]:
+    """Return the moves of a shortest way from one filling to another."""
+    path = nx.shortest_path(graph, start, goal)
+    return [graph.edges[edge]["move"] for edge in pairwise(path)]
+
+
+# -- tablut among other games: Table 1 of the paper regenerated, and today's figures -----
+
+
+class ComparedGame(Result):
+    """One row of the comparison."""
+
+    name: str
+    published: tuple[str, ...]
+    published_solution: str
+    today: str
+    error: str | None = None
+    kind: str
+    solution: str
+    source: str
+    remark: str
+
+    @property
+    def size(self) -> Decimal:
+        """Today's figure as a number, to order the games by."""
+        return Decimal(self.today)
+
+
+@cache
+def published_games() -> tuple[ComparedGame, ...]:
+    """Return the other games of Table 1, in its order."""
+    text = (resources.files("counting") / "data" / "comparison.toml").read_text(encoding="utf-8")
+    return tuple(ComparedGame.model_validate(game) for game in tomllib.loads(text)["games"])
+
+
+def compare(published: str, corrected: int) -> list[ComparedGame]:
+    """Return all games in the order of today's figures, Tablut among them."""
+    tablut = ComparedGame(
+        name="Tablut",
+        published=(published,),
+        published_solution="no",
+        today=str(corrected),
+        kind="upper bound, corrected",
+        solution="no",
+        source="this project: `tablut bounds`",
+        remark=f"{scientific(corrected)} where the paper prints {published}",
+    )
+    return sorted([tablut, *published_games()], key=lambda game: game.size)

@@ -17,7 +17,7 @@ from reports.stored import REDUCED_BOARDS, Provenance, read_stored_all
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from counting.census.counted_report import CountedPly
+    from counting.census.report import CountedPly
 
 _GROWING = ("ashton", "brandubh")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer
 
-__all__ = ["ExactInt", "Result", "grouped", "scientific"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["ExactInt", "Result", "bfile", "grouped", "scientific"]
 
 ExactInt = Annotated[int, PlainSerializer(str, return_type=str, when_used="json")]
 """An integer that may exceed 2^53: a Python int in memory, a decimal string in JSON."""
@@ -30,3 +33,10 @@ def scientific(value: int, digits: int = 4) -> str:
         return str(value)
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)
     return f"{rounded:.{digits - 1}e}".replace("e+", "e")
+
+
+def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
+    r"""Return a sequence as a b-file: lines of index and value, comments behind ``#``."""
+    lines = [f"# {comment}" for comment in comments]
+    lines += [f"{number} {value}" for number, value in enumerate(values, start)]
+    return "".join(f"{line}\n" for line in lines)

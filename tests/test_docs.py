@@ -25,10 +25,6 @@ from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_o
 
 # What nothing here runs: page and first line. Each says why in its mark.
 NOT_RUN = {
-    (
-        "census.md",
-        "tablut census copy ply6 s3://counts/ply6                              # every byte compared with its digest",
-    ),
     ("scale-out.md", "tablut tablebase copy /shared/six s3://tables/six"),
     (
         "search.md",

@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from counting.census.display import observer_on
-from counting.census.store_cli import copy_command, verify_command
-from counting.exports import bfile
-from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option
-from tablut.cli.people import Table, number
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
+from counting.census.search import Silent
+from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
+from tablut.cli.people import Table, label, number
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
 from tablut.cli.streams import complain
 from tablut.errors import InputError, MachineError, TablutError
+from tablut.results import bfile
+from tablut.running.clocks import wall_clock
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counting.census.counted_report import CountedPly
-    from counting.census.report import CensusReport
+    from rich.progress import Progress
+
+    from counting.census.report import CensusReport, CountedPly
+    from counting.census.search import Observer
+    from counting.census.verification import VerifyReport
     from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command("verify")(verify_command)
-app.command("copy")(copy_command)
 
 
 def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
@@ -63,9 +64,7 @@ def census_command(
     full: Annotated[bool, typer.Option("--full", help="Count once more without symmetry, and compare.")] = False,
     store: Annotated[
         str | None,
-        typer.Option(
-            "--store", metavar="DIR", help="Folder or URL to keep the positions in. [default: a temporary one]"
-        ),
+        typer.Option("--store", metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]"),
     ] = None,
     resume: ResumeOption = False,
     memory: Annotated[
@@ -110,9 +109,9 @@ def census_command(
     A position is a placement with the side to move; classes are taken under the
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
-    from counting.census.count_plan import CountWish
-    from counting.census.limits import TooLargeError
+    from counting.census.counted import CountWish
     from counting.census.run import census
+    from counting.census.search import TooLargeError
 
     if plies is not None and all_plies:
         raise InputError("--plies and --all: choose one of them")
@@ -296,3 +295,115 @@ def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
         table.add(str(pair.attackers), str(pair.defenders), f"{pair.reached:,}", f"{pair.bound:,}", ratio)
     table.add("all", "", f"{report.total:,}", f"{report.bound:,}", f"{report.ratio:.6f}", style="bold")
     console.print(table)
+
+
+# -- ``tablut census verify``: a stored census, verified ---------------------------------
+
+
+StoredArgument = Annotated[str, typer.Argument(metavar="STORE", help="A census, as given with --store.")]
+
+
+@app.command("verify")
+@command
+def verify_command(
+    store: StoredArgument,
+    variant: Annotated[
+        str | None,
+        variant_option("The rules, if they do not ship. [default: the store's]"),
+    ] = None,
+    parents: Annotated[
+        bool,
+        typer.Option(
+            "--parents",
+            help="Expand every position again: each has a parent in the ply before, and no child is missing.",
+        ),
+    ] = False,
+    memory: Annotated[
+        int, typer.Option("--memory", metavar="MIB", min=256, help="Most memory for positions, in MiB.")
+    ] = 2048,
+) -> Reply:
+    """Verify a stored census from its files, as far as possible by other code than made it.
+
+    Exit code 1: something is wrong.
+    """
+    from counting.census.verification import verify_census
+
+    rules = None if variant is None else load_variant(variant)
+    with progress("census verify") as display:
+        observer = observer_on(display)
+        # It writes nothing, so an interrupt may abandon it.
+        report = interruptible(
+            lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
+        )
+    return Reply(report, lambda console: _show_verified(console, report), EXIT_NO if report.failures else 0)
+
+
+def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
+    console.print(f"{report.variant}  {report.store}", soft_wrap=True)
+    table = Table(label("check"), number("cases"), number("failures"))
+    for check in report.checks:
+        table.add(check.name, f"{check.cases:,}", f"{check.failures:,}")
+    console.print(table)
+    for check in report.checks:
+        for message in check.messages:
+            console.print(f"{check.name}: {message}", soft_wrap=True)
+    if report.without_symmetry is None:
+        console.print("The store has no count without symmetry.", style="dim")
+    elif report.without_symmetry != report.plies:
+        console.print(f"Without symmetry it ends after {report.without_symmetry} plies of {report.plies}.")
+    if report.counted is not None and report.counted >= report.plies:
+        console.print(f"Ply {report.counted} was counted and not stored: only its tallies can be checked.")
+    console.print(
+        f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
+        f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",
+        soft_wrap=True,
+    )
+
+
+# -- who shows the progress of a census: a bar where somebody watches, only what takes long elsewhere
+
+
+_LONG: Final = 60
+"""Seconds from which on an estimate is printed where there is no terminal."""
+
+
+def observer_on(display: Progress) -> Observer:
+    """Return who shows the progress of a census."""
+    return _Display(display) if display.console.is_terminal else _Quiet()
+
+
+class _Display:
+    """Shows the progress on a rich display, with a rate; see `counting.census.search.Observer`."""
+
+    def __init__(self, display: Progress) -> None:
+        self.display = display
+        self.task = display.add_task("", total=None)
+        self.name, self.began, self.count = "", 0.0, 0
+
+    def begin(self, ply: int, step: str, total: int) -> None:
+        """Start a bar for a step of a ply."""
+        self.name, self.began, self.count = f"ply {ply} {step}", wall_clock(), 0
+        self.display.reset(self.task, description=self.name, total=max(1, total))
+
+    def advance(self, count: int) -> None:
+        """Move the bar on and show the rate."""
+        self.count += count
+        rate = self.count / (wall_clock() - self.began) / 1e6
+        self.display.update(self.task, advance=count, description=f"{self.name} {rate:.1f} M/s")
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        self.display.console.print(text, soft_wrap=True)
+
+    def announce(self, text: str, _seconds: float) -> None:
+        """Print what begins, however short it is."""
+        self.say(text)
+
+
+class _Quiet(Silent):
+    """Where nobody watches, says only what will take long."""
+
+    def announce(self, text: str, seconds: float) -> None:
+        """Print what begins if it takes long."""
+        if seconds >= _LONG:
+            complain(f"census: {text}")

@@ -1,44 +1,90 @@
 """A ply that is counted and not stored: family by family, in as many passes as the disk asks for.
 
-A pass takes a range of bins (`counting.census.families`). It sorts the parents of these bins out of the
+A pass takes a range of bins (`counting.census.buckets`). It sorts the parents of these bins out of the
 ply before, and counts their children in memory, some bins at a time
-(`counting.census.tallies`). A parent is read once a pass and expanded once in all, so a pass
+(`counting.census.tasks`). A parent is read once a pass and expanded once in all, so a pass
 costs little, and what goes through the disk are parents and children by capture, not
 children. How many passes there are follows from a sample of the parents, the room on the
 disk and what was asked for.
 
 A tally belongs to its bins, whatever pass counted them. So a count goes on after it was killed, with another number of
 passes if need be, and a part of the bins can be counted by itself.
+
+Non-guarantee: the sizes that the passes follow from are estimates, with some slack, unless the sample is all of the
+ply.
 """
 
 from __future__ import annotations
 
-import shutil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.count_plan import plan_count, too_many
-from counting.census.count_record import HUNDREDTHS, CountRecord, Hundredth, edge, hundredth_of
-from counting.census.files import open_rows
-from counting.census.limits import size_text
-from counting.census.planning import cut, share_of
-from counting.census.records import BINS, Owner, plan_name
-from counting.census.row_head import Source
-from counting.census.sorting import SortTask, bin_loads, run_sort
-from counting.census.tallies import TallyTask, run_tally
-from counting.census.tally_files import bins_of, count_sums, tally_name, tally_owner
+from counting.census.buckets import BINS, LEAF_BITS, family_marks
+from counting.census.rows import Source, cut, open_rows, plan_name, read_rows
+from counting.census.search import Making, TooLargeError, size_text
+from counting.census.store import (
+    HUNDREDTHS,
+    CountRecord,
+    Hundredth,
+    bins_of,
+    count_sums,
+    edge,
+    hundredth_of,
+    tally_name,
+    tally_owner,
+)
+from counting.census.tasks import (
+    SortTask,
+    TallyTask,
+    bin_loads,
+    bins_of_rows,
+    captures_of,
+    run_sort,
+    run_tally,
+    undecided,
+)
+from tablut.engine.packing import count_children
 from tablut.errors import InputError
+from tablut.running.clocks import thread_clock
+from tablut.store.files import excerpt
+from tablut.store.folders import drop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from counting.census.count_plan import CountPlan, CountWish
-    from counting.census.row_head import RowFile
+    from counting.census.rows import RowFile
     from counting.census.search import Search
+    from counting.census.store import PlyRecord
+
+_SAMPLE_ROWS: Final = 200_000
+_SLACK: Final = 1.15
+"""By how much a pass may turn out larger than the sample says."""
+
+
+@dataclass(frozen=True)
+class CountWish:
+    """What is to be counted of the last ply, and how."""
+
+    hundredths: tuple[int, int] = (0, HUNDREDTHS)
+    passes: int = 1
+    again: bool = False
+
+    @classmethod
+    def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
+        """Return what the option ``--part`` asks for."""
+        number, _, parts = text.partition("/")
+        if not (number.isascii() and number.isdigit() and parts.isascii() and parts.isdigit()) or len(text) > 7:
+            raise InputError(f"--part {excerpt(text)}: expected a part such as 1/10")
+        which, of = int(number), int(parts)
+        if of == 0 or HUNDREDTHS % of or not 1 <= which <= of:
+            raise InputError(f"--part {excerpt(text)}: expected K/N where N divides {HUNDREDTHS} and K is from 1 to N")
+        width = HUNDREDTHS // of
+        return cls((width * (which - 1), width * which), passes, again)
 
 
 class Counted(NamedTuple):
@@ -56,63 +102,57 @@ class Counted(NamedTuple):
 
 def count_ply(search: Search, ply: int, wish: CountWish) -> Counted:
     """Count a ply, or a part of it, without storing its positions."""
-    return _Counting(search, ply, wish).run()
+    return _CountedPly(search, ply, wish).count()
 
 
-class _Counting:
-    """One ply that is counted."""
+class _CountedPly(Making[tuple[int, int]]):
+    """One ply that is counted; a pass has a range of bins."""
 
     def __init__(self, search: Search, ply: int, wish: CountWish) -> None:
-        self.search, self.ply, self.wish, self.store = search, ply, wish, search.store
-        self.before = search.records[ply - 1]
+        super().__init__(search, ply)
+        self.wish = wish
         self.folder = self.store.count_folder(ply, again=wish.again)
-        self.cpu = 0.0
 
-    def run(self) -> Counted:
+    def count(self) -> Counted:
         """Count what is not counted yet, and return the record of all."""
         record = self.store.count_record(self.before)
         if record is not None:
             self.store.check_tallies(record)
-        if self.wish.again and not set(range(*self.wish.hundredths)) <= _numbers(record):
+        counted = set() if record is None else {each.number for each in record.hundredths}
+        if self.wish.again and not set(range(*self.wish.hundredths)) <= counted:
             raise InputError("--again: what it names was not counted before; count it without --again first")
-        self._discard()
-        pending, passes = self._pending(), 0
-        if pending:
-            plan = plan_count(self.search, self.before, self.wish, pending)
-            passes = len(plan.passes)
-            self._announce(plan)
-            for number, bins in enumerate(plan.passes):
-                self._pass(number, passes, bins)
+        for path, fault in self._tallies()[1].items():
+            self.search.observer.say(f"{fault}: counted again")
+            path.unlink()
+        if pending := self._pending():
+            self._plan(pending)
+            self.make()
         found = self._whole()
         if not self.wish.again or record is None:
-            return Counted(self._commit(found, record, max(1, passes)), passes, ())
+            return Counted(self._commit(found, record), len(self.passes), ())
         again = count_sums(found)["hundredths"]
-        shutil.rmtree(self.folder)
-        return Counted(record, passes, again)
+        self.store.drop_work()
+        drop(self.folder)
+        return Counted(record, len(self.passes), again)
 
     # -- what is there -----------------------------------------------------------------
 
-    def _tallies(self) -> list[RowFile]:
-        return self.store.tallies(self.ply, self.before.digest, self.folder)[0]
+    def _tallies(self) -> tuple[list[RowFile], dict[Path, str]]:
+        return self.store.tallies(self.ply, self.before.digest, self.folder)
 
-    def _discard(self) -> None:
-        """Name and remove tallies that are damaged or belong elsewhere; their bins are counted again."""
-        _, faults = self.store.tallies(self.ply, self.before.digest, self.folder)
-        for fault in faults:
-            self.search.observer.say(f"{fault}: counted again")
-        for path in self.folder.glob("tally-*.rows") if faults else ():
-            if path not in {file.path for file in self._tallies()}:
-                path.unlink()
+    def _counted(self) -> tuple[list[RowFile], NDArray[np.bool_]]:
+        """Return the tallies, and which bins they have."""
+        files, bins = self._tallies()[0], np.zeros(BINS, dtype=np.bool_)
+        for file in files:
+            bins[slice(*bins_of(file))] = True
+        return files, bins
 
     def _pending(self) -> list[tuple[int, int]]:
         """Return the bins that are wanted and not counted, as ranges within hundredths."""
-        counted = np.zeros(BINS, dtype=np.bool_)
-        for file in self._tallies():
-            counted[slice(*bins_of(file))] = True
-        ranges = []
+        counted, ranges = self._counted()[1], []
         for number in range(*self.wish.hundredths):
             first = edge(number)
-            for end in range(edge(number) + 1, edge(number + 1) + 1):
+            for end in range(first + 1, edge(number + 1) + 1):
                 if counted[end - 1]:
                     if first < end - 1:
                         ranges.append((first, end - 1))
@@ -121,120 +161,137 @@ class _Counting:
                 ranges.append((first, edge(number + 1)))
         return ranges
 
+    def _whole(self) -> list[RowFile]:
+        """Return the tallies of the hundredths that are counted to the end."""
+        files, bins = self._counted()
+        done = {number for number in range(HUNDREDTHS) if bins[edge(number) : edge(number + 1)].all()}
+        return [file for file in files if hundredth_of(bins_of(file)) in done]
+
     # -- the plan ----------------------------------------------------------------------
 
-    def _announce(self, plan: CountPlan) -> None:
-        number, share = len(plan.passes), self.wish.hundredths[1] - self.wish.hundredths[0]
+    def _plan(self, pending: Sequence[tuple[int, int]]) -> None:
+        """Cut the passes, and say what is begun.
+
+        They are cut from all bins that are wished for, counted or not, so that an interrupted pass is the same
+        again and its sorted rows are found.
+        """
+        search, wish = self.search, self.wish
+        sample = _Sample(search, self.before, self.ply)
+        slack = 1.0 if sample.exact else _SLACK
+        first, end = edge(wish.hundredths[0]), edge(wish.hundredths[1])
+        loads = sample.bytes[first:end] * slack
+        room, why = search.work_room()
+        largest = float(loads.max())
+        if largest > room:
+            raise TooLargeError(
+                f"{why}: ply {self.ply} needs {size_text(int(largest))} at least for the parents of one bin, and "
+                f"{size_text(max(0, room))} are there; give more"
+            )
+        children = max(float(sample.loads[slice(*bins)].max()) for bins in pending)
+        if children * (0.8 if slack > 1 else 1.0) > search.limits.tally_children:
+            raise self._too_many(int(children * slack), "about ")
+        most = max(min(room, loads.sum() / wish.passes), largest)
+        cuts = _cut_passes(loads, most)
+        self.passes = [(first + begin, first + stop) for begin, stop in cuts]
+        peak = max(float(loads[slice(*bins)].sum()) for bins in cuts)
+        left = sum(any(one[0] < bins[1] and bins[0] < one[1] for one in pending) for bins in self.passes)
+        share = wish.hundredths[1] - wish.hundredths[0]
         some = "" if share == HUNDREDTHS else f" {share} % of"
-        self.search.announce(
-            f"ply {self.ply}:{some} {self.before.next_children:,} children, counted and not stored, in {number} "
-            f"pass{'es' if number > 1 else ''} of at most {size_text(plan.work_bytes)} of parents on the disk",
+        search.announce(
+            f"ply {self.ply}:{some} {self.before.next_children:,} children, counted and not stored, in "
+            f"{len(cuts)} pass{'es' if len(cuts) > 1 else ''} of at most {size_text(int(peak))} of parents on the disk",
             self.before.next_children * share // HUNDREDTHS,
-            plan.seconds,
+            sample.seconds * left,  # every pass reads all parents once
+        )
+
+    def _too_many(self, children: int, about: str = "") -> TooLargeError:
+        """Return the error for a bin whose children do not fit into memory."""
+        search = self.search
+        need = search.limits.memory_for(children, search.words, search.scheduler.sharing)
+        return TooLargeError(
+            f"--memory: a bin of ply {self.ply} has {about}{children:,} children; counting it takes "
+            f"--memory {need >> 20}"
         )
 
     # -- one pass ----------------------------------------------------------------------
 
-    def _pass(self, number: int, passes: int, bins: tuple[int, int]) -> None:
-        """Count the bins of a pass."""
-        search, pending = self.search, self._pending()
-        pending = [(max(bins[0], first), min(bins[1], end)) for first, end in pending]
-        pending = [some for some in pending if some[0] < some[1]]
+    def make_pass(self, some: tuple[int, int], step: str, *, last: bool) -> list[dict[str, Any]]:
+        pending = [(max(some[0], first), min(some[1], end)) for first, end in self._pending()]
+        pending = [bins for bins in pending if bins[0] < bins[1]]
         if not pending:
-            return
-        step = f"pass {number + 1} of {passes}"
-        groups = {name: self._sort_tasks(name, bins) for name in ("parents", "known")}
-        answers: dict[str, list[dict[str, Any]]] = {}
-        for name, tasks in groups.items():
-            self._forget_damaged(path for task in tasks for path in (task.target, task.captures))
-            search.observer.begin(self.ply, f"{step}, sort {name}", sum(_rows(task) for task in tasks))
-            answers[name] = search.scheduler.run(
-                run_sort, tasks, lambda answer: search.observer.advance(answer["read"])
-            )
-        self.cpu += sum(answer["cpu"] for some in answers.values() for answer in some)
-        sources = {
-            name: tuple(
-                Source(task.target, answer["entry"]["digest"]) for task, answer in zip(groups[name], some, strict=True)
-            )
-            for name, some in answers.items()
-        }
-        captures = tuple(
-            Source(task.captures, answer["captures"]["digest"])
-            for task, answer in zip(groups["parents"], answers["parents"], strict=True)
-            if task.captures is not None
+            return []
+        parents, captures = self._sort("parents", step, some)
+        known, _ = self._sort("known", step, some)
+        loads = bin_loads(parents, captures)
+        tasks = self._tally_tasks(pending, loads, parents, captures, known)
+        total = int(sum(loads[slice(*task.bins)].sum() for task in tasks))
+        tallies = self.run(f"{step}count", run_tally, tasks, total)
+        if not last:
+            self.store.drop_work()
+        return tallies
+
+    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+        """Sort the parents, or what is compared with their children; return these, and the children by capture."""
+        tasks = self._sort_tasks(name, bins)
+        for path in (path for task in tasks for path in (task.target, task.captures)):
+            if path is not None and path.exists():
+                try:
+                    open_rows(path)
+                except InputError as error:
+                    self.search.observer.say(f"{error}: made again")
+                    path.unlink()
+        answers = self.run(f"{step}sort {name}", run_sort, tasks, sum(task.rows for task in tasks), "read")
+        self.cpu += sum(answer["cpu"] for answer in answers)
+        made = list(zip(tasks, answers, strict=True))
+        return (
+            tuple(Source(task.target, answer["entry"]["digest"]) for task, answer in made),
+            tuple(
+                Source(task.captures, answer["captures"]["digest"])
+                for task, answer in made
+                if task.captures is not None
+            ),
         )
-        opened = [[open_rows(*source) for source in some] for some in (sources["parents"], captures)]
-        loads = bin_loads(*opened)
-        counts = self._tally_tasks(pending, loads, sources, captures)
-        search.observer.begin(self.ply, f"{step}, count", int(sum(loads[slice(*task.bins)].sum() for task in counts)))
-        search.run_tasks(run_tally, counts)
-        shutil.rmtree(self.store.root / "work", ignore_errors=True)
 
     def _sort_tasks(self, name: str, bins: tuple[int, int]) -> list[SortTask]:
-        """Return the tasks that sort the parents, or what is compared with their children."""
-        search = self.search
-        records = [self.before] if name == "parents" else search.records[self.ply % 2 : self.ply : 2]
-        sources = [source for record in records for source in self.store.parts(record)]
-        share = share_of(
-            search,
-            sum(record.counters["new_classes"] + record.counters["decided_classes"] for record in records),
-            search.limits.sort_rows,
-        )
+        search, is_parents = self.search, name == "parents"
+        sources = self.parents if is_parents else self.known
+        share = search.share_of(sum(open_rows(*source).header.rows for source in sources), search.limits.sort_rows)
         plan = plan_name("sort", name, self.before.digest, [source.digest for source in sources], share, bins)
         tasks: list[SortTask] = []
         for source in sources:
-            for first, last in cut(open_rows(*source).counts, share):
+            for leaves in cut(open_rows(*source).counts, share):
                 number = len(tasks)
-                owner = Owner(self.store.game, search.full, self.ply, number, plan)
-                captures = self.store.work_file(self.ply, "captures", number) if name == "parents" else None
                 target = self.store.work_file(self.ply, name, number)
-                tasks.append(SortTask(search.variant, search.full, owner, source, first, last, bins, target, captures))
+                captures = self.store.work_file(self.ply, "captures", number) if is_parents else None
+                owner = self.owner(number, plan)
+                tasks.append(SortTask(search.variant, search.full, owner, target, source, *leaves, bins, captures))
         return tasks
-
-    def _forget_damaged(self, paths: Iterable[Path | None]) -> None:
-        """Name and remove files of an interrupted pass that are damaged; they are made again."""
-        for path in paths:
-            if path is None or not path.exists():
-                continue
-            try:
-                open_rows(path)
-            except InputError as error:
-                self.search.observer.say(f"{error}: made again")
-                path.unlink()
 
     def _tally_tasks(
         self,
         pending: Sequence[tuple[int, int]],
         loads: NDArray[np.int64],
-        sources: dict[str, tuple[Source, ...]],
+        parents: tuple[Source, ...],
         captures: tuple[Source, ...],
+        known: tuple[Source, ...],
     ) -> list[TallyTask]:
         """Return the tasks that count, each of bins that fit into memory together and lie in one hundredth."""
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:
-            raise too_many(search, self.ply, largest)
-        share = share_of(search, int(loads.sum()), most)
+            raise self._too_many(largest)
+        share = search.share_of(int(loads.sum()), most)
         tasks = []
         for first, end in pending:
             for begin, stop in cut(loads[first:end], share):
                 bins = (first + begin, first + stop)
                 owner = tally_owner(self.store.game, search.full, self.ply, self.before.digest, bins)
                 target = self.store.tally(self.folder, bins)
-                rules = (search.variant, search.full, owner, sources["parents"], captures, sources["known"])
-                tasks.append(TallyTask(*rules, bins, target))
+                tasks.append(TallyTask(search.variant, search.full, owner, target, parents, captures, known, bins))
         return tasks
 
     # -- the record --------------------------------------------------------------------
 
-    def _whole(self) -> list[RowFile]:
-        """Return the tallies of the hundredths that are counted to the end."""
-        files, covered = self._tallies(), np.zeros(BINS, dtype=np.bool_)
-        for file in files:
-            covered[slice(*bins_of(file))] = True
-        done = {number for number in range(HUNDREDTHS) if covered[edge(number) : edge(number + 1)].all()}
-        return [file for file in files if hundredth_of(bins_of(file)) in done]
-
-    def _commit(self, files: list[RowFile], last: CountRecord | None, passes: int) -> CountRecord:
+    def _commit(self, files: list[RowFile], last: CountRecord | None) -> CountRecord:
         """Write the record of tallies, unless it is there already."""
         sums = count_sums(files)
         cpu = sum(file.cpu for file in files) + self.cpu
@@ -248,21 +305,59 @@ class _Counting:
             **sums,
             "hundredths": [each.model_dump() for each in sums["hundredths"]],
             "tallies": [{"bins": bins_of(file), "bytes": file.length, "digest": file.digest} for file in files],
-            "passes": passes,
+            "passes": max(1, len(self.passes)),
             "cpu": max(0.0, cpu),
         }
         record = CountRecord.make(content)
         if last is not None and (last.digest, last.tallies) == (record.digest, record.tallies):
             return last
         if record.whole:
-            self.search.check_counted(record)
-        self.store.commit_count(record)
+            self.search.check_made(record)
+        self.store.commit("count", record)
         return record
 
 
-def _numbers(record: CountRecord | None) -> set[int]:
-    return set() if record is None else {each.number for each in record.hundredths}
+class _Sample:
+    """What a sample of the parents says: how their rows and children are spread over the bins."""
+
+    def __init__(self, search: Search, before: PlyRecord, ply: int) -> None:
+        tools, marks = search.tools, family_marks(search.variant, search.full)
+        rows_in, self.loads = np.zeros(BINS), np.zeros(BINS)
+        # Whole leaves of the first part: their positions are as good as drawn by lot.
+        read, self.seconds = 0, 0.0
+        for source in search.store.parts(before):
+            file = open_rows(*source)
+            ends = np.cumsum(file.counts)
+            last = min(int(np.searchsorted(ends, _SAMPLE_ROWS - read)) + 1, 1 << LEAF_BITS)
+            rows = read_rows(file, 0, last)
+            read += len(rows)
+            rows = undecided(rows)
+            if len(rows):
+                captures_of(tools, rows[:1])  # compiled before the clock begins
+            began = thread_clock()
+            captures, moves = captures_of(tools, rows), np.empty(len(rows), dtype=np.int64)
+            rows_in += np.bincount(bins_of_rows(tools, marks, captures), minlength=BINS)
+            bins = bins_of_rows(tools, marks, rows, of_children=True)
+            rows_in += np.bincount(bins, minlength=BINS)
+            count_children(tools.tables, rows, moves)
+            self.loads += np.bincount(bins, weights=moves, minlength=BINS)
+            self.seconds += thread_clock() - began
+            if read >= _SAMPLE_ROWS:
+                break
+        scale = before.classes / read if read else 0.0
+        self.exact = read >= before.classes
+        rows_in, self.loads, self.seconds = rows_in * scale, self.loads * scale, self.seconds * scale
+        known = sum(record.classes for record in search.records[ply % 2 : ply : 2])
+        self.bytes = (rows_in + known * (self.loads / max(1.0, self.loads.sum()))) * (8 * search.words)
 
 
-def _rows(task: SortTask) -> int:
-    return int(open_rows(*task.source).counts[task.first : task.last].sum())
+def _cut_passes(loads: NDArray[np.float64], most: float) -> list[tuple[int, int]]:
+    """Cut bins into ranges of a load of at most ``most``, but for a single bin that has more."""
+    passes = []
+    first, load = 0, 0.0
+    for number, more in enumerate(loads.tolist()):
+        if number > first and load + more > most * (1 + 1e-9):
+            passes.append((first, number))
+            first, load = number, 0.0
+        load += more
+    return [*passes, (first, len(loads))]

@@ -1,28 +1,12 @@
-"""All children of canonical positions, in canonical form: one kernel, no child is ever taken apart.
-
-The images of a parent's attackers and defenders under the whole group are made once. A
-ply changes few cells, so each image of a child is an image of the parent less the cell
-that was left, with the cell that was reached. Which image is least is often known
-from the king's cell alone, or from the pieces that did not move; only what is left
-after that is compared, eight images at once (`tablut.engine.packing`). How many images are least
-together is how many symmetries keep the child: its orbit need not be found again.
-
-Quiet moves are not made on a board either: where no piece can be captured and the
-king cannot fall, a ply decides nothing but an escape.
-
-Non-guarantee: parents must be undecided or marked as decided, and well formed;
-nothing is checked.
-"""
+"""The records of an expansion: what it needs, its scratch memory, what children share, and which are written."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from counting.census.buckets import FIXING, row_hash
-from counting.census.cell_images import BLACK, EMPTY, ENEMY, MOVER, WHITE, lane, remove_cell, store_position
-from counting.census.expansion_records import ChildTally, Choice, Parent, Pieces, Work
 from tablut.engine.attacks import captures_at, neighbour, slides_along, slides_of
 from tablut.engine.canonical import table_entries
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
@@ -46,8 +30,162 @@ from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_MOVES_WHITE, UN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.census.expansion_records import Expander
+    from tablut.engine.canonical import ImageTables
     from tablut.engine.tables import Tables
+
+
+class Expander(NamedTuple):
+    """What an expansion needs of a game and of its group."""
+
+    tables: Tables
+    images: ImageTables
+    template: NDArray[np.uint64]
+    order: int
+
+
+class Work(NamedTuple):
+    """The scratch memory of an expansion, as pointers. Kernels make it; N is the size, C the cells.
+
+    Attributes
+    ----------
+    board : ndarray of uint32, shape (2N + 4,)
+        The parent, but for the moment in which a ply is judged.
+    threats : ndarray of uint32, shape (2N,)
+        Masks by line of the places on which a move may capture.
+    entries : ndarray of int64, shape (2N,)
+        Entries of a table to be united.
+    table : ndarray of uint64, shape (16 * (C + slots),)
+        The images of single cells, then of the parent's pieces; see `cell_images`.
+    least : ndarray of uint64, shape (16,)
+        Receives images that nobody asks for.
+    rows, kings, candidates : ndarray
+        Of the group; see `tablut.engine.canonical.ImageTables`.
+    """
+
+    board: NDArray[np.uint32]
+    threats: NDArray[np.uint32]
+    entries: NDArray[np.int64]
+    table: NDArray[np.uint64]
+    least: NDArray[np.uint64]
+    rows: NDArray[np.uint64]
+    kings: NDArray[np.uint8]
+    candidates: NDArray[np.uint8]
+
+
+class Parent(NamedTuple):
+    """What all children of a position share. Kernels make it."""
+
+    side: int
+    home: int
+    attackers: int
+    settled: int
+    least: int
+    own: int
+    foe: int
+    tail: np.uint64
+
+
+class Pieces(NamedTuple):
+    """The entries of a table that, united in pairs, are the images of a child's soldiers. Kernels make it."""
+
+    white: int
+    white_too: int
+    black: int
+    black_too: int
+
+
+class ChildTally(NamedTuple):
+    """How many children there are. Kernels make it."""
+
+    children: int
+    made: int
+    capturing: int
+    captured: int
+
+
+class Choice(NamedTuple):
+    """Which children are written. Kernels make it, so that what it excludes is not compiled."""
+
+    quiet: bool
+    capturing: bool
+    leaf_bits: int
+    first: int
+    last: int
+
+
+# -- images of single cells under the group, in one table, of which the images of whole boards are put together
+
+
+WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
+"""Entries behind those of the cells: pieces of a parent, of what moves and what is captured, of none; how many."""
+
+
+def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
+    """Return the images of single cells, with room for those of a parent behind them."""
+    cells = size * size
+    table = np.zeros((cells + SLOTS, 16), dtype=np.uint64)
+    for cell in range(cells):
+        rank, file = divmod(cell, size)
+        table[cell] = images.rows[rank, 1 << file].ravel()
+    return table.ravel()
+
+
+@inlined
+def store_position(
+    out: NDArray[np.uint64],
+    width: int,
+    cells: int,
+    black: tuple[np.uint64, np.uint64],
+    white: tuple[np.uint64, np.uint64],
+    tail: np.uint64,
+    flags: np.uint64,
+) -> None:
+    """Write a position of two boards."""
+    second, third, fourth = U64(0), U64(0), U64(0)
+    if cells < 64:
+        first = black[0] | (white[0] << U64(cells))
+        second = white[0] >> U64(64 - cells)
+    else:
+        first = black[0]
+        second = black[1] | (white[0] << U64(cells - 64))
+        third = (white[0] >> U64(128 - cells)) | (white[1] << U64(cells - 64))
+        fourth = white[1] >> U64(128 - cells)
+    word = (2 * cells) >> 6
+    tail <<= U64((2 * cells) & 63)
+    if word == 0:
+        first |= tail
+    elif word == 1:
+        second |= tail
+    elif word == 2:
+        third |= tail
+    else:
+        fourth |= tail
+    if width == 1:
+        out[0] = first | flags
+    elif width == 2:
+        out[0], out[1] = first, second | flags
+    elif width == 3:
+        out[0], out[1], out[2] = first, second, third | flags
+    else:
+        out[0], out[1], out[2], out[3] = first, second, third, fourth | flags
+
+
+@inlined
+def remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
+    """Write to an entry the images of another entry without a cell."""
+    for lane in range(16):
+        table[16 * target + lane] = table[16 * source + lane] & ~table[16 * cell + lane]
+
+
+@inlined
+def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tuple[np.uint64, np.uint64]:
+    """Return one image of two entries united."""
+    low = table[16 * first + number] | table[16 * second + number]
+    return U64(low), U64(table[16 * first + 8 + number] | table[16 * second + 8 + number])
+
+
+# -- all children of canonical positions, in canonical form: one kernel, no child is ever taken apart
+
 
 DECIDED: Final = 63
 """The bit of the last word that marks a decided position."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from counting.census.buckets import FIXING
 from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, expand_canonical
-from counting.census.files import open_rows, read_rows
+from counting.census.rows import open_rows, read_rows
 from counting.census.toolbox import toolbox
 from tablut.engine import engine_for
 from tablut.engine.packing import count_children

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.census.cell_images import cell_images
+import numpy as np
+
+from counting.census.buckets import FIXING
 from counting.census.codes import position_codes
-from counting.census.expansion_records import Expander
-from counting.census.survey import Membership, membership
+from counting.census.expansion import BLACK_WON, DECIDED, Expander, cell_images
+from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.canonical import image_tables
+from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
+from tablut.engine.kernels import count_moves
+from tablut.engine.layout import board_items, count_of, king_of, side_of
+from tablut.engine.packing import board_bits, unpack
+from tablut.engine.records import flat
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
@@ -64,3 +70,123 @@ def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
     """Return the start position in canonical form, shape (1, W)."""
     engine = engine_for(variant)
     return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
+
+
+# -- what the new positions of a ply are: orbit sizes, moves, material, and whether the counted space has them
+
+
+COUNTERS: Final = (
+    "new",
+    "new_classes",
+    "decided",
+    "decided_classes",
+    "black_wins",
+    "black_wins_classes",
+    "moves",
+    "immobile",
+    "immobile_classes",
+    "outside",
+    "outside_classes",
+)
+"""The counters of `survey`, in its order: positions, then classes; ``moves`` are those of all new positions."""
+
+
+class Membership(NamedTuple):
+    """The space of undecided placements as masks.
+
+    Attributes
+    ----------
+    kings : ndarray of uint8, shape (C,)
+        1 where the king may stand.
+    attackers, defenders : ndarray of uint64, shape (2,)
+        The cells where soldiers may stand, low and high.
+    least_attackers, most_attackers, most_defenders : int
+        The material.
+    """
+
+    kings: NDArray[np.uint8]
+    attackers: NDArray[np.uint64]
+    defenders: NDArray[np.uint64]
+    least_attackers: int
+    most_attackers: int
+    most_defenders: int
+
+
+def membership(variant: Variant) -> Membership:
+    """Return the space of undecided placements that `counting.spaces` counts, as masks."""
+    space, regions = spaces(variant)["no_end"], variant.regions
+    kings = np.zeros(variant.size**2, dtype=np.uint8)
+    for placement in space.kings:
+        if placement.watched:
+            raise ArithmeticError(f"space {space.id!r} of {variant.name!r} watches cells; masks cannot express that")
+        kings[placement.king] = 1
+    masks = []
+    for cells in (regions.free_cells | regions.camp_cells, regions.free_cells):
+        mask = sum(1 << cell for cell in cells)
+        masks.append(np.array([mask & (2**64 - 1), mask >> 64], dtype=np.uint64))
+    return Membership(
+        kings, masks[0], masks[1], space.attackers.start, space.attackers.stop - 1, space.defenders.stop - 1
+    )
+
+
+@kernel
+def survey(
+    tables: Tables,
+    space: Membership,
+    order: int,
+    rows: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    moves: NDArray[np.int64],
+    counters: NDArray[np.int64],
+    material: NDArray[np.int64],
+) -> None:
+    """Add up what canonical positions are: O(n) positions, each unpacked and its moves counted."""
+    t = flat(tables)
+    size, cells, width = t.size, t.cells, t.words
+    scratch_board = np.empty(board_items(size), dtype=np.uint32)
+    board = pointer(scratch_board)
+    total, index = pointer(counters), 0
+    for leaf in range(len(counts)):
+        leaf_moves = 0
+        for _ in range(counts[leaf]):
+            row = advance(pointer(rows), index * width)
+            index += 1
+            unpack(t, row, board)
+            king = king_of(t, board)
+            white = board_bits(row, width, cells, cells)
+            black = board_bits(row, width, 0, cells)
+            orbit = order >> I64((row[width - 1] >> U64(FIXING)) & U64(3))
+            row[width - 1] &= ~(U64(3) << U64(FIXING))
+            last = row[width - 1]
+            if (last >> U64(DECIDED)) != U64(0):
+                total[2] += orbit
+                total[3] += 1
+                if ((last >> U64(BLACK_WON)) & U64(1)) != U64(0):
+                    total[4] += orbit
+                    total[5] += 1
+                continue
+            total[0] += orbit
+            total[1] += 1
+            count = count_moves(t, board, side_of(t, board))
+            leaf_moves += count
+            total[6] += orbit * count
+            if count == 0:
+                total[7] += orbit
+                total[8] += 1
+            attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
+            stray = (black[0] & ~space.attackers[0]) | (black[1] & ~space.attackers[1])
+            stray |= (white[0] & ~space.defenders[0]) | (white[1] & ~space.defenders[1])
+            if (
+                stray != U64(0)
+                or space.kings[king] == 0
+                or attackers < space.least_attackers
+                or attackers > space.most_attackers
+                or defenders > space.most_defenders
+            ):
+                total[9] += orbit
+                total[10] += 1
+                continue
+            material[0, attackers, defenders] += orbit
+            material[1, attackers, defenders] += 1
+        moves[leaf] = leaf_moves
+    keep(scratch_board)

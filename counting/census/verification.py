@@ -12,29 +12,23 @@ unless its digests are published.
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack, suppress
-from fnmatch import fnmatch
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from counting.census.extent import ended, excess
-from counting.census.files import read_rows, spans
-from counting.census.observer import Observer, Silent
-from counting.census.planning import cut
-from counting.census.positions import Inspector
-from counting.census.published import published_counts, published_digests
-from counting.census.records import LEAF_BITS
-from counting.census.row_bytes import leaf_digests
-from counting.census.row_sums import leaves_digest
-from counting.census.row_tables import RowTable, canonical_children
-from counting.census.stored import StoredCensus, stored_folders
-from counting.census.survey import COUNTERS
-from counting.census.toolbox import start_rows, toolbox
+from counting.census.buckets import LEAF_BITS
+from counting.census.inspection import Inspector, RowTable, canonical_children
+from counting.census.rows import cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
+from counting.census.search import Observer, Silent
+from counting.census.store import StoredCensus, ended, excess, stored_folders
+from counting.census.toolbox import COUNTERS, start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
-from tablut.locations import as_location, names_in
 from tablut.results import Result
 from tablut.store.files import lock_folder
 from tablut.variants import as_variant, shipped_variants
@@ -42,12 +36,9 @@ from tablut.variants import as_variant, shipped_variants
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counting.census.records import PlyRecord, StoreAbout
-    from counting.census.row_head import RowFile
-    from tablut.locations import LocationLike
+    from counting.census.rows import RowFile
+    from counting.census.store import PlyRecord, StoreAbout
     from tablut.variants import Variant, VariantLike
-
-__all__ = ["StoreCheck", "VerifyReport", "verify_census"]
 
 _LEAVES: Final = 1 << LEAF_BITS
 _MESSAGES: Final = 5
@@ -118,7 +109,7 @@ class _Tally:
 
 
 def verify_census(
-    store: LocationLike,
+    store: Path | str,
     variant: VariantLike | None = None,
     *,
     parents: bool = False,
@@ -130,12 +121,11 @@ def verify_census(
     watcher = Silent() if observer is None else observer
     found: dict[str, _Verification] = {}
     with ExitStack() as stack:
-        for name, (folder, about) in stored_folders(as_location(store)).items():
+        for name, (folder, about) in stored_folders(Path(store)).items():
             rules = _rules_of(str(store), about, None if variant is None else as_variant(variant))
-            # A folder without write permission needs no lock, and one elsewhere has none.
-            if isinstance(folder, Path):
-                with suppress(MachineError):
-                    stack.enter_context(lock_folder(folder, "census"))
+            # A folder without write permission needs no lock.
+            with suppress(MachineError):
+                stack.enter_context(lock_folder(folder, "census"))
             stored = StoredCensus(folder, rules.digest, full=about.full)
             found[name] = _Verification(rules, stored, tally, memory, watcher)
             found[name].run(parents=parents)
@@ -223,8 +213,7 @@ class _Verification:
                 break
             self.tally.add("records", 1)
             self.records.append(record)
-        # A web server cannot say which names there are.
-        names = [name for name in names_in(self.stored.root) or () if fnmatch(name, "ply-*.json")]
+        names = [path.name for path in self.stored.root.glob("ply-*.json")]
         later = [name for name in names if name > f"ply-{len(self.records):03}.json"]
         if later:
             path = self.stored.root / f"ply-{len(self.records):03}.json"
@@ -266,7 +255,7 @@ class _Verification:
                 rows = read_rows(file, first, last)
                 digests = leaf_digests(rows, file.counts[first:last], file.header.codes)
                 if digests != file.leaves[done : done + len(digests)]:
-                    raise InputError(f"census file {str(file.path)!r} is damaged: its rows have other digests")
+                    raise InputError(f"census file {str(file.path)!r}: is damaged: its rows have other digests")
             except InputError as error:
                 self.tally.add("rows", 1, 1, str(error))
                 return
@@ -314,7 +303,7 @@ class _Verification:
     # -- rows against rows -------------------------------------------------------------
 
     def _ranges(self, files: Sequence[RowFile]) -> list[tuple[int, int]]:
-        return cut(np.sum([file.counts for file in files], axis=0, dtype=np.int64), self.most)
+        return cut(leaf_counts(files), self.most)
 
     def _check_distinct(self, parity: int) -> None:
         files = [file for some in self.files[parity::2] for file in some]
@@ -358,3 +347,22 @@ class _Verification:
             self.published = "other than published"
         elif common:
             self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
+
+
+# -- the digests of the censuses that we have counted, to compare others with ------------
+
+
+@cache
+def _all() -> dict[str, dict[str, Any]]:
+    text = (resources.files("counting.census") / "published.json").read_text(encoding="utf-8")
+    return {census["game"]: census for census in json.loads(text)["censuses"]}
+
+
+def published_digests(game: str) -> list[str]:
+    """Return the digests of the plies of a game from ply 0 on; none if nothing is published."""
+    return list(_all().get(game, {}).get("plies", []))
+
+
+def published_counts(game: str) -> dict[int, str]:
+    """Return the digests of the plies of a game that were counted and not stored."""
+    return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}

@@ -27,7 +27,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from counting.census.code_kernels import add_board, last_not_above, less, quotient
+from counting.census.codes import add_board, last_not_above, less, quotient
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.records import flat

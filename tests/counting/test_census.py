@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from counting.census import census
-from counting.census.files import open_rows, read_rows
-from counting.census.survey import COUNTERS
+from counting.census.rows import open_rows, read_rows
+from counting.census.toolbox import COUNTERS
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.notation import position_text

@@ -12,9 +12,8 @@ import pytest
 from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.count_plan import CountWish
-from counting.census.count_record import HUNDREDTHS, CountRecord, edge, hundredth_of
-from counting.census.counted import Counted, count_ply
+from counting.census.buckets import BINS, LEAF_BITS, family_bins, family_marks, plain_bin
+from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.expansion import (
     EXPANSION_COUNTERS,
     expand_canonical,
@@ -22,21 +21,16 @@ from counting.census.expansion import (
     expand_leaves,
     expand_quiet,
 )
-from counting.census.families import family_bins, family_marks, plain_bin
-from counting.census.files import open_rows, read_rows
-from counting.census.limits import CensusLimits, TooLargeError
-from counting.census.observer import Silent
-from counting.census.record_files import dump
-from counting.census.records import BINS, LEAF_BITS
 from counting.census.report import CensusReport
-from counting.census.row_sums import leaves_digest
-from counting.census.search import Search
-from counting.census.store import CensusStore
+from counting.census.rows import leaves_digest, open_rows, read_rows
+from counting.census.search import CensusLimits, Search, Silent, TooLargeError
+from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, edge, hundredth_of
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.running.scheduling import ClusterScheduler, LocalScheduler
+from tablut.store.records import record_text
 from tablut.variants import Variant, load_variant
 
 Captured = pytest.CaptureFixture[str]
@@ -361,14 +355,14 @@ def test_a_bad_record_is_named(before: Path, truth: CountRecord, tmp_path: Path)
     counting(folder, CountWish())
     path = folder / f"count-{PLY:03}.json"
     content = json.loads(path.read_text())
-    content["counters"]["new"] += 1
+    content["content"]["counters"]["new"] += 1
     path.write_text(json.dumps(content))
-    with pytest.raises(InputError, match=rf"count-{PLY:03}\.json.*checksum is another"):
+    with pytest.raises(InputError, match=rf"count-{PLY:03}\.json.*not what its digest says"):
         counting(folder, CountWish())
     assert verify_census(folder, BOARD).failures == 1
     # With fitting digests it still does not add up from its tallies.
-    fields = {name: content[name] for name in content if name not in ("format", "digest", "checksum")}
-    path.write_bytes(dump(CountRecord.make(fields)))
+    fields = {name: content["content"][name] for name in content["content"] if name != "digest"}
+    path.write_text(record_text(CountRecord.make(fields)))
     with pytest.raises(InputError, match=r"does not add up from its tallies|are not those that the ply before has"):
         counting(folder, CountWish())
     assert verify_census(folder, BOARD).failures > 0

@@ -22,22 +22,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from counting.census import census
-from counting.census.buckets import leaf_sums
-from counting.census.files import open_rows, read_rows
-from counting.census.limits import CensusLimits
-from counting.census.observer import Silent
-from counting.census.published import published_digests
-from counting.census.record_files import dump, read_record
-from counting.census.records import LEAF_BITS, PlyRecord
-from counting.census.row_head import HEAD
-from counting.census.row_sums import rows_digest
-from counting.census.search import Search
-from counting.census.store import CensusStore
+from counting.census.buckets import LEAF_BITS, leaf_sums
+from counting.census.rows import HEAD, open_rows, read_rows, rows_digest
+from counting.census.search import CensusLimits, Search, Silent
+from counting.census.store import CensusStore, PlyRecord
 from counting.census.toolbox import toolbox
-from counting.census.verification import verify_census
+from counting.census.verification import published_digests, verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.running.scheduling import LocalScheduler
+from tablut.store.records import digest_of, read_record, record_text
 from tablut.variants import Variant, load_variant
 
 Captured = pytest.CaptureFixture[str]
@@ -151,25 +145,26 @@ def test_a_complete_store_without_its_parts_is_refused(sound: Path, tmp_path: Pa
     store = copied(sound, tmp_path)
     for path in store.rglob("*.rows"):
         path.unlink()
-    assert "ply-000/part-00000.rows' is damaged: it is missing" in str(answer(store))
+    assert "ply-000/part-00000.rows': is damaged: it is missing" in str(answer(store))
 
 
 def test_an_edited_count_is_refused(sound: Path, tmp_path: Path) -> None:
     store = copied(sound, tmp_path)
     path = store / "classes/ply-003.json"
     record = json.loads(path.read_text())
-    record["counters"]["decided"] += 8
+    record["content"]["counters"]["decided"] += 8
     path.write_text(json.dumps(record))
-    assert "ply-003.json' is damaged: its checksum" in str(answer(store))
+    assert "ply-003.json': is damaged: not what its digest says" in str(answer(store))
 
 
 def test_names_in_records_lead_nowhere(sound: Path, tmp_path: Path) -> None:
     store = copied(sound, tmp_path)
     path = store / "classes/ply-003.json"
-    record = json.loads(path.read_text())
-    record["ply"] = "0/../../../../evil"
-    path.write_text(json.dumps(record))
-    assert "ply-003.json' is damaged: ply:" in str(answer(store))
+    body = json.loads(path.read_text())
+    del body["sha256"]
+    body["content"]["ply"] = "0/../../../../evil"
+    path.write_text(json.dumps({**body, "sha256": digest_of(body)}, indent=1, sort_keys=True) + "\n")
+    assert "ply-003.json': is damaged: ply:" in str(answer(store))
     assert not list(tmp_path.rglob("evil"))
 
 
@@ -212,19 +207,19 @@ def reseal(store: Path, ply: int, **changes: Any) -> None:
     """Write a record with other values and fitting digests, and those that follow likewise."""
     before = None
     for path in sorted(store.glob("classes/ply-*.json")):
-        record = read_record(path, PlyRecord, "")
-        content = record.model_dump(exclude={"format", "digest", "checksum"}) | {"before": before}
+        record = read_record(path, PlyRecord, "file", "mend it")
+        content = record.model_dump(exclude={"digest"}) | {"before": before}
         content |= changes if record.ply == ply else {}
         made = PlyRecord.make(content)
-        path.write_bytes(dump(made))
+        path.write_text(record_text(made))
         before = made.digest
 
 
 def test_a_forged_count_does_not_add_up(sound: Path, tmp_path: Path) -> None:
     store = copied(sound, tmp_path)
-    record = read_record(store / "classes/ply-003.json", PlyRecord, "")
+    record = read_record(store / "classes/ply-003.json", PlyRecord, "file", "mend it")
     reseal(store, 3, counters=record.counters | {"decided": record.counters["decided"] + 8})
-    assert "ply-003.json' is damaged: it does not add up from its parts" in str(answer(store))
+    assert "ply-003.json': is damaged: it does not add up from its parts" in str(answer(store))
 
 
 def test_a_forged_index_is_not_followed(sound: Path, tmp_path: Path) -> None:
@@ -246,7 +241,7 @@ def forge_rows(store: Path, ply: int, keep: Any) -> None:
     """Leave rows out of a ply, with fitting index, statistics and digests."""
     from counting.census.tasks import write_part
 
-    record = read_record(store / f"classes/ply-{ply:03}.json", PlyRecord, "")
+    record = read_record(store / f"classes/ply-{ply:03}.json", PlyRecord, "file", "mend it")
     path = store / f"classes/ply-{ply:03}/part-00000.rows"
     file = open_rows(path)
     rows = np.ascontiguousarray(keep(read_rows(file, 0, 1 << LEAF_BITS)))
@@ -292,7 +287,7 @@ def test_more_positions_than_the_board_has_are_refused(
     sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from counting import spaces as module
-    from counting.census import extent
+    from counting.census import store as extent
 
     real = module.spaces
 
@@ -314,21 +309,23 @@ def test_more_positions_than_the_board_has_are_refused(
 # -- versions ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_stores_of_earlier_versions_are_refused(tmp_path: Path, version: int, capsys: Captured) -> None:
-    zipfile.ZipFile(STORES / f"census-v{version}/store.zip").extractall(tmp_path)
-    before = {path: path.read_bytes() for path in files_of(tmp_path)}
-    assert run(["census", "-v", "ashton-5-4v0", "--plies", "4", "--store", str(tmp_path), "--resume"]) == 2
-    assert run(["census", "verify", str(tmp_path)]) == 2
+@pytest.mark.parametrize("version", [4, 6])
+def test_stores_of_other_versions_are_refused(sound: Path, tmp_path: Path, version: int, capsys: Captured) -> None:
+    store = copied(sound, tmp_path)
+    path = store / "classes/census.json"
+    path.write_text(path.read_text().replace('"version": 5', f'"version": {version}'))
+    before = {path: path.read_bytes() for path in files_of(store)}
+    assert run(["census", "-v", "ashton-5-4v0", "--plies", "4", "--store", str(store), "--resume"]) == 2
+    assert run(["census", "verify", str(store)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     for line in captured.err.splitlines():
-        assert re.search(rf"census\.json': format version {version}, this .* reads 4; count again", line)
-    assert {path: path.read_bytes() for path in files_of(tmp_path)} == before
+        assert re.search(rf"census\.json': format version {version}, this program reads 5; ", line)
+    assert {path: path.read_bytes() for path in files_of(store)} == before
 
 
 def test_a_store_of_this_version_is_read(tmp_path: Path, capsys: Captured) -> None:
-    zipfile.ZipFile(STORES / "census-v4/store.zip").extractall(tmp_path)
+    zipfile.ZipFile(STORES / "census-v5/store.zip").extractall(tmp_path)
     assert run(["census", "verify", str(tmp_path), "--parents", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["failures"], report["plies"], report["published"]) == (0, 4, "as published")
@@ -352,7 +349,7 @@ def test_digests_do_not_depend_on_how_it_was_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: int
 ) -> None:
     """Many small parts, by other limits: the same digests as published, and the same files twice."""
-    monkeypatch.setattr("counting.census.planning._LEAST_ROWS", 500)
+    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
 
     def counted(folder: Path) -> list[PlyRecord]:
         store = CensusStore(folder, BOARD, full=False, resume=True)
@@ -378,7 +375,7 @@ def test_verification_speaks_to_people(sound: Path, tmp_path: Path, capsys: Capt
     assert "0 failures. As published." in capsys.readouterr().out
     (store / "classes/ply-002/part-00000.rows").unlink()
     assert run(["census", "verify", str(store)]) == 1
-    assert "ply-002/part-00000.rows' is damaged: it is missing" in capsys.readouterr().out
+    assert "ply-002/part-00000.rows': is damaged: it is missing" in capsys.readouterr().out
     (store / "classes/ply-000.json").unlink()
     assert run(["census", "verify", str(store), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["failures"] == 1
@@ -539,7 +536,7 @@ class History(RuleBasedStateMachine):
     def check(self) -> None:
         if proof(self.store) == 0:
             records = sorted(self.store.glob("classes/ply-*.json"))
-            digests = [read_record(path, PlyRecord, "").digest for path in records]
+            digests = [read_record(path, PlyRecord, "file", "mend it").digest for path in records]
             assert digests == self.truth[: len(records)]
 
     def tried(self, work: Any) -> Any:

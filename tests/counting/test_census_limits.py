@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from counting.census import census
-from counting.census.observer import Silent
+from counting.census.search import Silent
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.running.scheduling import LocalScheduler

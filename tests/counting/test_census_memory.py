@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counting.census import memory
-from counting.census.memory import DIRECT_BYTES, PAGE, aligned, read_span, room, write_span
+from counting.census import rows as memory
+from counting.census.rows import DIRECT_BYTES, PAGE, Buffer, aligned, read_span, write_span
 
 
 def content(count: int) -> np.ndarray:
@@ -45,14 +45,14 @@ def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         write_span(stream, content(7))
     assert path.read_bytes() == bytes(content(PAGE)) + bytes(wanted) + bytes(content(7))
     with path.open("rb", buffering=0) as stream:
-        assert bytes(read_span(stream, PAGE, count)) == bytes(wanted)
+        assert bytes(read_span(stream, PAGE, count, Buffer())) == bytes(wanted)
         for first in (1, 8, PAGE - 1, PAGE + 24):
             if count > first:
-                found = read_span(stream, PAGE + first, count - first, "test")
+                found = read_span(stream, PAGE + first, count - first, Buffer())
                 assert bytes(found) == bytes(wanted[first:])
                 assert found.ctypes.data % PAGE == (PAGE + first) % PAGE
         with pytest.raises(EOFError):
-            read_span(stream, PAGE, count + 8)
+            read_span(stream, PAGE, count + 8, Buffer())
 
 
 def test_memory_between_pages_takes_the_usual_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_disks_that_want_other_blocks(tmp_path: Path, monkeypatch: pytest.Monkey
         write_span(Refusing(stream, takes), wanted)  # type: ignore[arg-type]
     assert path.read_bytes() == bytes(wanted)
     with path.open("rb", buffering=0) as stream:
-        assert bytes(read_span(Refusing(stream, takes), 8, len(wanted) - 8)) == bytes(wanted[8:])
+        assert bytes(read_span(Refusing(stream, takes), 8, len(wanted) - 8, Buffer())) == bytes(wanted[8:])
 
 
 def test_other_errors_are_not_swallowed(tmp_path: Path) -> None:
@@ -115,9 +115,13 @@ def test_the_way_past_the_cache_is_closed_again(tmp_path: Path) -> None:
         assert not fcntl.fcntl(stream, fcntl.F_GETFL) & os.O_DIRECT
 
 
-def test_a_room_is_the_same_memory_until_it_must_grow() -> None:
-    first = room("test_room", 100)
-    assert room("test_room", 50).ctypes.data == first.ctypes.data
-    assert room("test_room_too", 50).ctypes.data != first.ctypes.data
-    assert len(room("test_room", 1 << 20)) == 1 << 20
-    assert room("test_room", 1 << 20).ctypes.data % PAGE == 0
+def test_a_buffer_is_the_same_memory_until_it_must_grow() -> None:
+    buffer, other = Buffer(), Buffer()
+    first = buffer.bytes(100)
+    assert buffer.bytes(50).ctypes.data == first.ctypes.data
+    assert other.bytes(50).ctypes.data != first.ctypes.data
+    assert len(buffer.bytes(1 << 20)) == 1 << 20
+    assert buffer.bytes(1 << 20).ctypes.data % PAGE == 0
+    assert buffer.rows(3, 2).shape == (3, 2)
+    buffer.bytes(80).fill(7)
+    assert not buffer.zeros(10, np.int64).any()

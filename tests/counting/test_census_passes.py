@@ -8,12 +8,9 @@ import pytest
 from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.limits import CensusLimits, TooLargeError
-from counting.census.observer import Silent
-from counting.census.passes import leaf_ranges
-from counting.census.records import LEAF_BITS, PlyRecord
-from counting.census.search import Search
-from counting.census.store import CensusStore
+from counting.census.buckets import LEAF_BITS
+from counting.census.search import CensusLimits, Search, Silent, TooLargeError, leaf_ranges
+from counting.census.store import CensusStore, PlyRecord
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.running.scheduling import LocalScheduler
@@ -43,7 +40,7 @@ def search(
 
 @pytest.fixture(autouse=True)
 def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counting.census.planning._LEAST_ROWS", 20_000)
+    monkeypatch.setattr("counting.census.search._LEAST_ROWS", 20_000)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from math import comb
 
 from counting import bounds
-from counting.comparison import compare, published_games
+from counting.findings import compare, published_games
 from tablut.variants import load_variant
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from counting import bounds
-from counting.exports import placements_by_men
+from counting.complexity import placements_by_men
 from tablut.cli.shell import run
 from tablut.variants import shipped_variants, variant_names
 

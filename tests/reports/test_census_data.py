@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from counting.census import census
-from counting.census.published import published_counts
+from counting.census.verification import published_counts
 from reports.census import results
 from tablut.automorphisms.checks import near_start
 from tablut.engine import engine_for

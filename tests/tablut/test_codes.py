@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counting.census.code_kernels import decode_rows, encode_rows
-from counting.census.codes import PositionCodes, position_codes
+from counting.census.codes import PositionCodes, decode_rows, encode_rows, position_codes
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
 from tablut.testing import placement

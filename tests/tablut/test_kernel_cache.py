@@ -243,8 +243,8 @@ def imports_that_run(nodes):
 
 def test_kernels_depend_on_what_they_inline_from_other_rooms():
     reached = {
-        "counting.reachable.drawing": "counting.census.code_kernels",
-        "counting.reachable.stages": "counting.census.code_kernels",
+        "counting.reachable.drawing": "counting.census.codes",
+        "counting.reachable.stages": "counting.census.codes",
         "tablut.play.players.kernels.minimax": "tablut.engine.jit",
         "tablut.play.players.kernels.playouts": "tablut.engine.jit",
     }

@@ -17,8 +17,8 @@ import numpy as np
 from counting.census import census
 from counting.census.buckets import FIXING
 from counting.census.expansion import DECIDED
-from counting.census.files import read_rows, spans
-from counting.census.stored import StoredCensus
+from counting.census.rows import read_rows, spans
+from counting.census.store import StoredCensus
 from counting.reachable.games import position_keys
 from counting.reachable.lemmas import lemmas_for
 from counting.reachable.plain import LEMMAS
@@ -66,7 +66,7 @@ class _Silent:
 
 
 class _CensusStages:
-    """Tells of a census as of stages; see `counting.census.observer.Observer`."""
+    """Tells of a census as of stages; see `counting.census.search.Observer`."""
 
     def __init__(self, progress: Progress) -> None:
         self.begin_stage, self.advance = progress.begin, progress.advance

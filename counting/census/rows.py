@@ -1,0 +1,585 @@
+"""Row files: positions in the order of their leaves, with an index, digests and a format version.
+
+A file is written under a temporary name and renamed, so a file under its final name is
+complete. Layout, little-endian: a head of fixed length (magic, format version, length of
+the header, processor seconds of the task, the digest of the file, CRC-32 of all this);
+the header (JSON, `RowHeader`, with spaces behind it so that the rows begin at a page); three
+index arrays of one entry a leaf (rows int64, hash sums uint64, moves int64); in parts of a ply
+the SHA-256 of each leaf that has rows; the rows.
+
+Files of children and sorted rows hold W times uint64 each; so do parts, which are kept, if W is 1, else
+these hold the code of each (`counting.census.codes`), half as long or less, wherever
+codes fit kernels. The index of sorted rows is by bin (`counting.census.buckets`) instead of
+leaf. A tally has the index of rows that are nowhere stored.
+
+The digest of a file is that of header, index and leaf digests, so it stands for the rows
+too. It is checked whenever a file is opened, and by the record of the ply. Hash sums are of the
+rows as words: they are checked whenever rows are read. The SHA-256 of rows is
+checked by `counting.census.verification`.
+
+A file of children is written once, read once and removed. In the system's cache it costs
+more than the work in it: a page that nobody has used before is found, cleared and
+mapped first, 2.4 seconds a gigabyte on a virtual machine. Whole pages of large arrays
+therefore go straight between memory and disk where the system can do that (``O_DIRECT``, 0.05
+seconds a gigabyte); all else goes through the cache. The bytes are the same.
+
+Parts are on the disk before they get their names. Non-guarantee: files of children need not
+be. A machine that loses power may leave one damaged; it is found by its digest or its hash
+sums, and named.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+import struct
+import tempfile
+import threading
+import zlib
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from counting.census.buckets import BINS, LEAF_BITS, check_rows
+from counting.census.codes import decode_rows, encode_rows, position_codes
+from counting.census.toolbox import COUNTERS
+from tablut.errors import InputError, OutputError, input_failure, output_failure
+from tablut.store.records import Count, Digest, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import IO
+
+    from numpy.typing import NDArray
+
+    from counting.census.codes import CodeTables
+
+FORMAT_VERSION: Final = 5
+MAGIC: Final = b"TABLROWS"
+HEAD: Final = struct.Struct("<8sIId32sI")
+PAGE: Final = 4096
+"""Bytes of a page; disks want addresses, places and lengths that are multiples of their blocks, which are no larger."""
+DIRECT_BYTES: Final = 1 << 18
+"""What is shorter is read and written through the cache."""
+READ_BYTES: Final = 8 << 20
+"""What a merge reads of a file at once."""
+_MOST_HEADER: Final = 1 << 20
+_PIECE_ROWS: Final = 1 << 18
+"""Rows that are coded at once."""
+
+
+# -- what a file says of itself ------------------------------------------------------------
+
+
+def _all_counters(found: dict[str, int]) -> dict[str, int]:
+    if set(found) != set(COUNTERS):
+        raise ValueError("these are not the counters of a census")
+    return found
+
+
+Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
+Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
+PlyNumber = Annotated[int, Field(ge=0, le=9999)]
+Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
+Expanded = tuple[Count, Count, Count, Count]
+"""The counters of `counting.census.expansion`."""
+Few = Annotated[tuple[Count, ...], Field(max_length=128)]
+Material = Annotated[tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)]
+
+
+class Owner(NamedTuple):
+    """What a row file belongs to: a task of a plan, whose name is the same for equal plans in any run."""
+
+    game: str
+    full: bool
+    ply: int
+    number: int
+    plan: str
+
+
+def plan_name(*content: Any) -> str:
+    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
+    return digest_of(content)[:32]
+
+
+class Model(BaseModel):
+    """What is read from a store: no field is missing, of another type, or unknown."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class ExpansionStats(Model):
+    """What a file of children or of sorted rows says."""
+
+    children: Count
+    counters: Expanded
+
+
+class PartStats(Model):
+    """What a part says: children it was sifted from, counters and material of `survey`, and its own children."""
+
+    children: Count
+    counters: Counters
+    material: Material
+    next_children: Count
+
+
+class TallyStats(PartStats):
+    """What a tally says: as a part, and of which bins it is, and what was expanded for it."""
+
+    bins: Bins
+    expanded: Expanded
+
+
+class RowHeader(Model):
+    """The header of a row file."""
+
+    kind: Annotated[str, Field(pattern="^(part|children|sorted|tally)$")]
+    game: Digest
+    full: bool
+    ply: PlyNumber
+    number: Annotated[int, Field(ge=0, le=99_999)]
+    plan: Plan
+    words: Annotated[int, Field(ge=1, le=4)]
+    leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
+    rows: Count
+    codes: (
+        tuple[
+            Annotated[int, Field(ge=1, le=121)],
+            Annotated[int, Field(ge=0, le=120)],
+            Annotated[int, Field(ge=0, le=120)],
+            Annotated[int, Field(ge=0, le=1)],
+        ]
+        | None
+    )
+    stats: PartStats | ExpansionStats | TallyStats
+
+    @property
+    def owner(self) -> Owner:
+        """What the file belongs to."""
+        return Owner(self.game, self.full, self.ply, self.number, self.plan)
+
+
+class Source(NamedTuple):
+    """A row file, and the digest that it must have."""
+
+    path: Path
+    digest: str
+
+
+class RowFile(NamedTuple):
+    """A row file whose head, header and index have been read and found sound.
+
+    ``counts``, ``sums`` and ``moves`` are by leaf: rows, their hash sums, and the legal moves of the undecided ones,
+    zero in files of children. ``leaves`` holds in parts the SHA-256 of each leaf that has rows, 32 bytes each.
+    """
+
+    path: Path
+    header: RowHeader
+    counts: NDArray[np.int64]
+    sums: NDArray[np.uint64]
+    moves: NDArray[np.int64]
+    leaves: bytes
+    begin: int
+    length: int
+    digest: str
+    cpu: float
+
+
+def damaged(path: Path, what: str) -> InputError:
+    """Return the error for a damaged row file; it says how to go on."""
+    also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
+    return InputError(f"census file {str(path)!r}: is damaged: {what}; delete it{also}, and go on with --resume")
+
+
+@contextmanager
+def _reported(path: Path, what: str) -> Iterator[None]:
+    """Turn an error of the system into one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        message = f"census file {str(path)!r}: cannot {what}: {error.strerror or error}"
+        raise (output_failure if what == "write it" else input_failure)(message, error) from error
+
+
+# -- memory --------------------------------------------------------------------------------
+
+
+def aligned(count: int) -> NDArray[np.uint8]:
+    """Return uninitialised bytes that begin at a page."""
+    memory = np.empty(count + PAGE, dtype=np.uint8)
+    first = -memory.ctypes.data % PAGE
+    return memory[first : first + count]
+
+
+class Buffer:
+    """Memory that its owner keeps from task to task: new memory costs as much as the work in it.
+
+    What was taken before is overwritten by what is taken next.
+    """
+
+    def __init__(self) -> None:
+        self._held = aligned(0)
+
+    def bytes(self, count: int) -> NDArray[np.uint8]:
+        """Return uninitialised bytes."""
+        if len(self._held) < count:
+            self._held = aligned(0)  # what was there must go before more is asked for
+            self._held = aligned(count)
+        return self._held[:count]
+
+    def rows(self, count: int, width: int) -> NDArray[np.uint64]:
+        """Return uninitialised rows."""
+        return self.bytes(8 * count * width).view(np.uint64).reshape(count, width)
+
+    def zeros(self, count: int, kind: type[np.generic]) -> NDArray[Any]:
+        """Return zeros."""
+        array = self.bytes(count * np.dtype(kind).itemsize).view(kind)
+        array.fill(0)
+        return array
+
+
+class _Coded(threading.local):
+    """Where each thread puts rows as codes."""
+
+    def __init__(self) -> None:
+        self.buffer = Buffer()
+
+
+_coded = _Coded()
+
+
+# -- reading -------------------------------------------------------------------------------
+
+
+def open_rows(path: Path, digest: str | None = None) -> RowFile:
+    """Return a row file with its index."""
+    with _reported(path, "read it"):
+        try:
+            state = path.lstat()
+        except FileNotFoundError as error:
+            raise damaged(path, "it is missing") from error
+        if not stat.S_ISREG(state.st_mode):
+            raise damaged(path, "it is no ordinary file")
+        file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    if digest is not None and file.digest != digest:
+        raise damaged(path, "it is another file than the census has written there")
+    return file
+
+
+@lru_cache(maxsize=128)
+def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
+    """Read all of a file but its rows, found to agree; once, as long as the system says that it is the same."""
+    with path.open("rb") as file:
+        head = file.read(HEAD.size)
+        if len(head) < HEAD.size or not head.startswith(MAGIC):
+            raise damaged(path, "it does not begin as a row file")
+        _magic, version, length, cpu, found, crc = HEAD.unpack(head)
+        if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
+            raise InputError(
+                f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
+                "count again into another folder"
+            )
+        if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
+            raise damaged(path, "the head has another checksum")
+        text = file.read(length)
+        try:
+            header = RowHeader.model_validate_json(text)
+        except ValidationError as error:
+            raise damaged(path, "the header is not that of a row file") from error
+        each = 8 << header.leaf_bits
+        arrays = file.read(3 * each)
+        if len(arrays) < 3 * each:
+            raise damaged(path, "it ends early")
+        counts, sums, moves = (
+            np.frombuffer(arrays[each * number : each * (number + 1)], dtype=kind).astype(kind[1:])
+            for number, kind in enumerate(("<i8", "<u8", "<i8"))
+        )
+        digests = file.read(32 * int(np.count_nonzero(counts)) if header.kind == "part" else 0)
+        size = os.fstat(file.fileno()).st_size
+    content = hashlib.sha256(b"".join((text, arrays, digests)))
+    if content.digest() != found:
+        raise damaged(path, "header or index have another digest")
+    begin = HEAD.size + length + len(arrays) + len(digests)
+    wanted = begin + (0 if header.kind == "tally" else _row_size(header.words, header.codes) * header.rows)
+    # Each by itself: a sum of 64 bits can wrap around.
+    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows)).any():
+        raise damaged(path, "its index does not add up")
+    if size != wanted:
+        raise damaged(path, f"it has {size} bytes instead of {wanted}")
+    return RowFile(path, header, counts, sums, moves, digests, begin, wanted, content.hexdigest(), cpu)
+
+
+def read_rows(
+    file: RowFile, first: int, last: int, *, check: bool = True, into: Buffer | None = None
+) -> NDArray[np.uint64]:
+    """Return the rows of the leaves from ``first`` up to ``last``, excluded."""
+    width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
+    count, each = int(file.counts[first:last].sum()), _row_size(width, codes)
+    place = file.begin + each * before
+    buffer = Buffer() if into is None else into
+    with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
+        try:
+            if codes is None:
+                rows = read_span(stream, place, each * count, buffer).view("<u8").astype(np.uint64, copy=False)
+                rows = rows.reshape(count, width)
+            else:
+                rows = buffer.rows(count, width)
+                for start in range(0, count, _PIECE_ROWS):
+                    some = rows[start : start + _PIECE_ROWS]
+                    coded = read_span(stream, place + each * start, each * len(some), _coded.buffer)
+                    decode_rows(_code_tables(codes), coded.reshape(len(some), each), codes[3], some)
+        except EOFError as error:
+            raise damaged(file.path, "it ends early") from error
+    if check:
+        wrong = check_rows(rows, file.header.leaf_bits, first, file.counts[first:last], file.sums[first:last])
+        if wrong >= 0:
+            raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")
+    return rows
+
+
+def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Cut leaves into ranges that are read at once; ranges without rows are left out."""
+    most = READ_BYTES // (8 * file.header.words)
+    begin, rows = first, 0
+    for leaf in range(first, last):
+        count = int(file.counts[leaf])
+        if rows and rows + count > most:
+            yield begin, leaf
+            begin, rows = leaf, 0
+        rows += count
+    if rows:
+        yield begin, last
+
+
+def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
+    """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more."""
+    ranges = []
+    first, load = 0, 0
+    for leaf, count in enumerate(loads.tolist()):
+        if load and load + count > most:
+            ranges.append((first, leaf))
+            first, load = leaf, 0
+        load += count
+    ranges.append((first, len(loads)))
+    return ranges
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+def write_rows(
+    path: Path,
+    rows: NDArray[np.uint64],
+    index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
+    owner: Owner,
+    stats: dict[str, Any],
+    *,
+    cpu: float,
+    codes: tuple[int, int, int, int] | None = None,
+    kind: str = "children",
+) -> Source:
+    """Write a row file; the index has counts, hash sums and moves by leaf."""
+    arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
+    header = {
+        "kind": kind,
+        **owner._asdict(),
+        "words": rows.shape[1],
+        "leaf_bits": len(index[0]).bit_length() - 1,
+        "rows": int(index[0].sum()),
+        "codes": codes,
+        "stats": stats,
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    hasher = _LeafHasher(index[0], _row_size(rows.shape[1], codes)) if kind == "part" else None
+    digests = 0 if hasher is None else 32 * int(np.count_nonzero(index[0]))
+    text += b" " * (-(HEAD.size + len(text) + len(arrays) + digests) % PAGE)
+    with _reported(path, "write it"):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb", buffering=0) as file:
+                # The digests are known when the rows are.
+                write_span(file, np.zeros(HEAD.size + len(text) + len(arrays) + digests, dtype=np.uint8))
+                for piece in _row_pieces(np.ascontiguousarray(rows), codes):
+                    if hasher is not None:
+                        hasher.feed(piece.data)
+                    write_span(file, piece)
+                content = text + arrays + (b"" if hasher is None else b"".join(hasher.digests))
+                digest = hashlib.sha256(content)
+                head = HEAD.pack(MAGIC, FORMAT_VERSION, len(text), cpu, digest.digest(), 0)[:-4]
+                head += struct.pack("<I", zlib.crc32(head))
+                file.seek(0)
+                write_span(file, np.frombuffer(head + content, dtype=np.uint8))
+                if kind in ("part", "tally"):
+                    os.fsync(file)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    return Source(path, digest.hexdigest())
+
+
+def _code_tables(codes: Sequence[int]) -> CodeTables:
+    tables: CodeTables = position_codes(*codes[:3])[1]
+    return tables
+
+
+def _row_size(words: int, codes: Sequence[int] | None) -> int:
+    return 8 * words if codes is None else _code_tables(codes).code_bytes
+
+
+def _row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[NDArray[np.uint8]]:
+    """Yield the bytes of rows as they are stored."""
+    if codes is None:
+        yield rows.astype("<u8", copy=False).reshape(-1).view(np.uint8)
+        return
+    tables = _code_tables(codes)
+    for start in range(0, len(rows), _PIECE_ROWS):
+        some = rows[start : start + _PIECE_ROWS]
+        flat = _coded.buffer.bytes(len(some) * tables.code_bytes)
+        encode_rows(tables, some, flat.reshape(len(some), tables.code_bytes))
+        yield flat
+
+
+class _LeafHasher:
+    """The SHA-256 of the rows of each leaf, fed in the order of leaves in pieces of any length."""
+
+    def __init__(self, counts: NDArray[np.int64], each: int) -> None:
+        self.digests: list[bytes] = []
+        self._lengths = [each * count for count in counts.tolist() if count]
+        self._left = self._lengths[0] if self._lengths else 0
+        self._hash = hashlib.sha256()
+
+    def feed(self, content: memoryview) -> None:
+        """Take the next bytes."""
+        while len(content):
+            here = content[: self._left]
+            self._hash.update(here)
+            content = content[len(here) :]
+            self._left -= len(here)
+            if not self._left:
+                self.digests.append(self._hash.digest())
+                self._hash = hashlib.sha256()
+                self._left = self._lengths[len(self.digests)] if len(self.digests) < len(self._lengths) else 0
+
+
+# -- past the cache ------------------------------------------------------------------------
+
+
+def _set_direct(stream: IO[bytes], direct: bool) -> bool:
+    """Switch the way past the cache on or off; return whether that could be done."""
+    flag = getattr(os, "O_DIRECT", 0)
+    if not flag:
+        return False
+    import fcntl
+
+    flags = fcntl.fcntl(stream, fcntl.F_GETFL)
+    try:
+        fcntl.fcntl(stream, fcntl.F_SETFL, flags | flag if direct else flags & ~flag)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return False  # this file system has no direct access
+    return True
+
+
+def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
+    """Write bytes at the place where an unbuffered file is; whole pages past the cache if they are many."""
+    pending, rest = content.data, memoryview(b"")
+    at_pages = content.ctypes.data % PAGE == 0 and stream.tell() % PAGE == 0
+    if len(pending) >= DIRECT_BYTES and at_pages and _set_direct(stream, True):
+        whole = len(pending) - len(pending) % PAGE
+        pending, rest = pending[:whole], pending[whole:]
+        try:
+            while pending:
+                try:
+                    count = stream.write(pending[: 1 << 30])
+                except OSError as error:
+                    if error.errno != errno.EINVAL:
+                        raise
+                    break  # larger blocks than a page, or a place between them after a short write
+                pending = pending[count:]
+        finally:
+            _set_direct(stream, False)
+    for left in (pending, rest):
+        while left:  # one call writes 2 GiB at most
+            left = left[stream.write(left[: 1 << 30]) :]
+
+
+def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np.uint8]:
+    """Return bytes of an unbuffered file; past the cache if they are many."""
+    lead = offset % PAGE
+    memory = into.bytes(lead + length + -(lead + length) % PAGE)
+    found = lead
+    if length >= DIRECT_BYTES and _set_direct(stream, True):
+        # From the page in which they begin to the end of that in which they end, or of the file.
+        found = _read_direct(stream, offset - lead, memory)
+        _set_direct(stream, False)
+    while found < lead + length:
+        stream.seek(offset - lead + found)
+        count = stream.readinto(memory[found : lead + length].data)
+        if not count:
+            raise EOFError(f"{length} bytes from {offset} on")
+        found += count
+    return memory[lead : lead + length]
+
+
+def _read_direct(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
+    """Read past the cache as much as the system gives, and return how many bytes that is."""
+    found = 0
+    while found < len(memory):
+        stream.seek(offset + found)
+        try:
+            count = stream.readinto(memory[found:].data)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            break  # larger blocks than a page, or a place between them at the end of the file
+        if not count:
+            break
+        found += count
+    return found
+
+
+# -- what files add up to ------------------------------------------------------------------
+
+
+def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = 1 << LEAF_BITS) -> NDArray[np.int64]:
+    """Return how many rows each leaf (or bin) has in all of the files."""
+    total = np.zeros(last - first, dtype=np.int64)
+    for file in files:
+        total += file.counts[first:last]
+    return total
+
+
+def rows_digest(files: Iterable[RowFile]) -> str:
+    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts."""
+    found = list(files)
+    content = hashlib.sha256(leaf_counts(found).astype("<i8").tobytes())
+    for file in found:
+        content.update(file.leaves)
+    return content.hexdigest()
+
+
+def leaves_digest(files: Iterable[RowFile]) -> str:
+    """Return the digest of how many rows each leaf has in all of the files, and of their hash sums."""
+    found = list(files)
+    sums = np.sum([file.sums for file in found], axis=0, dtype=np.uint64)
+    return hashlib.sha256(leaf_counts(found).astype("<i8").tobytes() + sums.astype("<u8").tobytes()).hexdigest()
+
+
+def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
+    """Return the SHA-256 of each leaf that has rows, as a part has them."""
+    hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
+    for piece in _row_pieces(np.ascontiguousarray(rows), codes):
+        hasher.feed(piece.data)
+    return b"".join(hasher.digests)
