@@ -26,7 +26,6 @@ COMMANDS = (
             "tablut census --plies 5",
             "tablut census -v ashton-5-4v0 --all",
             "tablut census verify ply6",
-            "tablut census copy ply6 s3://counts/ply6",
         ),
     ),
     CommandSpec(

@@ -19,7 +19,6 @@ COMMANDS = (
             "tablut tablebase build --men 4 --store endings",
             "tablut tablebase info endings",
             "tablut tablebase verify endings",
-            "tablut tablebase copy /shared/six s3://tables/six",
             "tablut tablebase query endings --zugzwang any",
             "tablut tablebase summary endings",
             "tablut tablebase schedule trace.json --workers 2 --workers 8",

@@ -48,7 +48,6 @@ EXAMPLES: dict[str, list[str]] = {
     "bestmove": ["--nodes", "200"],
     "bounds": [],
     "census": ["--plies", "2", "--against-bounds"],
-    "census copy": ["{census}", "{folder}/copy"],
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
@@ -81,7 +80,6 @@ EXAMPLES: dict[str, list[str]] = {
     "symmetry show": [],
     "symmetry verify": ["--samples", "20", "--most", "100"],
     "tablebase build": ["--men", "2", "--store", "{folder}/store"],
-    "tablebase copy": [STORE, "{folder}/copy"],
     "tablebase info": [STORE],
     "tablebase query": [STORE, "--wdl", "loss", "--most", "3"],
     "tablebase summary": [STORE],
@@ -97,7 +95,6 @@ EXAMPLES: dict[str, list[str]] = {
 SAYS_ITSELF = {
     "analyse",
     "bench",
-    "census copy",
     "census verify",
     "probe",
     "puzzle check",
@@ -110,7 +107,6 @@ SAYS_ITSELF = {
     "replay",
     "report",
     "serve",
-    "tablebase copy",
     "tablebase info",
     "tablebase query",
     "tablebase summary",
@@ -156,7 +152,7 @@ def example(name: str, variant: str, tmp_path: Path) -> list[str]:
     if name == "puzzle check":
         saved = ["puzzle", "solve", "-v", SMALL, "-p", WON_IN_ONE, "--save-proof", fills["{proof}"]]
         assert run(saved) == 0
-    if name in ("census copy", "census verify"):
+    if name == "census verify":
         zipfile.ZipFile(CENSUS).extractall(tmp_path / "store")
     if name == "tablebase schedule":
         trace = json.loads((DATA_OF_REPORTS / "scale" / "brandubh.json").read_text(encoding="utf-8"))["trace"]

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from counting.census.display import observer_on
-from counting.census.store_cli import copy_command, verify_command
+from counting.census.store_cli import verify_command
 from counting.exports import bfile
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option
 from tablut.cli.people import Table, number
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 app.command("verify")(verify_command)
-app.command("copy")(copy_command)
 
 
 def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
@@ -63,9 +62,7 @@ def census_command(
     full: Annotated[bool, typer.Option("--full", help="Count once more without symmetry, and compare.")] = False,
     store: Annotated[
         str | None,
-        typer.Option(
-            "--store", metavar="DIR", help="Folder or URL to keep the positions in. [default: a temporary one]"
-        ),
+        typer.Option("--store", metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]"),
     ] = None,
     resume: ResumeOption = False,
     memory: Annotated[

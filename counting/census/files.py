@@ -1,4 +1,4 @@
-"""Row files as they are read, on this machine or elsewhere; their layout is told in `counting.census.row_head`."""
+"""Row files as they are read; their layout is told in `counting.census.row_head`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from counting.census.code_kernels import decode_rows
 from counting.census.memory import aligned, read_span, room
 from counting.census.row_bytes import PIECE_ROWS, code_tables, row_size
 from counting.census.row_head import damaged, parse_beginning, reported
-from counting.census.rows_elsewhere import leaves_elsewhere, open_elsewhere
-from tablut.remote import Remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,16 +23,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from counting.census.row_head import RowFile
-    from tablut.locations import Location
 
 READ_BYTES: Final = 8 << 20
 """What a merge reads of a file at once."""
 
 
-def open_rows(path: Location, digest: str | None = None) -> RowFile:
+def open_rows(path: Path, digest: str | None = None) -> RowFile:
     """Return a row file with its index."""
-    if isinstance(path, Remote):
-        return open_elsewhere(path, digest)
     with reported(path, "read it"):
         try:
             state = path.lstat()
@@ -62,7 +57,7 @@ def read_rows(
     width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), row_size(width, codes)
     place = file.begin + each * before
-    with _spans_of(file, first, last) as read:
+    with _reading(file) as read:
         try:
             if codes is None:
                 rows = read(place, each * count, name).view("<u8").astype(np.uint64, copy=False)
@@ -84,12 +79,8 @@ def read_rows(
 
 
 @contextmanager
-def _spans_of(file: RowFile, first: int, last: int) -> Iterator[Callable[[int, int, str | None], NDArray[np.uint8]]]:
-    """Yield what returns bytes of the rows of some leaves; elsewhere all of them have been fetched and verified."""
-    if isinstance(file.path, Remote):
-        start, content = leaves_elsewhere(file, first, last)
-        yield lambda at, size, _: content[at - start : at - start + size]
-        return
+def _reading(file: RowFile) -> Iterator[Callable[[int, int, str | None], NDArray[np.uint8]]]:
+    """Yield what returns bytes of a row file: where they begin, how many, and the name of the memory for them."""
     with reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
         yield lambda at, size, name: read_span(stream, at, size, name)
 

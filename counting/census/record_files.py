@@ -8,14 +8,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from counting.census.records import FORMAT_VERSION, Model, Sealed
 from tablut.errors import InputError
-from tablut.remote import Remote
 from tablut.store.files import read_bytes
 
 if TYPE_CHECKING:
-    from tablut.locations import Location
-
-_TRIES: Final = 3
-"""How often a record elsewhere is asked for that is not as it was written."""
+    from pathlib import Path
 
 _RECORD_BYTES: Final = 4 << 20
 """Most bytes of a record: 4096 parts, and the material of an 11x11 board."""
@@ -30,10 +26,8 @@ class _Format(BaseModel):
 Record = TypeVar("Record", bound=Sealed)
 
 
-def read_record(path: Location, model: type[Record], hint: str) -> Record | None:
+def read_record(path: Path, model: type[Record], hint: str) -> Record | None:
     """Return what a JSON file of a store says, checked by itself; None if there is no such file."""
-    if isinstance(path, Remote):
-        return _read_elsewhere(path, model, hint)
     if not path.exists():
         return None
     try:
@@ -41,25 +35,6 @@ def read_record(path: Location, model: type[Record], hint: str) -> Record | None
     except InputError as error:
         reason = str(error).rpartition(": ")[2]
         raise InputError(f"census file {str(path)!r} cannot be read: {reason}; {hint}") from error
-    return _parsed(content, path, model, hint)
-
-
-def _read_elsewhere(path: Remote, model: type[Record], hint: str) -> Record | None:
-    for left in reversed(range(_TRIES)):
-        content = path.read("census file", _RECORD_BYTES)
-        if content is None:
-            return None
-        try:
-            return _parsed(content, path, model, hint)
-        except InputError:
-            # The way may have spoilt it.
-            if not left:
-                raise
-    raise AssertionError("the loop ends by a record or an error")
-
-
-def _parsed(content: bytes, path: Location, model: type[Record], hint: str) -> Record:
-    """Return the record that a file's content is."""
     try:
         version = _Format.model_validate_json(content).format
         if version != FORMAT_VERSION:

@@ -27,7 +27,6 @@ import hashlib
 import struct
 import zlib
 from contextlib import contextmanager
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -36,14 +35,12 @@ from pydantic import ValidationError
 from counting.census.records import FORMAT_VERSION, RowHeader
 from counting.census.row_bytes import row_size
 from tablut.errors import InputError, OutputError, input_failure, output_failure
-from tablut.segments import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
-
-    from tablut.locations import Location
 
 __all__ = ["HEAD", "MAGIC", "RowFile", "Source", "damaged", "parse_beginning", "reported"]
 
@@ -55,7 +52,7 @@ _MOST_HEADER: Final = 1 << 20
 class Source(NamedTuple):
     """A row file, and the digest that it must have."""
 
-    path: Location
+    path: Path
     digest: str
 
 
@@ -64,7 +61,7 @@ class RowFile(NamedTuple):
 
     Attributes
     ----------
-    path : Path or Remote
+    path : Path
         Where it is.
     header : RowHeader
         What it says of itself.
@@ -84,7 +81,7 @@ class RowFile(NamedTuple):
         Processor seconds that it took.
     """
 
-    path: Location
+    path: Path
     header: RowHeader
     counts: NDArray[np.int64]
     sums: NDArray[np.uint64]
@@ -95,18 +92,9 @@ class RowFile(NamedTuple):
     digest: str
     cpu: float
 
-    def segments(self) -> list[Segment]:
-        """Return the rows of each leaf as a segment of the file; of parts alone."""
-        found, at = [], self.begin
-        each = row_size(self.header.words, self.header.codes)
-        for number, count in enumerate(self.counts[self.counts > 0].tolist()):
-            found.append(Segment(at, each * count, self.leaves[32 * number : 32 * number + 32].hex()))
-            at += each * count
-        return found
-
 
 @contextmanager
-def reported(path: Location, what: str) -> Iterator[None]:
+def reported(path: Path, what: str) -> Iterator[None]:
     """Turn an error of the system into one line that names the file."""
     try:
         yield
@@ -117,11 +105,9 @@ def reported(path: Location, what: str) -> Iterator[None]:
         raise (output_failure if what == "write it" else input_failure)(message, error) from error
 
 
-def damaged(path: Location, what: str) -> InputError:
+def damaged(path: Path, what: str) -> InputError:
     """Return the error for a damaged row file; it says how to go on."""
-    # The text of a URL has steps as that of a path has.
-    place = PurePath(str(path))
-    also = f" and {place.parent.name}.json" if place.name.startswith("part") else ""
+    also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
     return InputError(f"census file {str(path)!r} is damaged: {what}; delete it{also}, and go on with --resume")
 
 
@@ -132,7 +118,7 @@ class Readable(Protocol):
         """Return the next bytes."""
 
 
-def parse_beginning(path: Location, file: Readable, size: int) -> RowFile:
+def parse_beginning(path: Path, file: Readable, size: int) -> RowFile:
     """Return what a row file says before its rows, found to agree with itself."""
     head = file.read(HEAD.size)
     if len(head) < HEAD.size or not head.startswith(MAGIC):

@@ -10,28 +10,24 @@ import signal
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.census.copying import staged
 from counting.census.counted import count_ply
 from counting.census.extent import ended
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.limits import CensusLimits, TooLargeError, size_text
 from counting.census.observer import Observer, Silent
-from counting.census.plies import Plies
 from counting.census.report import CensusReport, FullCheck, census_report, compare_full
 from counting.census.search import Search
-from counting.census.store import CensusStore, refuse_other
-from counting.census.stored import StoredCensus, read_about
+from counting.census.store import CensusStore
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.errors import InputError, MachineError, TablutError
-from tablut.locations import as_location
-from tablut.remote import Remote
 from tablut.running.scheduling import open_scheduler
+from tablut.store.files import store_path
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -39,7 +35,6 @@ if TYPE_CHECKING:
 
     from counting.census.count_plan import CountWish
     from counting.census.records import PlyRecord
-    from tablut.locations import Location, LocationLike
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 
@@ -54,7 +49,7 @@ def census(
     *,
     plies: int | None = None,
     full: bool = False,
-    store: LocationLike | None = None,
+    store: Path | str | None = None,
     resume: bool = False,
     memory: int = _DEFAULT_MEMORY,
     disk: int | None = None,
@@ -76,10 +71,8 @@ def census(
         How many plies; all by default, which only small boards allow.
     full : bool
         Count once more without symmetry and compare.
-    store : Path, Remote or str, optional
-        Folder for the positions, kept, or a URL; without it a temporary folder of at most
-        ``memory`` bytes. For an object store the census is counted in a temporary folder, and each finished ply
-        is sent.
+    store : Path or str, optional
+        Folder for the positions, kept; without it a temporary folder of at most ``memory`` bytes.
     resume : bool
         Go on with what the folder has.
     memory : int
@@ -129,18 +122,11 @@ def census(
         raise InputError("--passes: are those of the last ply; name it with --plies N")
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
-    place = None if store is None else as_location(store)
-    if isinstance(place, Remote):
-        _refuse_cluster(place, scheduler)
-        known = _known_plies(place, variant, resume=resume)
-        # What is there already need not be fetched to be shown.
-        if known is not None and not (full or count or graph) and _reaches(known, plies):
-            return census_report(known, known.records if plies is None else known.records[: plies + 1], str(place))
-        _check_writable(place, known)
+    place = None if store is None else store_path(store)
     observer = Silent() if observer is None else observer
     with (
         _enough_memory(),
-        _folder(place, observer) as (folder, watcher),
+        _temporary_folder() if place is None else nullcontext(place) as folder,
         open_scheduler(threads, scheduler) as workers,
     ):
         words = toolbox(variant, False).tables.words
@@ -149,7 +135,7 @@ def census(
         limits = replace(limits, in_passes=disk is not None)
         if plies is None:
             _refuse_hopeless(variant, folder, limits)
-        task = _Task(variant, folder, workers, limits, watcher, resume)
+        task = _Task(variant, folder, workers, limits, observer, resume)
         shown = None if place is None else str(place)
         with task.search("classes", full=False) as search:
             try:
@@ -165,42 +151,6 @@ def census(
                     partial(census_report(search, search.records, shown))
                 raise
             return census_report(search, records, shown, check=check, graph=numbers, counted=counted)
-
-
-def _refuse_cluster(place: Remote, scheduler: str | None) -> None:
-    if scheduler is not None:
-        raise InputError(
-            f"--store {str(place)!r}: workers need a folder that they see; count there, and then "
-            "`tablut census copy` it"
-        )
-
-
-def _known_plies(place: Remote, variant: Variant, *, resume: bool) -> Plies | None:
-    """Return the plies of a census elsewhere, found whole; None if there are none yet."""
-    folder = place / "classes"
-    if (about := read_about(folder)) is None:
-        return None
-    refuse_other(str(place), about, variant.digest, full=False)
-    if not resume:
-        raise InputError(f"--store {str(place)!r}: holds a census; go on with --resume, or choose another place")
-    known = Plies(variant, full=False, store=StoredCensus(folder, variant.digest, full=False))
-    if not known.records:
-        return None
-    known.check_found()
-    return known
-
-
-def _reaches(known: Plies, plies: int | None) -> bool:
-    return known.complete or (plies is not None and len(known.records) > plies)
-
-
-def _check_writable(place: Remote, known: Plies | None) -> None:
-    if not place.writable:
-        there = "holds no census" if known is None else f"holds the plies to {len(known.records) - 1}"
-        raise InputError(
-            f"--store {str(place)!r}: {there}, and can be read only; count in a folder or at an s3:// URL, into which "
-            "`tablut census copy` copies what is there"
-        )
 
 
 class _Task(NamedTuple):
@@ -274,19 +224,6 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
             f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}--plies N "
             "goes as far as there is room, and says what the next ply takes"
         )
-
-
-@contextmanager
-def _folder(place: Location | None, observer: Observer) -> Iterator[tuple[Path, Observer]]:
-    """Yield the folder of a census, the one named or a temporary one, and whom to tell of the progress."""
-    if isinstance(place, Path):
-        yield place, observer
-    elif place is None:
-        with _temporary_folder() as folder:
-            yield folder, observer
-    else:
-        with _temporary_folder() as folder, staged(place, folder, observer) as watcher:
-            yield folder, watcher
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``tablut census verify`` and ``tablut census copy``: what is done with a stored census."""
+"""``tablut census verify``: what is done with a stored census."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from counting.census.copying import CensusCopy
     from counting.census.verification import VerifyReport
     from tablut.cli.people import PeopleConsole
 
-StoredArgument = Annotated[
-    str, typer.Argument(metavar="STORE", help="A census, as given with --store: a folder, or a URL.")
-]
+StoredArgument = Annotated[str, typer.Argument(metavar="STORE", help="A census, as given with --store.")]
 
 
 @command
@@ -74,31 +71,5 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
     console.print(
         f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
         f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",
-        soft_wrap=True,
-    )
-
-
-@command
-def copy_command(
-    store: StoredArgument,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="Where it goes: a folder, or an s3:// URL.")],
-) -> Reply:
-    """Copy a census to or from an object store, or to another folder, every byte compared with its digest.
-
-    A copy that was interrupted is finished by the same command.
-    """
-    from counting.census.copying import copy_census
-
-    with progress("census copy") as display:
-        task = display.add_task("", total=None)
-        report = interruptible(lambda: copy_census(store, target, lambda name: display.update(task, description=name)))
-    return Reply(report, lambda console: _show_copy(console, report))
-
-
-def _show_copy(console: PeopleConsole, copy: CensusCopy) -> None:
-    console.print(f"{copy.variant}  {copy.target}", soft_wrap=True)
-    console.print(
-        f"{copy.plies} plies; {copy.files:,} files of {copy.bytes:,} bytes were written, each compared with its "
-        "digest. What was there already is left as it is.",
         soft_wrap=True,
     )

@@ -11,7 +11,6 @@ file, and links are not followed out of the folder.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from counting.census.count_record import CountRecord
@@ -22,13 +21,11 @@ from counting.census.row_head import RowFile, Source, damaged
 from counting.census.row_sums import part_sums, rows_digest
 from counting.census.tally_files import count_sums, tally_name, tally_owner
 from tablut.errors import InputError
-from tablut.locations import names_in
 from tablut.store.files import child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tablut.locations import Location
+    from pathlib import Path
 
 __all__ = ["ABOUT", "StoredCensus", "read_about", "stored_folders"]
 
@@ -39,7 +36,7 @@ OfPly = TypeVar("OfPly", bound=SealedPly)
 class StoredCensus:
     """The folder of one census, to be read."""
 
-    def __init__(self, root: Location, game: str, *, full: bool) -> None:
+    def __init__(self, root: Path, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> list[PlyRecord]:
@@ -128,12 +125,12 @@ class StoredCensus:
         return sum(entry.bytes for record in records for entry in record.parts)
 
 
-def read_about(root: Location) -> StoreAbout | None:
+def read_about(root: Path) -> StoreAbout | None:
     """Return what the ``census.json`` of a folder says, or None if it has none."""
     return read_record(_inside(root, ABOUT), StoreAbout, "choose another folder")
 
 
-def stored_folders(root: Location) -> dict[str, tuple[Location, StoreAbout]]:
+def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
     """Return the folders of a census: by classes, and without symmetry if it was counted so as well."""
     if (about := read_about(root)) is not None:
         return {".": (root, about)}
@@ -142,14 +139,14 @@ def stored_folders(root: Location) -> dict[str, tuple[Location, StoreAbout]]:
         folder = _inside(root, name)
         if (about := read_about(folder)) is not None:
             found[name] = (folder, about)
-        elif (not isinstance(folder, Path) or folder.is_dir()) and names_in(folder):
+        elif folder.is_dir() and any(folder.iterdir()):
             raise InputError(f"census file {str(folder / ABOUT)!r} is missing; count again")
     return found
 
 
-def _inside(root: Location, name: str) -> Location:
-    """Return a file or folder of a store; on this machine it must not be a link."""
-    return child(root, name, "census file") if isinstance(root, Path) else root / name
+def _inside(root: Path, name: str) -> Path:
+    """Return a file or folder of a store; it must not be a link."""
+    return child(root, name, "census file")
 
 
 def _follows(before: PlyRecord, record: SealedPly) -> bool:

@@ -13,8 +13,6 @@ unless its digests are published.
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from fnmatch import fnmatch
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -34,17 +32,16 @@ from counting.census.survey import COUNTERS
 from counting.census.toolbox import start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
-from tablut.locations import as_location, names_in
 from tablut.results import Result
-from tablut.store.files import lock_folder
+from tablut.store.files import lock_folder, store_path
 from tablut.variants import as_variant, shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from counting.census.records import PlyRecord, StoreAbout
     from counting.census.row_head import RowFile
-    from tablut.locations import LocationLike
     from tablut.variants import Variant, VariantLike
 
 __all__ = ["StoreCheck", "VerifyReport", "verify_census"]
@@ -118,7 +115,7 @@ class _Tally:
 
 
 def verify_census(
-    store: LocationLike,
+    store: Path | str,
     variant: VariantLike | None = None,
     *,
     parents: bool = False,
@@ -130,12 +127,11 @@ def verify_census(
     watcher = Silent() if observer is None else observer
     found: dict[str, _Verification] = {}
     with ExitStack() as stack:
-        for name, (folder, about) in stored_folders(as_location(store)).items():
+        for name, (folder, about) in stored_folders(store_path(store)).items():
             rules = _rules_of(str(store), about, None if variant is None else as_variant(variant))
-            # A folder without write permission needs no lock, and one elsewhere has none.
-            if isinstance(folder, Path):
-                with suppress(MachineError):
-                    stack.enter_context(lock_folder(folder, "census"))
+            # A folder without write permission needs no lock.
+            with suppress(MachineError):
+                stack.enter_context(lock_folder(folder, "census"))
             stored = StoredCensus(folder, rules.digest, full=about.full)
             found[name] = _Verification(rules, stored, tally, memory, watcher)
             found[name].run(parents=parents)
@@ -223,8 +219,7 @@ class _Verification:
                 break
             self.tally.add("records", 1)
             self.records.append(record)
-        # A web server cannot say which names there are.
-        names = [name for name in names_in(self.stored.root) or () if fnmatch(name, "ply-*.json")]
+        names = (path.name for path in self.stored.root.glob("ply-*.json"))
         later = [name for name in names if name > f"ply-{len(self.records):03}.json"]
         if later:
             path = self.stored.root / f"ply-{len(self.records):03}.json"

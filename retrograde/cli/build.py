@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,14 +12,12 @@ import typer
 from tablut.cli.options import SchedulerOption, VariantOption, material_option, read_materials, threads_option
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import InputError, TablutError
-from tablut.locations import as_location
-from tablut.store.files import check_output
+from tablut.store.files import check_output, store_path
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.cli.summary import TablebaseInfo
     from tablut.cli.people import PeopleConsole
-    from tablut.locations import Location
 
 _MEMORY = 4096
 _LONG = 10
@@ -40,7 +37,7 @@ def build_command(
         typer.Option(
             "--store",
             metavar="STORE",
-            help="A folder, or an s3:// URL. [default: ./tablebase-NAME]",
+            help="A folder. [default: ./tablebase-NAME]",
             show_default=False,
         ),
     ] = None,
@@ -71,11 +68,9 @@ def build_command(
     rules, materials = load_variant(variant), read_materials(material)
     if men is None and not materials:
         raise InputError("--men or --material: one of them is needed; --men 4 builds all tiers of at most four men")
-    root = as_location(f"tablebase-{rules.name}" if store is None else store)
-    # One that is to be elsewhere is built in the system's folder for temporary files.
-    folder = root if isinstance(root, Path) else Path(tempfile.gettempdir())
+    root = store_path(f"tablebase-{rules.name}" if store is None else store)
     built = open_store(root).tiers() if is_store(root) else []
-    estimate = check_build(rules, men, memory << 20, folder, built, materials=materials)
+    estimate = check_build(rules, men, memory << 20, root, built, materials=materials)
     tracer = None
     if trace is not None:
         check_output(trace)
@@ -102,10 +97,9 @@ def build_command(
             )
     except KeyboardInterrupt:
         if is_store(root):
-            if isinstance(root, Path):
-                with suppress(TablutError, OSError):
-                    # Remove what the abandoned thread has left; the next build would do it, too.
-                    sweep(root)
+            with suppress(TablutError, OSError):
+                # Remove what the abandoned thread has left; the next build would do it, too.
+                sweep(root)
             finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
             words = ["tablut", "tablebase", "build", "-v", variant, *([] if men is None else ["--men", str(men)])]
             words += [word for one in materials for word in ("--material", tier_name(one))]
@@ -122,7 +116,7 @@ def build_command(
     return Reply(info, lambda console: _show(console, info, root))
 
 
-def _show(console: PeopleConsole, info: TablebaseInfo, root: Location) -> None:
+def _show(console: PeopleConsole, info: TablebaseInfo, root: Path) -> None:
     from retrograde.cli.summary import show_info
 
     show_info(console, info)

@@ -37,7 +37,7 @@ PositionsOption = Annotated[
 ]
 StoreOption = Annotated[
     str | None,
-    typer.Option("--tablebase", metavar="STORE", help="A folder, or a URL. [default: what ships, if anything]"),
+    typer.Option("--tablebase", metavar="STORE", help="A folder. [default: what ships, if anything]"),
 ]
 
 

@@ -29,7 +29,7 @@ def solve_command(
         typer.Option(
             "--store",
             metavar="STORE",
-            help="Also keep every value: in a folder, or under an s3:// URL.",
+            help="Also keep every value, in a folder.",
             show_default=False,
         ),
     ] = None,

@@ -11,9 +11,10 @@ from tablut.indexing.values import unforced
 from tablut.results import Result
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from retrograde.tablebase.schema import TierRecord
     from tablut.cli.people import PeopleConsole
-    from tablut.locations import LocationLike
     from tablut.variants import Variant
 
 __all__ = ["TablebaseInfo", "TierResult", "info_of", "show_info", "tier_result"]
@@ -62,7 +63,7 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
     )
 
 
-def info_of(store: LocationLike) -> TablebaseInfo:
+def info_of(store: Path | str) -> TablebaseInfo:
     """Return what a tablebase holds."""
     from retrograde.tablebase.probing import open_tablebase
 

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from retrograde.cli.build import build_command
 from retrograde.cli.summary import info_of, show_info
-from retrograde.cli.table_copy import copy_command
 from retrograde.cli.table_query import query_command
 from retrograde.cli.table_schedule import schedule_command
 from retrograde.cli.table_summary import summary_command
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, copy, describe and verify tablebases.")
 app.command("build")(build_command)
-app.command("copy")(copy_command)
 app.command("query")(query_command)
 app.command("schedule")(schedule_command)
 app.command("summary")(summary_command)
@@ -222,7 +220,7 @@ def _show_verified(console: PeopleConsole, variant: str, report: Verification, *
 def probe_command(
     store: Annotated[
         str | None,
-        typer.Argument(metavar="[STORE]", help="A folder, or a URL. [default: what ships]", show_default=False),
+        typer.Argument(metavar="[STORE]", help="A folder. [default: what ships]", show_default=False),
     ] = None,
     position: PositionOption = None,
     variant: Annotated[

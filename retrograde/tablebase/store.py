@@ -16,9 +16,6 @@ Zarr takes a file that is not there for an array of zeros, which here would be a
 so which files a tier has follows from its length, never from a list; each is looked for with its
 length in the tier's record before it is read, and compared with its digest there before it is
 read for the first time. Links are not followed. `retrograde.tablebase.writer` writes them.
-
-A store may be elsewhere (`tablut.locations`): a web server has no folders, so a tier is there if its record is, and
-what is read is verified segment by segment (`retrograde.tablebase.tier_files`).
 """
 
 from __future__ import annotations
@@ -26,16 +23,13 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from retrograde.tablebase.errors import NoRecordError, TablebaseError
-from retrograde.tablebase.schema import RootRecord, TierRecord, has_record, read_record
+from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.schema import RootRecord, read_record
 from retrograde.tablebase.stored_tier import StoredTier
-from tablut.locations import as_location, names_in
 from tablut.prober import MissingTableError
-
-if TYPE_CHECKING:
-    from tablut.locations import Location, LocationLike
+from tablut.store.files import store_path
 
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
@@ -46,17 +40,14 @@ def tier_name(material: tuple[int, int]) -> str:
 
 
 class Store:
-    """A tablebase in a folder, of this machine or elsewhere; see `open_store`."""
+    """A tablebase in a folder; see `open_store`."""
 
-    def __init__(self, root: Location, record: RootRecord) -> None:
+    def __init__(self, root: Path, record: RootRecord) -> None:
         self.root, self.record = root, record
         self.variant = record.variant.variant()
         self._tiers: dict[tuple[int, int], StoredTier] = {}
-        # What is elsewhere is asked for once: a tier that is written later is there when the store is opened anew.
-        self._there: dict[tuple[int, int], bool] = {}
         # Taken before anything else is read.
-        folders = [root, *(self._folder(*material) for material in record.tiers)] if isinstance(root, Path) else []
-        self._stamps = {folder: _stamp(folder) for folder in folders}
+        self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
@@ -69,16 +60,7 @@ class Store:
 
     def has(self, attackers: int, defenders: int) -> bool:
         """Return whether a tier is there."""
-        if (attackers, defenders) not in self.planned:
-            return False
-        folder = self._folder(attackers, defenders)
-        if isinstance(folder, Path):
-            return folder.is_dir()
-        there = self._there.get((attackers, defenders))
-        if there is None:
-            there = (attackers, defenders) in self._tiers or has_record(folder)
-            self._there[attackers, defenders] = there
-        return there
+        return (attackers, defenders) in self.planned and self._folder((attackers, defenders)).is_dir()
 
     def tier(self, attackers: int, defenders: int) -> StoredTier:
         """Return a tier, its record and the presence of its files checked; refuse what is no folder of the store."""
@@ -86,34 +68,14 @@ class Store:
         found = self._tiers.get(material)
         if found is not None:
             return found
-        # Elsewhere, reading the record is how one finds out.
-        there = self.has(*material) if isinstance(self.root, Path) else material in self.planned
-        if there and self._there.get(material, True):
-            try:
-                found = StoredTier(self._folder(*material), self.variant, material)
-            except NoRecordError:
-                if isinstance(self.root, Path):
-                    raise
-                self._there[material] = False
-        if found is None:
+        if not self.has(*material):
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
             raise MissingTableError(f"tier {attackers}v{defenders} is {planned} tablebase {str(self.root)!r}")
-        self._tiers[material] = found
-        return found
+        return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
     def is_current(self) -> bool:
         """Return whether the records that have been read are still there as they were: else open the store anew."""
-        if isinstance(self.root, Path):
-            return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
-        try:
-            if read_record(self.root, RootRecord) != self.record:
-                return False
-            if any(read_record(tier.folder, TierRecord) != tier.record for tier in self._tiers.values()):
-                return False
-        except TablebaseError:
-            return False
-        missing = (self.root / tier_name(material) for material, there in self._there.items() if not there)
-        return not any(has_record(folder) for folder in missing)
+        return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
 
     def missing(self) -> list[str]:
         """Return the names of the tiers that are planned and not there."""
@@ -131,11 +93,11 @@ class Store:
     def strangers(self) -> list[str]:
         """Return the names of tiers that are there and not planned: they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
-        found = (name for name in names_in(self.root) or [] if _TIER_NAME.fullmatch(name))
+        found = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
         return sorted(set(found) - planned)
 
-    def _folder(self, attackers: int, defenders: int) -> Location:
-        return self.root / tier_name((attackers, defenders))
+    def _folder(self, material: tuple[int, int]) -> Path:
+        return self.root / tier_name(material)
 
 
 def _where_it_ships(named: Path) -> str:
@@ -146,10 +108,10 @@ def _where_it_ships(named: Path) -> str:
     return f"; that one ships: `tablut probe` takes it by itself, and its folder is {str(shipped)!r}"
 
 
-def open_store(root: LocationLike) -> Store:
+def open_store(root: Path | str) -> Store:
     """Open a tablebase."""
-    place = as_location(root)
-    if isinstance(place, Path) and not place.is_dir():
+    place = store_path(root)
+    if not place.is_dir():
         raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_where_it_ships(place)}")
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
@@ -158,10 +120,8 @@ def open_store(root: LocationLike) -> Store:
     return store
 
 
-def _stamp(folder: Location) -> tuple[int, int, int] | None:
-    """Return what tells one file with a record from another on this machine; None elsewhere, or if there is none."""
-    if not isinstance(folder, Path):
-        return None
+def _stamp(folder: Path) -> tuple[int, int, int] | None:
+    """Return what tells one file with a record from another; None if there is none."""
     try:
         found = (folder / "zarr.json").stat()
     except OSError:
@@ -169,6 +129,6 @@ def _stamp(folder: Location) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def is_store(place: Location) -> bool:
+def is_store(place: Path) -> bool:
     """Return whether a folder has the record that a tablebase begins with."""
-    return (place / "zarr.json").exists() if isinstance(place, Path) else has_record(place)
+    return (place / "zarr.json").exists()

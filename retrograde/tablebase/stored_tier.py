@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -17,18 +16,18 @@ from retrograde.tablebase.encoding import slices, unpack_bits
 from retrograde.tablebase.errors import DamagedTableError, TablebaseError
 from retrograde.tablebase.ranking import Ranker
 from retrograde.tablebase.schema import PARTS, TierRecord, read_record
-from retrograde.tablebase.tier_files import files_of
+from retrograde.tablebase.tier_files import TierFiles
 from tablut.errors import TablutError
 from tablut.indexing.tiers import TierIndex
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from retrograde.tablebase.schema import Part
-    from tablut.locations import Location
     from tablut.variants import Variant
 
 SideName = Literal["white", "black"]
@@ -38,9 +37,9 @@ SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
 class StoredTier:
     """One tier of a store, read chunk by chunk."""
 
-    def __init__(self, folder: Location, variant: Variant, material: tuple[int, int]) -> None:
+    def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
-        if isinstance(folder, Path) and folder.is_symlink():
+        if folder.is_symlink():
             raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
         self.record = read_record(folder, TierRecord)
         if self.record.game != variant.digest:
@@ -53,7 +52,7 @@ class StoredTier:
                 f"tablebase file {str(folder / 'zarr.json')!r}: is tier {self.record.name}, not "
                 f"{material[0]}v{material[1]}; build it again"
             )
-        self._files = files_of(folder, self.record.files)
+        self._files = TierFiles(folder, self.record.files)
         self._check_files()
         self._arrays: dict[str, Any] = {}
 
@@ -89,7 +88,7 @@ class StoredTier:
         for name in self.record.files:
             self._files.find(name)
             # What says how the data are to be read is small, and is checked at once.
-            if name.endswith("zarr.json") and isinstance(self.folder, Path):
+            if name.endswith("zarr.json"):
                 self._files.compare(name)
 
     def check_contents(self) -> Iterator[DamagedTableError]:
@@ -99,10 +98,6 @@ class StoredTier:
                 self._files.compare(name)
             except DamagedTableError as error:
                 yield error
-
-    def content(self, name: str) -> bytes:
-        """Return all of a file of the tier, compared with its digest."""
-        return self._files.content(name)
 
     def values(self) -> dict[Part, str]:
         """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`."""
@@ -153,7 +148,7 @@ class StoredTier:
             import zarr
 
             try:
-                array = zarr.open_array(self._files.source(part), mode="r", zarr_format=3)
+                array = zarr.open_array(self.folder / part, mode="r", zarr_format=3)
             except TablutError:
                 raise
             except Exception as error:

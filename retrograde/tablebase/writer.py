@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 
-from retrograde.tablebase.elsewhere import plan_tiers
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, slices
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.schema import (
@@ -29,8 +28,7 @@ from retrograde.tablebase.store import Store, open_store
 from retrograde.tablebase.stored_tier import little_endian
 from tablut.errors import OutputError, output_failure
 from tablut.indexing.values import ALIAS_CODE
-from tablut.locations import as_location
-from tablut.store.files import lock_folder, remove_temporaries, sync_names, write_text
+from tablut.store.files import lock_folder, remove_temporaries, store_path, sync_names, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from retrograde.tablebase.schema import Part
     from retrograde.tablebase.stored_tier import SideName
     from tablut.indexing.tiers import TierIndex
-    from tablut.locations import LocationLike
     from tablut.variants import Variant
 
 CHUNK: Final = 1 << 20
@@ -71,11 +68,9 @@ class Codes(Protocol):
     def __getitem__(self, part: slice, /) -> NDArray[np.uint16]: ...
 
 
-def create(root: LocationLike, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
+def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
     """Make a store for a game, or open the one that is there and add to what it is to have."""
-    root = as_location(root)
-    if not isinstance(root, Path):
-        return plan_tiers(root, variant, tiers)
+    root = store_path(root)
     if root.exists() and not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
     if not (root / "zarr.json").exists():

@@ -36,14 +36,13 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase.memory import UnpackedTiers
     from retrograde.tablebase.stored_tier import StoredTier
-    from tablut.locations import LocationLike
 
 MEMORY: Final = 4 << 30
 """Most memory for unpacked tiers, in bytes, by default."""
 
 
 def verify(
-    path: LocationLike,
+    path: Path | str,
     *,
     quick: bool = False,
     sample: int = 0,
@@ -57,8 +56,8 @@ def verify(
 
     Parameters
     ----------
-    path : Path, Remote or str
-        Its folder, or its URL.
+    path : Path or str
+        Its folder.
     quick : bool
         Only compare every file, and its values, with their digests.
     sample : int
