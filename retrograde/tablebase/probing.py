@@ -1,8 +1,7 @@
 """Asking a tablebase: one position, the moves of a board, or arrays of positions.
 
 >>> from tablut.position import Position
->>> from tablut.store.files import store_path
-from tablut.variants import load_variant
+>>> from tablut.variants import load_variant
 >>> tablebase = prober_for(load_variant("ashton"))
 >>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)
 >>> tablebase.probe_wdl(position), tablebase.probe_dtm(position), tablebase.max_men
