@@ -22,9 +22,8 @@ from retrograde.solver.slices.packed import to_codes
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.trace import STORE, WHOLE, Meter
-from retrograde.tablebase.errors import DamagedTableError, TooOldError
-from retrograde.tablebase.store import open_store, tier_name
-from retrograde.tablebase.stored_tier import SIDES
+from retrograde.tablebase.records import DamagedTableError, TooOldError
+from retrograde.tablebase.store import SIDES, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import Store, open_store
 from tablut.board import Board
 from tablut.errors import InputError
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
-    from retrograde.tablebase.stored_tier import SideName, StoredTier
+    from retrograde.tablebase.store import SideName, StoredTier
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tier_tables import TierValues
     from tablut.position import Move
@@ -402,7 +402,7 @@ class Tablebase:
         TablebaseError
             If a tier that fits is damaged.
         """
-        from retrograde.tablebase.memory import tiers_within
+        from retrograde.tablebase.batch import tiers_within
 
         return tiers_within(self.store, memory)
 

@@ -11,11 +11,9 @@ import pytest
 
 from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, batch, open_tablebase, writer
 from retrograde.tablebase import probing as probing_module
-from retrograde.tablebase.encoding import pack_bits
+from retrograde.tablebase.encoding import Ranker, pack_bits
 from retrograde.tablebase.probing import prober_for
-from retrograde.tablebase.ranking import Ranker
-from retrograde.tablebase.store import open_store
-from retrograde.tablebase.stored_tier import SIDES
+from retrograde.tablebase.store import SIDES, open_store
 from retrograde.tablebase.writer import create, write_tier
 from tablut.board import Board
 from tablut.engine import engine_for

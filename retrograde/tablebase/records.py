@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from retrograde.tablebase.errors import DamagedTableError, NoRecordError, TablebaseError, TooNewError, TooOldError
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
 from tablut.store.files import read_bytes, write_text
@@ -264,3 +263,26 @@ def _parsed(content: bytes, shown: str, model: type[Model]) -> Model:
             f"tablebase file {shown}: damaged: {where + ': ' if where else ''}"
             f"{first['msg'].removeprefix('Value error, ')}; build it again"
         ) from error
+
+
+# -- what can be wrong with a tablebase, each kind with a name of its own ----------------
+
+
+class TablebaseError(InputError):
+    """A tablebase that cannot be used as it is; the message names the file or folder."""
+
+
+class DamagedTableError(TablebaseError):
+    """A file that is missing, cut short, or holds other bytes than were written."""
+
+
+class NoRecordError(TablebaseError):
+    """A folder without the record that a tablebase, or a tier, begins with."""
+
+
+class TooOldError(TablebaseError):
+    """A format version that this program no longer reads."""
+
+
+class TooNewError(TablebaseError):
+    """A format version that only a later program reads."""
