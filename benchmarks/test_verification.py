@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import retrograde
-from retrograde.tablebase.memory import UnpackedTiers
+from retrograde.tablebase.batch import UnpackedTiers
 from retrograde.tablebase.store import open_store
 from retrograde.verification.kernels.desk import CHECKED, FAILURES
 from retrograde.verification.proving import Part, TierProof

@@ -1,9 +1,10 @@
 """The page on all endings of six men: the longest wins and their best play, mutual zugzwangs.
 
-Tables of six men take minutes to build and do not ship, so the page is rendered from what `tablut tablebase summary
---json` gave, kept in ``reports/data/endings``, and `tablut tablebase verify --json` in ``reports/data/verified``.
-Every line of play is played again before it is drawn, the numbers of positions and classes are counted again, and the
-values are compared by their digests with those that are published. Tests compare with the tables that ship.
+Tables of six men take minutes to build and do not ship, so the page is rendered from what
+`python -m reports.sources endings` gave, kept in ``reports/data/endings``, and `tablut tablebase verify --json` in
+``reports/data/verified``. Every line of play is played again before it is drawn, the numbers of positions and classes
+are counted again, and the values are compared by their digests with those that are published. Tests compare with the
+tables that ship.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, drawing, page
 from reports.stored import Provenance, check_line, read_stored_all
-from retrograde.cli.table_summary import TablebaseSummary
-from retrograde.cli.tablebase import VerifyResult
+from retrograde.answers import TablebaseSummary, VerifyResult
 from retrograde.solver.tier_graph import tier_graph
-from retrograde.tablebase.published import standing_of
+from retrograde.tablebase.store import standing_of
 from tablut import svg
 from tablut.board import Board
 from tablut.position import Move, Position
@@ -26,7 +26,7 @@ from tablut.strip import draw_sheet, draw_strip
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from retrograde.cli.table_summary import LongestResult, ZugzwangResult
+    from retrograde.answers import LongestResult, ZugzwangResult
 
 _GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _PIXELS: Final = 300

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, page
 from reports.stored import Provenance, check_line, read_stored
-from retrograde.cli.puzzle_results import PuzzleFile
-from retrograde.puzzles.collection import collection_names, read_puzzles
+from retrograde.answers import PuzzleFile
+from retrograde.puzzles.puzzle_file import collection_names, read_puzzles
 from tablut import svg
 from tablut.position import Move
 from tablut.strip import draw_sheet, draw_strip

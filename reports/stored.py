@@ -46,7 +46,7 @@ class Provenance(Result):
 
     version: str
     commit: str | None
-    command: Annotated[str, Field(pattern=r"^(?:tablut|python -m reports\.studies\.\w+) [^`|\n]*$")]
+    command: Annotated[str, Field(pattern=r"^(tablut|python -m) [^`|\n]*$")]
     parameters: dict[str, Any]
     seed: int | None
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -5,7 +5,7 @@ from tablut.cli.spec import CommandSpec
 COMMANDS = (
     CommandSpec(
         "solve",
-        "retrograde.cli.solve:solve_command",
+        "retrograde.cli.making:solve_command",
         "Solve a reduced board completely: who wins.",
         50,
         examples=("tablut solve -v brandubh-5-4v0",),
@@ -19,10 +19,7 @@ COMMANDS = (
             "tablut tablebase build --men 4 --store endings",
             "tablut tablebase info endings",
             "tablut tablebase verify endings",
-            "tablut tablebase copy /shared/six s3://tables/six",
             "tablut tablebase query endings --zugzwang any",
-            "tablut tablebase summary endings",
-            'tablut tablebase walk ashton-5 -p "9/9/9/4w4/2K6/9/9/9/4b4 b" --plies 1',
         ),
     ),
     CommandSpec(
@@ -45,7 +42,6 @@ COMMANDS = (
             "tablut puzzle solve collection",
             "tablut puzzle check proof.jsonl",
             "tablut puzzle make -v mcgill --count 5 --seed 1 --min-plies 5 --out new.txt",
-            "tablut puzzle tree collection --json",
         ),
     ),
 )

@@ -16,12 +16,13 @@ from tablut.errors import InputError, TablutError
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
     from tablut.indexing.tier_tables import TierValues
     from tablut.indexing.values import Verdict, Wdl
-    from tablut.locations import LocationLike
     from tablut.position import Move, Position
     from tablut.variants import Variant, VariantLike
 
@@ -85,7 +86,7 @@ def _first(name: str, *asked: Any) -> Any:
     return next((found for entry in _registered(name) if (found := entry.load()(*asked)) is not None), None)
 
 
-def find_prober(variant: VariantLike, store: LocationLike | None = None) -> Prober | None:
+def find_prober(variant: VariantLike, store: Path | str | None = None) -> Prober | None:
     """Return what can be probed about a variant."""
     variant = as_variant(variant)
     prober: Prober | None = _first("tables", variant, store)

@@ -25,13 +25,12 @@ from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_o
 
 # What nothing here runs: page and first line. Each says why in its mark.
 NOT_RUN = {
-    ("scale-out.md", "tablut tablebase copy /shared/six s3://tables/six"),
+    ("move-a-store.md", "rsync -a --delete endings/ host:/srv/endings/"),
     (
         "search.md",
         "python -m benchmarks.tuning.patterns FILE --variant ashton --variant bologna --games 3000 --rounds 6 "
         "--seed 4600  # 803,730 positions",
     ),
-    ("tablebases.md", "tablut tablebase copy ashton-5 s3://tables/ashton-5     # every file compared with its digest"),
     ("README.md", "python -m pip install -e . && tablut bounds"),
     ("testing.md", "python -m tests.faults"),
     (

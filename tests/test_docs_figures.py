@@ -59,7 +59,6 @@ MEASURED = {
     "tablut tablebase build --men 6": {58_285_314},
     "tablut tablebase build --material 1v5": {5_864_537_450, 64_791_413},
     "tablut tablebase build -v brandubh --men 7": {3_923_068_149, 4_281_827_656, 34_252_854_174, 74_735_940, 1_492_837},
-    "python -m benchmarks.remote_probing": {1_784_333, 49_414, 13_049, 10_930},
     "Zstandard at other levels, once": {2_888_163, 1_970_119, 2_388_975, 1_720_304, 1_616_213, 1_506_038, 1_295_529},
     "tablut bestmove --player mcts -v mcgill --movetime 2": {38_000, 33_000, 39_000},
     "python -m benchmarks.tuning": {12_317},

@@ -13,8 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from counting import BoundsReport
 from reports.explorer.asked import BestMoveAsked, GameAsked, MovesAsked, PerftAsked, SolveAsked, known_players
 from reports.explorer.searching import bestmove, count_sequences, prove, size_of, solve_board
-from retrograde.cli.puzzle_solve import SolvedResult
-from retrograde.cli.tablebase import ProbeResult, probe_result
+from retrograde.answers import ProbeResult, SolvedResult, probe_result
 from retrograde.proofs import ProofLimits
 from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed

@@ -36,7 +36,7 @@ def serve_command(
     ] = True,
     tablebase: Annotated[
         list[str] | None,
-        typer.Option("--tablebase", metavar="STORE", help="A tablebase to show, a folder or a URL; may be repeated."),
+        typer.Option("--tablebase", metavar="STORE", help="A tablebase to show; may be repeated."),
     ] = None,
     searches: Annotated[
         int | None, typer.Option("--searches", min=1, max=64, help="Searches at once. [default: half of the cores]")

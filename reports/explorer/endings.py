@@ -12,7 +12,7 @@ from reports.explorer.asked import EndingsAsked
 from reports.explorer.errors import NotFoundError
 from reports.explorer.listing import EndingsFound, found_endings
 from reports.solutions import results
-from retrograde.cli.summary import TierResult, tier_result
+from retrograde.answers import TierResult, tier_result
 from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import load_variant

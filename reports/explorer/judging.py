@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from retrograde.proofs import ProofLimits
-from retrograde.puzzles.collection import read_puzzles
 from retrograde.puzzles.game import PuzzleGame
+from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.results import Result

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.explorer.errors import BusyError, NotFoundError
 from reports.explorer.searching import opened
-from retrograde.cli.summary import tier_result
+from retrograde.answers import tier_result
 from retrograde.tablebase.querying import Listing, TableQuery, list_positions
 from tablut.indexing.values import unforced
 from tablut.results import Result

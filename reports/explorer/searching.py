@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from reports.explorer.errors import BusyError
-from retrograde.cli.puzzle_results import solution_result
-from retrograde.cli.puzzle_solve import SolvedResult
+from retrograde.answers import SolvedResult, solution_result
 from retrograde.proofs import ProofLimits, Solver
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import open_tablebase

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tablut.locations import LocationLike
+    from pathlib import Path
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 """Addresses that only this machine reaches."""
@@ -22,7 +22,7 @@ class Settings:
     """Where the explorer listens, and its limits."""
 
     host: str = "127.0.0.1"
-    stores: tuple[LocationLike, ...] = ()
+    stores: tuple[Path | str, ...] = ()
     searches: int = field(default_factory=_half_of_the_cores)
     waiting: int = 4
     patience: float = 10.0

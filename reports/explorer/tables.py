@@ -15,8 +15,8 @@ from retrograde.solver.solution import memory_needed, solve_game
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import shipped_store
 from tablut.errors import TablutError
-from tablut.locations import as_location, resolved
 from tablut.prober import MissingTableError
+from tablut.store.files import store_path
 from tablut.variants import shipped_variants
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from retrograde.tablebase import Tablebase
     from tablut.board import Board
-    from tablut.locations import Location, LocationLike
     from tablut.variants import Variant
 
 SMALL: Final = 1 << 20
@@ -36,23 +35,23 @@ class Table(NamedTuple):
 
     name: str
     whole: bool
-    folder: Location
+    folder: Path
     tablebase: Tablebase
 
 
 class Tables:
     """The tablebases, by game."""
 
-    def __init__(self, stores: Sequence[LocationLike] = ()) -> None:
+    def __init__(self, stores: Sequence[Path | str] = ()) -> None:
         self._lock = Lock()
         self._scratch: Path | None = None
         self._known: dict[str, list[Table]] = {}
         self._none: LRUCache[str, bool] = LRUCache(256)
         for store in stores:
-            place = as_location(resolved(store))
+            place = store_path(store).resolve()
             self._add(place, place.name)
 
-    def _add(self, folder: Location, name: str) -> None:
+    def _add(self, folder: Path, name: str) -> None:
         tablebase = open_tablebase(folder)
         game = tablebase.variant
         whole = tablebase.covers(game.attackers, game.defenders)

@@ -1,7 +1,7 @@
 """The puzzles of the site: each with its picture, its solution and the tree that it is played from.
 
-Proving the trees takes minutes, so they are kept in ``reports/data/puzzles`` as ``tablut puzzle tree --json`` gave
-them. A test compares them with the puzzles, and with the solver.
+Proving the trees takes minutes, so they are kept in ``reports/data/puzzles`` as ``python -m reports.sources trees``
+gave them. A test compares them with the puzzles, and with the solver.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reports.puzzles import results as solved
 from reports.stored import Provenance, read_stored
-from retrograde.cli.puzzle_tree import PuzzleTrees
-from retrograde.puzzles.collection import COLLECTION, read_puzzles
-from retrograde.puzzles.facts import facts_of
+from retrograde.puzzles.game import PuzzleTree, PuzzleTrees, TreeNode
+from retrograde.puzzles.puzzle_file import COLLECTION, facts_of, read_puzzles
 from tablut import svg
 from tablut.board import Board
 from tablut.notation import square_name
@@ -21,7 +20,6 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
-    from retrograde.puzzles.tree import PuzzleTree, TreeNode
 
 _PIXELS = 400
 

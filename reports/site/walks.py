@@ -1,7 +1,7 @@
 """The solved boards that are walked in the browser: positions near the start, every move with its value.
 
-Solving takes a while, so the walks are kept in ``reports/data/walks`` as ``tablut tablebase walk --json`` gave them of
-what ``tablut solve --store`` keeps. A test computes the small ones again.
+Solving takes a while, so the walks are kept in ``reports/data/walks`` as ``python -m reports.sources walk`` gave them
+of what ``tablut solve --store`` keeps. A test computes the small ones again.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from reports.stored import Provenance, read_stored
-from retrograde.cli.table_walk import TableWalk
+from retrograde.answers import TableWalk
 from tablut.board import Board
 from tablut.indexing.values import Verdict, a_ply_earlier, value_of
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from retrograde.tablebase.walking import WalkMove, WalkNode
+    from retrograde.answers import WalkMove, WalkNode
 
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
 """The boards, in the order of the pages."""

@@ -1,36 +1,46 @@
-"""``tablut puzzle``: its commands, and ``check``; the others are in the modules beside this one."""
+"""``tablut puzzle``: list, show, play and check; what solves and makes is in `retrograde.cli.puzzle_solving`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import csv
+import io
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from retrograde.cli.puzzle_list import list_command, show_command
-from retrograde.cli.puzzle_make import make_command
-from retrograde.cli.puzzle_play import play_command
-from retrograde.cli.puzzle_solve import solve_command
-from retrograde.cli.puzzle_tree import tree_command
+from retrograde.cli.puzzle_solving import (
+    FileOption,
+    NodesOption,
+    make_command,
+    puzzle_ids_from,
+    read_one,
+    solve_command,
+)
 from tablut.cli.options import read_text, variant_option, warn_if_impossible
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible
+from tablut.cli.people import Live, Table, draw_board, label, legend, number, prose
+from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible
 from tablut.cli.streams import EXIT_INTERRUPTED
-from tablut.errors import InputError
+from tablut.errors import IllegalMoveError, InputError, UnknownError
+from tablut.formats.reading import read_move
+from tablut.notation import square_name
+from tablut.play.terminal import LineReader, did_you_mean
+from tablut.position import MoveText
 from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from tablut.cli.people import PeopleConsole
+    from collections.abc import Callable
 
-__all__ = ["app"]
+    from retrograde.puzzles.game import PuzzleGame
+    from retrograde.puzzles.puzzle_file import Facts, Puzzle
+    from tablut.cli.people import PeopleConsole
+    from tablut.position import Move
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins, make puzzles.")
-app.command("list")(list_command)
-app.command("show")(show_command)
-app.command("play")(play_command)
 app.command("solve")(solve_command)
 app.command("make")(make_command)
-app.command("tree")(tree_command)
 
 
 class _Checked(Result):
@@ -145,3 +155,365 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         say("and no sooner: every shorter win was tried")
     else:
         say(f"no win within {result.excluded} plies; the search for a shorter win ended there")
+
+
+# -- ``tablut puzzle list`` and ``tablut puzzle show``: which puzzles there are, and one of them without its solution
+
+
+class _Listed(Result):
+    id: str
+    variant: str
+    position: str
+    side: str
+    winner: str | None
+    claim: str
+    plies: int | None
+    grade: int | None
+    theme: str
+
+
+class _List(Result):
+    file: str
+    puzzles: list[_Listed]
+
+
+class _Shown(_Listed):
+    tempting: int | None
+    source: str
+    hint: str | None = None
+    solution: list[str] | None = None
+
+
+@app.command("list")
+@command
+def list_command(
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="A puzzle file, or one that ships (ashton, endings, mcgill …).")
+    ] = "collection",
+    variant: Annotated[str | None, variant_option("Only puzzles of a rule set, shipped or a TOML file.")] = None,
+    side: Annotated[Literal["white", "black"] | None, typer.Option("--side", help="Who is to move.")] = None,
+    winner: Annotated[Literal["white", "black"] | None, typer.Option("--winner", help="Who is to win.")] = None,
+    shortest: Annotated[int | None, typer.Option("--min-plies", min=1, max=1000, help="Shortest win.")] = None,
+    longest: Annotated[int | None, typer.Option("--max-plies", min=1, max=1000, help="Longest win.")] = None,
+    grade: Annotated[
+        list[int] | None, typer.Option("--grade", min=1, max=5, help="1 is easiest; may be given more than once.")
+    ] = None,
+    theme: Annotated[
+        str | None, typer.Option("--theme", help="Part of a theme: ending, middle game, or a pattern.")
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
+) -> Reply:
+    """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""
+    from retrograde.puzzles.puzzle_file import Wish, choose, collection_names, read_puzzles
+
+    if shortest is not None and longest is not None and shortest > longest:
+        raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+    # What ships names its rules; a file of one's own may not.
+    shipped = file.lower() in ("collection", *collection_names())
+    puzzles = read_puzzles(file, None if shipped else variant)
+    wish = Wish(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
+    found = _List(file=file, puzzles=[_Listed(**_listed(puzzle)) for puzzle in choose(puzzles, wish)])
+    if as_csv:
+        table = _csv(found)
+        return Reply(found, lambda console: console.out(table, end=""))
+    return Reply(found, lambda console: _show_list(console, found, len(puzzles)))
+
+
+def _listed(puzzle: Puzzle) -> dict[str, Any]:
+    from retrograde.puzzles.puzzle_file import facts_of, rules_of
+
+    facts: Facts = facts_of(puzzle)
+    claim = "" if puzzle.stipulation is None else str(puzzle.stipulation)
+    return {
+        "id": puzzle.id,
+        "variant": rules_of(puzzle).name,
+        "position": str(puzzle.position),
+        "claim": claim,
+        **facts._asdict(),
+    }
+
+
+def _csv(found: _List) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_Listed.model_fields)
+    for puzzle in found.puzzles:
+        writer.writerow(["" if value is None else value for value in puzzle.model_dump().values()])
+    return text.getvalue()
+
+
+def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
+    table = Table(
+        label("puzzle"), label("rules"), label("to move"), label("claim"), number("grade"), prose("theme", least=12)
+    )
+    for one in found.puzzles:
+        grade = "" if one.grade is None else str(one.grade)
+        table.add(one.id, one.variant, one.side, one.claim, grade, one.theme)
+    if found.puzzles:
+        console.print(table)
+    of = "" if total == len(found.puzzles) else f" of {total}"
+    console.print(f"{len(found.puzzles)}{of} puzzles; `tablut puzzle play ID` plays one", style="dim")
+
+
+@app.command("show")
+@command
+def show_command(
+    puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
+    file: FileOption = "collection",
+    variant: Annotated[str | None, variant_option("The rule set of a file that names none.")] = None,
+    hint: Annotated[bool, typer.Option("--hint", help="Name the square of the piece that moves.")] = False,
+    solution: Annotated[bool, typer.Option("--solution", help="Print the line as well.")] = False,
+    nodes: NodesOption = 50_000_000,
+) -> Reply:
+    """Draw one puzzle and say what is asked, without its solution."""
+    from retrograde.proofs.solution import ProofLimits
+    from retrograde.puzzles.game import solve_puzzle
+    from retrograde.puzzles.puzzle_file import rules_of
+
+    one = read_one(puzzle, file, variant)
+    tempting = one.tags.get("tempting", "")
+    shown = _Shown(
+        **_listed(one),
+        tempting=int(tempting) if tempting.isascii() and tempting.isdigit() else None,
+        source=one.tags.get("source", ""),
+    )
+    if hint or solution:
+        line = interruptible(partial(solve_puzzle, one, ProofLimits(nodes=nodes))).line
+        start = square_name(line[0].start, rules_of(one).size) if hint and line else None
+        shown = shown.model_copy(update={"hint": start, "solution": list(map(str, line)) if solution else None})
+    return Reply(shown, lambda console: _show(console, one, shown))
+
+
+def _show(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
+    from retrograde.puzzles.puzzle_file import rules_of
+
+    variant = rules_of(puzzle)
+    console.print(draw_board(variant, puzzle.position.rows()))
+    console.print(legend(variant))
+    console.print(f"{shown.id}, {shown.variant}: {shown.side} to move", style="bold")
+    if shown.claim:
+        console.print(f"{shown.claim}{'' if shown.plies is None else ' plies'}")
+    about = [f"grade {shown.grade}" if shown.grade else "", shown.theme, shown.source]
+    console.print(", ".join(part for part in about if part), style="dim")
+    if shown.hint:
+        console.print(f"hint: look at {shown.hint}")
+    if shown.solution:
+        console.print("line: " + " ".join(shown.solution))
+
+
+# -- ``tablut puzzle play``: a puzzle solved at the terminal, move by move ---------------
+
+
+_COMMANDS: Final = {
+    "hint": "name the piece that moves; asked again, the move",
+    "reveal": "show the solution, and give the puzzle up",
+    "moves": "list the legal moves",
+    "board": "draw the board again",
+    "help": "print this list",
+    "quit": "leave",
+}
+
+
+class _Played(Result):
+    id: str
+    variant: str
+    position: str
+    side: str
+    plies: int
+    solved: bool
+    line: list[str]
+    wrong: list[str]
+    hints: int
+    revealed: bool
+    unknown: bool
+
+
+@app.command("play")
+@command
+def play_command(
+    puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
+    file: FileOption = "collection",
+    variant: Annotated[str | None, variant_option("The rule set of a file that names none.")] = None,
+    moves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--move", "-m", metavar="MOVE", help="A move of yours, tried before you are asked; may be repeated."
+        ),
+    ] = None,
+    nodes: NodesOption = 200_000_000,
+) -> Reply:
+    """Solve a puzzle at the terminal: type moves; the defence answers, and wrong moves are refuted.
+
+    Exit code 1: it was left unsolved; 3: the limits ran out before a move was judged.
+    """
+    from retrograde.proofs.solution import ProofLimits
+    from retrograde.puzzles.game import open_puzzle
+
+    one = read_one(puzzle, file, variant)
+    live = Live()
+    game = interruptible(partial(open_puzzle, one, ProofLimits(nodes=nodes)))
+    table = _Table(one, game, live, _asking(live, list(moves or ())))
+    played = table.run()
+    code = EXIT_UNKNOWN if played.unknown else 0 if played.solved else EXIT_NO
+    return Reply(played, lambda console: _show_puzzle_play(console, played), code)
+
+
+def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
+    """Return what gives the next line: first those of the command line, then those that are typed."""
+    reader = LineReader(live)
+
+    def ask(prompt: str) -> str | None:
+        if not given:
+            return reader.ask(prompt)
+        line = given.pop(0).strip()
+        live.print(prompt + line, markup=False)
+        return line
+
+    return ask
+
+
+class _Table:
+    """A puzzle at the terminal."""
+
+    def __init__(self, puzzle: Puzzle, game: PuzzleGame, live: Live, ask: Callable[[str], str | None]) -> None:
+        self._puzzle, self._game, self._live, self._ask = puzzle, game, live, ask
+        self._plies = game.plies
+        self._wrong: list[str] = []
+        self._hints = 0
+        self._hinted: Move | None = None
+        self._revealed = self._left = self._unknown = False
+
+    def run(self) -> _Played:
+        """Ask for moves until the puzzle is solved or left."""
+        game = self._game
+        self._live.print(draw_board(game.board.variant, game.board.position.rows()))
+        self._live.print(
+            f"{self._puzzle.id}, {game.board.variant.name}: {game.board.turn} to move, "
+            f"{game.winner} wins in {game.plies}",
+            style="bold",
+        )
+        self._live.print("type a move, or: " + ", ".join(_COMMANDS), style="dim")
+        if not game.over and game.board.turn != game.winner:
+            self._defend()
+        while not (game.over or self._left or self._unknown):
+            line = self._ask(f"{game.winner}, {game.plies} plies> ")
+            if line is None:
+                break
+            word = line.lower()
+            if word in _COMMANDS:
+                self._obey(word)
+            elif word:
+                self._try(line)
+        solved = game.over and not self._revealed
+        if game.over:
+            self._live.print("solved" if solved else "that was the solution", style="bold")
+        return _Played(
+            id=self._puzzle.id,
+            variant=game.board.variant.name,
+            position=str(self._puzzle.position),
+            side=game.winner,
+            plies=self._plies,
+            solved=solved,
+            line=[str(move) for move in game.board.move_stack],
+            wrong=self._wrong,
+            hints=self._hints,
+            revealed=self._revealed,
+            unknown=self._unknown,
+        )
+
+    def _defend(self) -> None:
+        reply = interruptible(self._game.defence)
+        if reply is None:
+            raise UnknownError(f"puzzle {excerpt(self._puzzle.id)}: the limits ran out; give it more with --nodes")
+        self._game.defend(reply)
+        self._draw()
+
+    def _try(self, text: str) -> None:
+        board = self._game.board
+        try:
+            move = read_move(text, board.size).said.move
+        except InputError:
+            hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)])
+            self._live.print(f"{excerpt(text, 40)}: no move and no command{hint or '; help lists the commands'}")
+            return
+        try:
+            board.push(move)
+            board.pop()
+        except IllegalMoveError as error:
+            self._live.print(str(error))
+            return
+        answer = interruptible(partial(self._game.judge, move))
+        if answer.right is None:
+            self._live.print(f"{move}: the limits ran out before it was judged; give it more with --nodes")
+            self._unknown = True
+        elif answer.right:
+            self._game.play(answer)
+            self._hinted = None
+            self._draw()
+        else:
+            self._wrong.append(str(move))
+            self._refute(move, answer.reply, over=answer.over)
+
+    def _refute(self, move: Move, reply: Move | None, *, over: bool) -> None:
+        game = self._game
+        if over:
+            self._live.print(f"{move}: wrong, it ends the game without a win for {game.winner}")
+            return
+        loser = "black" if game.winner == "white" else "white"
+        answer = "" if reply is None else f": {loser} answers {reply}"
+        self._live.print(f"{move}: wrong, no win within {game.plies} plies any more{answer}; it is taken back")
+
+    def _obey(self, word: str) -> None:
+        game = self._game
+        match word:
+            case "help":
+                for name, meaning in _COMMANDS.items():
+                    self._live.print(f"{name:<8} {meaning}")
+            case "board":
+                self._draw()
+            case "moves":
+                self._live.print(" ".join(map(str, game.board.legal_moves)))
+            case "hint":
+                self._hint()
+            case "reveal":
+                self._revealed = True
+                while not game.over:
+                    move = self._right()
+                    if move is None:
+                        return
+                    game.play(interruptible(partial(game.judge, move)))
+                self._draw()
+            case _:
+                self._left = True
+
+    def _hint(self) -> None:
+        again = self._hinted is not None
+        self._hinted = self._hinted or self._right()
+        if self._hinted is not None:
+            self._hints += 1
+            piece = square_name(self._hinted.start, self._game.board.size)
+            self._live.print(f"play {self._hinted}" if again else f"look at the piece on {piece}")
+
+    def _right(self) -> Move | None:
+        move = interruptible(lambda: next(self._game.right_moves(), None))
+        if move is None:
+            self._unknown = True
+            self._live.print("the limits ran out; give it more with --nodes")
+        return move
+
+    def _draw(self) -> None:
+        board = self._game.board
+        moves = board.move_stack
+        self._live.print()
+        if moves:
+            self._live.print(
+                f"{' '.join(map(str, moves[:-1]))} {MoveText(moves[-1], frozenset(board.captured()) or None)}"
+            )
+        self._live.print(draw_board(board.variant, board.position.rows()))
+
+
+def _show_puzzle_play(console: PeopleConsole, played: _Played) -> None:
+    outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
+    wrong = f"{len(played.wrong)} wrong move{'s' * (len(played.wrong) != 1)}"
+    hints = f"{played.hints} hint{'s' * (played.hints != 1)}"
+    console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")

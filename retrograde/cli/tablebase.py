@@ -1,23 +1,37 @@
-"""``tablut tablebase info`` and ``verify``, ``tablut probe``: tablebases from the shell."""
+"""``tablut tablebase`` but for ``build``, and ``tablut probe``: tablebases from the shell."""
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
 
-from retrograde.cli.build import build_command
-from retrograde.cli.summary import info_of, show_info
-from retrograde.cli.table_copy import copy_command
-from retrograde.cli.table_query import query_command
-from retrograde.cli.table_summary import summary_command
-from retrograde.cli.table_walk import walk_command
+from retrograde.answers import (
+    FailureResult,
+    ProbeResult,
+    SamplesResult,
+    VerifyResult,
+    info_of,
+    probe_result,
+)
+from retrograde.cli.making import build_command, show_info
 from tablut.board import Board
-from tablut.cli.options import PositionOption, StoreArgument, read_position, threads_option, variant_option
-from tablut.cli.people import Table, draw_board, label
+from tablut.cli.options import (
+    PositionOption,
+    StoreArgument,
+    material_option,
+    read_materials,
+    read_position,
+    threads_option,
+    variant_option,
+)
+from tablut.cli.people import Table, draw_board, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.errors import InputError
 from tablut.prober import MissingTableError
@@ -27,61 +41,14 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
+    from retrograde.tablebase.querying import TableQuery
+    from retrograde.tablebase.store import Store
     from retrograde.verification.findings import Verification
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, copy, describe and verify tablebases.")
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify tablebases.")
 app.command("build")(build_command)
-app.command("copy")(copy_command)
-app.command("query")(query_command)
-app.command("summary")(summary_command)
-app.command("walk")(walk_command)
-
-
-class _Failure(Result):
-    where: str
-    what: str
-    position: str | None
-
-
-class _Samples(Result):
-    searched: int
-    followed: int
-
-
-class VerifyResult(Result):
-    """What was verified of a tablebase, and what is wrong with it."""
-
-    variant: str
-    quick: bool
-    files_checked: int
-    positions_checked: int
-    verified_before: dict[str, int]
-    samples: _Samples
-    played: dict[str, int]
-    published: dict[str, list[str]]
-    failures: int
-    failed: list[_Failure]
-
-
-class RatedMoveResult(Result):
-    """A move with what it is worth to the side that makes it."""
-
-    move: str
-    wdl: str
-    dtm: int | None
-
-
-class ProbeResult(Result):
-    """A position with its value, and all moves from it, the best first."""
-
-    variant: str
-    position: str
-    store: str
-    wdl: str
-    dtm: int | None
-    moves: list[RatedMoveResult]
 
 
 # -- info ----------------------------------------------------------------------------------
@@ -91,7 +58,9 @@ class ProbeResult(Result):
 @command
 def info_command(store: StoreArgument) -> Reply:
     """Say what a tablebase holds: its game, its tiers, their values and sizes."""
-    info = info_of(store)
+    from retrograde.tablebase.probing import open_tablebase
+
+    info = info_of(open_tablebase(store))
     return Reply(info, lambda console: show_info(console, info))
 
 
@@ -173,11 +142,11 @@ def verify_command(
         files_checked=report.files_checked,
         positions_checked=report.positions_checked,
         verified_before=report.verified_before,
-        samples=_Samples(**report.samples),
+        samples=SamplesResult(**report.samples),
         played=report.played,
         published={str(standing): tiers for standing, tiers in report.published.items()},
         failures=report.failures,
-        failed=[_Failure(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
+        failed=[FailureResult(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
     )
     return Reply(
         verified,
@@ -220,7 +189,7 @@ def _show_verified(console: PeopleConsole, variant: str, report: Verification, *
 def probe_command(
     store: Annotated[
         str | None,
-        typer.Argument(metavar="[STORE]", help="A folder, or a URL. [default: what ships]", show_default=False),
+        typer.Argument(metavar="[STORE]", help="A folder. [default: what ships]", show_default=False),
     ] = None,
     position: PositionOption = None,
     variant: Annotated[
@@ -239,25 +208,6 @@ def probe_command(
     except MissingTableError as error:
         raise _missing(error, board, tablebase, store, variant) from None
     return Reply(probed, lambda console: _show_probed(console, board, probed))
-
-
-def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
-    """Return what a tablebase says of a board, as a command answers it."""
-    outcome = board.outcome()
-    if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
-        how = outcome.termination.replace("_", " ")
-        by = f"{outcome.winner} has won" if outcome.winner else "a draw"
-        raise InputError(f"position '{board.position}': is decided ({how}: {by}); nothing to probe")
-    verdict = tablebase.probe(board)
-    moves = tablebase.best_moves(board)
-    return ProbeResult(
-        variant=tablebase.variant.name,
-        position=str(board.position),
-        store=store,
-        wdl=verdict.wdl,
-        dtm=verdict.dtm,
-        moves=[RatedMoveResult(move=str(rated.move), wdl=rated.wdl, dtm=rated.dtm) for rated in moves],
-    )
 
 
 def _missing(
@@ -327,3 +277,97 @@ def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> N
 
 def _words(wdl: str, dtm: int | None) -> str:
     return wdl if dtm is None else f"{wdl} in {dtm} {'ply' if dtm == 1 else 'plies'}"
+
+
+# -- ``tablut tablebase query``: positions of a tablebase by value, distance, material and zugzwang
+
+
+class _Position(Result):
+    position: str
+    wdl: str
+    dtm: int | None
+
+
+class _Found(Result):
+    variant: str
+    store: str
+    found: int
+    positions: list[_Position]
+
+
+@app.command("query")
+@command
+def query_command(
+    store: StoreArgument,
+    wdl: Annotated[
+        Literal["win", "draw", "loss", "unresolved"] | None, typer.Option("--wdl", help="Its value, for the mover.")
+    ] = None,
+    side: Annotated[Literal["white", "black"] | None, typer.Option("--side", help="Who is to move.")] = None,
+    shortest: Annotated[int | None, typer.Option("--min-plies", min=0, max=20_000, help="Least distance.")] = None,
+    longest: Annotated[int | None, typer.Option("--max-plies", min=0, max=20_000, help="Largest distance.")] = None,
+    material: Annotated[
+        list[str] | None, material_option("Attackers and defenders, such as 2v1; may be repeated.")
+    ] = None,
+    zugzwang: Annotated[
+        Literal["full", "half", "any"] | None,
+        typer.Option("--zugzwang", help="Either side would rather not be to move: both lose (full), it costs a draw."),
+    ] = None,
+    order: Annotated[Literal["index", "longest", "shortest"], typer.Option("--order", help="What comes first.")] = (
+        "index"
+    ),
+    most: Annotated[int, typer.Option("--most", "-n", min=0, max=10**6, help="Positions to be listed.")] = 20,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
+) -> Reply:
+    """List positions of a tablebase: the longest wins, the draws of some material, mutual zugzwangs.
+
+    One position of each class under the symmetries of the board; all that match are counted.
+    """
+    from retrograde.tablebase.querying import TableQuery
+    from retrograde.tablebase.store import open_store
+
+    if shortest is not None and longest is not None and shortest > longest:
+        raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+    materials = read_materials(material)
+    files = open_store(store)
+    found = _ask(files, TableQuery(wdl, side, shortest, longest, materials, zugzwang, order), most)
+    if as_csv:
+        table = _csv(found)
+        return Reply(found, lambda console: console.out(table, end=""))
+    return Reply(found, lambda console: _show(console, found))
+
+
+def _ask(files: Store, query: TableQuery, most: int) -> _Found:
+    from retrograde.tablebase.querying import list_positions
+
+    with progress("query") as display:
+        task = display.add_task("", total=None)
+        listing = interruptible(
+            partial(list_positions, files, query, most, lambda entries: display.advance(task, entries))
+        )
+    return _Found(
+        variant=files.variant.name,
+        store=str(files.root),
+        found=listing.found,
+        positions=[_Position(position=str(one.position), wdl=one.wdl, dtm=one.dtm) for one in listing.positions],
+    )
+
+
+def _csv(found: _Found) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_Position.model_fields)
+    for one in found.positions:
+        writer.writerow(["" if value is None else value for value in one.model_dump().values()])
+    return text.getvalue()
+
+
+def _show(console: PeopleConsole, found: _Found) -> None:
+    if found.positions:
+        table = Table(label("value"), number("plies"), label("position"))
+        for one in found.positions:
+            table.add(one.wdl, "" if one.dtm is None else str(one.dtm), one.position)
+        console.print(table)
+    more = found.found - len(found.positions)
+    console.print(f"{found.variant}: {found.found:,} positions up to symmetry", style="dim")
+    if more:
+        console.print(f"and {more:,} more; --most lists them", style="dim")

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
+from tablut.indexing.values import MISSING, unforced, value_of, verdict_of
+from tablut.position import Move
+from tablut.rules.outcome import OUTCOMES
 
 if TYPE_CHECKING:
-    from tablut.indexing.values import Wdl
-    from tablut.position import Move, Position
-    from tablut.variants import Variant
+    from numpy.typing import NDArray
 
-__all__ = ["Bounds", "ProofLimits", "Solution", "Source"]
+    from tablut.engine import Engine
+    from tablut.indexing.values import Verdict, Wdl
+    from tablut.position import Position
+    from tablut.prober import Prober
+    from tablut.variants import Variant
 
 Source = Literal["search", "tablebase", "exhaustion", "rules"]
 
@@ -105,3 +116,223 @@ class Solution:
         if self.wdl not in ("win", "loss"):
             return None
         return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
+
+
+# -- A solution read off known values: from a tablebase, or from an exhaustive listing ---
+
+
+class KnownMove(NamedTuple):
+    """A move with what it is worth.
+
+    Attributes
+    ----------
+    move : Move
+        The move.
+    verdict : Verdict
+        For the side that makes it; ``dtm`` counts the move.
+    words : ndarray of uint64, shape (1, W)
+        The position that it leads to.
+    decided : bool
+        Whether the move ends the game.
+    """
+
+    move: Move
+    verdict: Verdict
+    words: NDArray[np.uint64]
+    decided: bool
+
+
+def known_value(prober: Prober, words: NDArray[np.uint64]) -> Verdict | None:
+    """Return the verdict on an undecided position; None if the prober does not know it."""
+    (value,) = prober.probe_words(words)
+    return None if value == MISSING else verdict_of(int(value), unforced=unforced(prober.variant))
+
+
+def first_moves(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> list[KnownMove] | None:
+    """Return all moves from an undecided position with their verdicts; None if one leads out of what is known."""
+    children = engine.expand(words)
+    open_children = children.outcomes == 0
+    values = iter(prober.probe_words(children.words[open_children]).tolist() if open_children.any() else [])
+    black = bool(engine.boards(words)[0, 2 * engine.variant.size + 1])
+    found = []
+    for row, (code, number) in enumerate(zip(children.moves.tolist(), children.outcomes.tolist(), strict=True)):
+        outcome = OUTCOMES[number]
+        if outcome is not None:
+            verdict = verdict_of(1 if (outcome.winner == "black") == black else -2)
+        else:
+            value = next(values)
+            if value == MISSING:
+                return None
+            verdict = _a_ply_earlier(verdict_of(value, unforced=unforced(engine.variant)))
+        move = Move.from_code(code, engine.variant.size)
+        found.append(KnownMove(move, verdict, children.words[row : row + 1], outcome is not None))
+    return found
+
+
+def _a_ply_earlier(verdict: Verdict) -> Verdict:
+    """Return what a move is worth to its maker that leads to a position with a verdict."""
+    if verdict.dtm is None:
+        return verdict
+    other = {"win": "loss", "loss": "win"}[verdict.wdl]
+    return type(verdict)(other, verdict.dtm + 1)  # type: ignore[arg-type]
+
+
+def known_line(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> tuple[Move, ...]:
+    """Return best play by both sides from a won or lost position, as far as it is known."""
+    line = []
+    verdict = known_value(prober, words)
+    while verdict is not None and verdict.dtm:
+        moves = first_moves(engine, prober, words)
+        best = None if moves is None else next(move for move in moves if move.verdict == verdict)
+        if best is None:
+            break
+        line.append(best.move)
+        if best.decided:
+            break
+        words = best.words
+        verdict = known_value(prober, words)
+    assert verdict is None or value_of(verdict) != 0
+    return tuple(line)
+
+
+# -- every position reachable from one, valued: what a search cannot show, a draw, shown where play is narrow
+
+
+_BATCH = 1 << 15
+
+
+class ReachableValues:
+    """The values of all positions reachable from one; a `tablut.prober.Prober` for these."""
+
+    def __init__(self, variant: Variant, words: NDArray[np.uint64], values: NDArray[np.int16]) -> None:
+        self.variant = variant
+        self.words = words
+        self.values = values
+        self._keys = _keys(words)
+
+    def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
+        """Return whether positions of a material are known: those that are reachable, so no material as such."""
+        return False
+
+    def probe(self, position: Position) -> Verdict:
+        """Return the verdict on a position of the closure."""
+        engine = engine_for(self.variant)
+        (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
+        if value == MISSING:
+            raise InputError(f"position '{position}': is not among the {len(self.words)} positions listed")
+        return verdict_of(int(value), unforced=unforced(self.variant))
+
+    def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
+        """Return the values of packed positions; `MISSING` beyond the closure."""
+        keys = _keys(words)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[places] == keys, self.values[places], MISSING).astype(np.int16)
+
+
+def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> ReachableValues | None:
+    """Return the values of all positions reachable from one."""
+    positions = _closure(variant, words, most)
+    if positions is None:
+        return None
+    black = engine_for(variant).boards(positions)[:, 2 * variant.size + 1] != 0
+    return ReachableValues(variant, positions, _values(black, *_moves(variant, positions)))
+
+
+def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
+    """Return whether a listing is worth trying: whether no more than eight times as many placements exist at all.
+
+    Counted are the undecided placements with the material of the position or less, for
+    both sides to move.
+    """
+    attackers, defenders = position.material
+    tiers = PlacementIndex(variant).tiers.values()
+    sizes = [tier.size for tier in tiers if tier.attackers <= attackers and tier.defenders <= defenders]
+    return 2 * sum(sizes) <= 8 * most
+
+
+def _keys(words: NDArray[np.uint64]) -> NDArray[Any]:
+    """Return positions as single items that sort and compare by all their words."""
+    if words.shape[1] == 1:
+        return words[:, 0]
+    rows = np.ascontiguousarray(words.astype(">u8"))
+    return rows.view(np.dtype((np.void, rows.shape[1] * 8))).ravel()
+
+
+def _closure(variant: Variant, words: NDArray[np.uint64], most: int) -> NDArray[np.uint64] | None:
+    """Return the positions reachable from one, ascending; None if there are more than so many."""
+    engine = engine_for(variant)
+    known = fresh = words[:1]
+    while len(fresh):
+        found = [known]
+        for batch in _batches(fresh):
+            children = engine.expand(batch)
+            found.append(_unique(children.words[children.outcomes == 0]))
+        union = _unique(np.concatenate(found))
+        if len(union) > most:
+            return None
+        fresh = union[~np.isin(_keys(union), _keys(known), assume_unique=True)]
+        known = union
+    return known
+
+
+def _moves(
+    variant: Variant, positions: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """Return for each move of a closed set the numbers of parent and child (-1 if decided) and the outcome."""
+    engine = engine_for(variant)
+    keys = _keys(positions)
+    parents, children, outcomes = [], [], []
+    for number, batch in enumerate(_batches(positions)):
+        found = engine.expand(batch)
+        parents.append((found.parents + number * _BATCH).astype(np.int32))
+        places = np.searchsorted(keys, _keys(found.words)).astype(np.int32)
+        children.append(np.where(found.outcomes == 0, places, np.int32(-1)))
+        outcomes.append(found.outcomes)
+    return np.concatenate(parents), np.concatenate(children), np.concatenate(outcomes)
+
+
+def _batches(words: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    return [words[start : start + _BATCH] for start in range(0, len(words), _BATCH)]
+
+
+def _unique(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    keys = _keys(words)
+    _, first = np.unique(keys, return_index=True)
+    return words[first]
+
+
+def _values(
+    black: NDArray[np.bool_], parents: NDArray[np.int32], children: NDArray[np.int32], outcomes: NDArray[np.uint8]
+) -> NDArray[np.int16]:
+    """Return the value of each position, spread backwards distance by distance."""
+    values = np.zeros(len(black), dtype=np.int16)
+    settled = np.zeros(len(black), dtype=bool)
+    # Moves of the side to move that are not yet known to lose.
+    hopes = np.bincount(parents, minlength=len(black))
+    values[hopes == 0], settled[hopes == 0] = -1, True
+    black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
+
+    order = np.argsort(children, kind="stable")
+    sources, targets = parents[order], children[order]
+    ends = np.searchsorted(targets, np.arange(len(black) + 1))
+    decided = outcomes != 0
+    good = black_wins[outcomes] == black[parents]
+    # Wins and losses of the moment, as the parents see them: moves that win, moves that lose.
+    winning, losing = parents[decided & good], parents[decided & ~good]
+    front = np.flatnonzero(settled)
+    distance = 1
+    while len(front) or len(winning) or len(losing):
+        edges = np.concatenate([np.arange(ends[place], ends[place + 1]) for place in front]) if len(front) else front
+        lost = values[targets[edges]] < 0
+        winning = np.concatenate([winning, sources[edges[lost]]])
+        losing = np.concatenate([losing, sources[edges[~lost]]])
+        new_wins = np.unique(winning[~settled[winning]])
+        values[new_wins], settled[new_wins] = distance, True
+        np.subtract.at(hopes, losing, 1)
+        losing = np.unique(losing)
+        new_losses = losing[(hopes[losing] == 0) & ~settled[losing]]
+        values[new_losses], settled[new_losses] = -distance - 1, True
+        front = np.concatenate([new_wins, new_losses])
+        winning = losing = np.empty(0, dtype=np.int64)
+        distance += 1
+    return values

@@ -7,7 +7,7 @@ spent so far: a long win is found that way before all shorter ones are excluded,
 ends the search for the other side.
 
 A draw is proved by a tablebase, by a list of everything reachable
-(`retrograde.proofs.exhaustion`), or by the move limit of the variant: when neither
+(`retrograde.proofs.solution`), or by the move limit of the variant: when neither
 side wins within the plies that are left. (It is ``unresolved`` where repetition loses.)
 
 Values are those of a position without history, as the first of its game. Where
@@ -22,12 +22,20 @@ bound below a found distance is tried as well.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from retrograde.proofs.exhaustion import may_be_listed, reachable_values
-from retrograde.proofs.search.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import Bounds, ProofLimits, Solution, Source
-from retrograde.proofs.values import first_moves, known_line, known_value
+from retrograde.proofs.proof_numbers import MOST_PLIES
+from retrograde.proofs.solution import (
+    Bounds,
+    ProofLimits,
+    Solution,
+    Source,
+    first_moves,
+    known_line,
+    known_value,
+    may_be_listed,
+    reachable_values,
+)
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -36,6 +44,7 @@ from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing.values import Verdict, unforced
 from tablut.position import Move
+from tablut.prober import Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 
@@ -46,10 +55,8 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.formats.reading import PositionLike
     from tablut.position import Position
-    from tablut.prober import Prober
-    from tablut.variants import VariantLike
-
-__all__ = ["Solver", "is_lost_at_once", "solve"]
+    from tablut.prober import Prober, Prover
+    from tablut.variants import Variant, VariantLike
 
 _LIST_AFTER = 100_000
 """Moves after which, without an answer, everything reachable is listed."""
@@ -469,3 +476,31 @@ def solve(
     """
     variant = as_variant(variant)
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)
+
+
+# -- the proof search as `tablut.prober` knows it: a position in, a proved value out, within nodes
+
+
+_MEMORY: Final = 32 << 20
+"""Bytes of the proof search's table: it is asked once a ply, for few nodes."""
+
+
+class _ProofSearch:
+    """See `tablut.prober.Prover`."""
+
+    def __init__(self, variant: Variant, nodes: int) -> None:
+        # No exhaustive listing: it would take far more than the nodes that were granted.
+        limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
+        self._solver = Solver(variant, limits, find_prober(variant))
+
+    def prove(self, position: Position, plies_left: int | None) -> Proved | None:
+        """See `tablut.prober.Prover.prove`."""
+        found = self._solver.solve(position, plies_left=plies_left)
+        if found.wdl is None:
+            return None
+        return Proved(found.wdl, found.dtm, found.winning_moves if found.dtm is not None else ())
+
+
+def prover_for(variant: Variant, nodes: int) -> Prover | None:
+    """Return the proof search of a variant."""
+    return _ProofSearch(variant, nodes)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.proofs.search.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
-from retrograde.proofs.search.table import LONGEST, keep_values
-from retrograde.proofs.search.workspace import new_proof_workspace, with_room
+from retrograde.proofs.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
+from retrograde.proofs.table import LONGEST, keep_values, new_proof_workspace, with_room
 from tablut.errors import InputError, MachineError
 from tablut.indexing.values import MISSING
 from tablut.running.clocks import wall_clock

@@ -17,25 +17,25 @@ import numpy as np
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import Budget, WinSearch
-from retrograde.puzzles.backwards import lengthen
-from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
-from retrograde.puzzles.selfplay import self_play
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, head
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.position import Move, Position
+from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant, shipped_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from retrograde.proofs.solution import Solution
     from tablut.engine import Engine
     from tablut.indexing import PlacementTier
-    from tablut.position import Position, Side
+    from tablut.position import Side
     from tablut.variants import Variant, VariantLike
 
 _OPENING = 8
@@ -230,3 +230,208 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
         tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source},
         game="" if shipped else variant.digest,
     )
+
+
+# -- longer puzzles from shorter ones: two plies are put in front, as long as the win stays forced and single
+
+
+def earlier_positions(variant: Variant, position: Position) -> list[Position]:
+    """Return the undecided positions from which a legal move without capture leads to a position."""
+    side = "w" if position.side == "b" else "b"
+    found = []
+    movers = "b" if side == "b" else "wK"
+    for target in (cell for cell, piece in enumerate(position.cells) if piece in movers):
+        for start in _reach(variant, target):
+            cells = list(position.cells)
+            if cells[start] != ".":
+                continue
+            cells[start], cells[target] = cells[target], "."
+            before = Position("".join(cells), side)  # type: ignore[arg-type]
+            earlier = Board(variant, before)
+            if earlier.status() or earlier.outcome() is not None:
+                continue
+            move = Move(start, target, variant.size)
+            if move not in earlier.legal_moves:
+                continue
+            earlier.push(move)
+            if earlier.position.cells == position.cells and earlier.outcome() is None:
+                found.append(before)
+    return found
+
+
+def _reach(variant: Variant, cell: int) -> list[int]:
+    """Return the cells on the row and the column of a cell."""
+    size = variant.size
+    rank, file = divmod(cell, size)
+    cells = [rank * size + other for other in range(size)] + [other * size + file for other in range(size)]
+    return sorted({other for other in cells if other != cell})
+
+
+def lengthen(
+    solver: Solver, solution: Solution, limits: ProofLimits, rng: np.random.Generator, fits: Callable[[Position], bool]
+) -> Solution | None:
+    """Return the solution of a position whose win takes two plies more and begins with one move only."""
+    variant, distance = solver.variant, solution.dtm
+    assert distance is not None
+    engine = engine_for(variant)
+    winner = int(solution.position.side == "b")
+    search = WinSearch(engine, winner, limits.memory_bytes // 2, Budget(limits))
+
+    def _shuffled(position: Position) -> list[Position]:
+        """Return the earlier positions in random order."""
+        found = earlier_positions(variant, position)
+        return [found[place] for place in rng.permutation(len(found))]
+
+    for between in _shuffled(solution.position):
+        board = engine.board(between.cells, between.side)
+        search.budget = Budget(limits)
+        if not search.within(board, distance + 1) or search.within(board, distance - 1) is not False:
+            continue
+        for before in _shuffled(between):
+            if not fits(before):
+                continue
+            search.budget = Budget(limits)
+            if search.within(engine.board(before.cells, before.side), distance) is not False:
+                continue
+            longer = solver.solve(before)
+            if longer.status == "proved" and longer.dtm == distance + 2 and len(longer.winning_moves) == 1:
+                return longer
+    return None
+
+
+# -- what a first move looks like to a human solver: does it win, does it tempt, how hard is the puzzle
+
+
+def grade(plies: int, temptations: int) -> int:
+    """Return how hard a puzzle is, 1 to 5.
+
+    A point for every two plies, or for every eight tempting wrong moves, beyond the easiest.
+    """
+    return min(5, max(1, 1 + (plies - 3 + 1) // 2 + temptations // 8))
+
+
+def threatens(variant: Variant, position: Position) -> bool:
+    """Return whether the side that is *not* to move would win with its next ply, were it its turn."""
+    engine = engine_for(variant)
+    board = engine.board(position.cells, "w" if position.side == "b" else "b")
+    children = engine.expand(engine.words(board))
+    wins = "white" if position.side == "b" else "black"
+    return any(
+        outcome is not None and outcome.winner == wins for outcome in map(OUTCOMES.__getitem__, children.outcomes)
+    )
+
+
+def tempting_moves(variant: Variant, position: Position, winning: Collection[Move]) -> list[Move]:
+    """Return the tempting moves that are not among the winning ones."""
+    found = []
+    for move in Board(variant, position).legal_moves:
+        if move in winning:
+            continue
+        board = Board(variant, position)
+        board.push(move)
+        outcome = board.outcome()
+        if (
+            board.captured()
+            or (outcome is None and threatens(variant, board.position))
+            or _approach(variant, position, move)
+        ):
+            found.append(move)
+    return found
+
+
+def _approach(variant: Variant, position: Position, move: Move) -> bool:
+    """Return whether a move brings the king nearer to an escape, or an attacker beside the king."""
+    king = position.cells.index("K")
+    if move.start == king:
+        return _to_escape(variant, move.target) < _to_escape(variant, king)
+    return position.side == "b" and _steps(move.target, king, variant.size) == 1
+
+
+def _steps(first: int, second: int, size: int) -> int:
+    return abs(first // size - second // size) + abs(first % size - second % size)
+
+
+def _to_escape(variant: Variant, cell: int) -> int:
+    """Return the steps from a cell to the nearest escape, pieces ignored."""
+    return min(_steps(cell, escape, variant.size) for escape in variant.regions.escapes)
+
+
+def is_symmetrical(variant: Variant, position: Position) -> bool:
+    """Return whether a symmetry of the rules maps a position to itself."""
+    images = [position.transformed(element).cells for element in variant.symmetries]
+    return images.count(position.cells) > 1
+
+
+# -- positions from self-play: games of careless, greedy and careful players, seeded -----
+
+
+_TABLE_BYTES = 1 << 20
+_LOOK = 3
+
+
+class Style(NamedTuple):
+    """How a player chooses."""
+
+    greed: float
+    care: int
+    roam: float
+
+
+STYLES = (Style(0.0, 0, 0.0), Style(0.6, 0, 0.5), Style(0.5, 6, 0.4), Style(0.9, 12, 0.1))
+
+
+def self_play(
+    variant: Variant, rng: np.random.Generator, plies: int, styles: tuple[Style, Style] | None = None
+) -> Iterator[Position]:
+    """Yield the undecided positions of a game, the start first."""
+    engine = engine_for(variant)
+    if styles is None:
+        first, second = rng.integers(len(STYLES), size=2)
+        styles = STYLES[first], STYLES[second]
+    budget = Budget(ProofLimits())
+    searches = [WinSearch(engine, side, _TABLE_BYTES, budget) for side in (0, 1)]
+    board = engine.start()
+    for ply in range(plies + 1):
+        cells, side = engine.cells(board)
+        yield Position(cells, side)  # type: ignore[arg-type]
+        if ply == plies:
+            return
+        chosen = _choose(engine, board, styles[side == "b"], searches, rng)
+        if chosen is None:
+            return
+        board = chosen
+
+
+def _choose(
+    engine: Engine,
+    board: NDArray[np.uint32],
+    style: Style,
+    searches: list[WinSearch],
+    rng: np.random.Generator,
+) -> NDArray[np.uint32] | None:
+    """Return the position after a player's move; None if the game ends."""
+    mover = int(head(board)[SIDE_AT])
+    children = engine.expand(engine.words(board))
+    if not len(children.words) or any(
+        outcome is not None and outcome.winner == ("white", "black")[mover]
+        for outcome in map(OUTCOMES.__getitem__, children.outcomes)
+    ):
+        return None
+    boards = engine.boards(children.words[children.outcomes == 0])
+    if not len(boards):
+        return None
+    soldiers = [ATTACKERS_AT, DEFENDERS_AT]
+    captures = head(boards)[:, soldiers].sum(axis=1) < head(board)[soldiers].sum()
+    order = rng.permutation(len(boards))
+    if mover == 0 and rng.random() < style.roam:
+        king = head(boards)[:, KING_AT] != head(board)[KING_AT]
+        order = np.concatenate([order[king[order]], order[~king[order]]])
+    if rng.random() < style.greed:
+        order = np.concatenate([order[captures[order]], order[~captures[order]]])
+    enemy = searches[mover ^ 1]
+    for place in order[: style.care]:
+        child = boards[place]
+        if engine.count_moves(child, mover ^ 1) and not enemy.within(child, _LOOK, 20_000):
+            return np.array(child)
+    chosen = np.array(boards[order[0]])
+    return chosen if engine.count_moves(chosen, mover ^ 1) else None

@@ -21,19 +21,20 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
 from tablut.position import Move, Position
-from tablut.store.files import excerpt
+from tablut.store.files import excerpt, read_text
 from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from retrograde.proofs.solution import Solution
-
-__all__ = ["MOST_BYTES", "Puzzle", "Stipulation", "format_puzzles", "judge", "parse_puzzles", "rules_of"]
 
 MOST_BYTES: Final = 16 << 20
 """Most bytes of a puzzle file that is read."""
@@ -250,3 +251,133 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
     within = bounds.win_within
     sooner = within is not None and within < stipulation.plies
     return "refuted" if sooner or bounds.no_win_within >= stipulation.plies else "unknown"
+
+
+# -- the puzzles that ship: files of them, all of them, one by its id; and how a source names any of that
+
+
+COLLECTION: Final = "collection"
+"""The name of all puzzles that ship, taken together."""
+
+
+def collection_names() -> list[str]:
+    """Return the names of the puzzle files that ship."""
+    folder = resources.files("retrograde.puzzles") / "data"
+    return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
+
+
+def _shipped_text(name: str) -> str:
+    folder = resources.files("retrograde.puzzles") / "data"
+    names = collection_names() if name == COLLECTION else [name]
+    return "".join((folder / f"{entry}.txt").read_text(encoding="utf-8") for entry in names)
+
+
+@cache
+def _lines() -> dict[str, str]:
+    """Return the line of each shipped puzzle by its id."""
+    puzzles = parse_puzzles(COLLECTION, _shipped_text(COLLECTION))
+    return {puzzle.id: f"{puzzle}\n" for puzzle in puzzles}
+
+
+def shipped_ids() -> tuple[str, ...]:
+    """Return the ids of the puzzles that ship."""
+    return tuple(_lines())
+
+
+def read_puzzle_text(source: str) -> str:
+    """Return the content of a puzzle file."""
+    if _is_file(source):
+        return read_text(Path(source), "puzzle file", MOST_BYTES)
+    name, names = source.lower(), [COLLECTION, *collection_names()]
+    if name in names:
+        return _shipped_text(name)
+    lines = _lines()
+    if name in lines:
+        return lines[name]
+    if _exists(source):  # a folder, a device: the reader says what is wrong with it
+        return read_text(Path(source), "puzzle file", MOST_BYTES)
+    close = difflib.get_close_matches(name, [*names, *lines], n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"these ship: {', '.join(names)}, and each puzzle by its id"
+    raise InputError(f"puzzle file {excerpt(source)}: no such file; {hint}")
+
+
+def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:
+    """Return the puzzles that a source names; see `read_puzzle_text` and `parse_puzzles`."""
+    return parse_puzzles(source, read_puzzle_text(source), variant)
+
+
+def _is_file(name: str) -> bool:
+    return _exists(name) and Path(name).is_file()
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        # Too long, or with a character that no file name has: then there is none.
+        return False
+
+
+# -- what a list of puzzles says of each, and which puzzles of a list are asked for ------
+
+
+_FEW_MEN: Final = 5
+
+Colour = Literal["white", "black"]
+
+
+class Facts(NamedTuple):
+    """What can be said of a puzzle without its solution."""
+
+    side: Colour
+    winner: Colour | None
+    plies: int | None
+    grade: int | None
+    theme: str
+
+
+def facts_of(puzzle: Puzzle) -> Facts:
+    """Return what a list says of a puzzle."""
+    claim = puzzle.stipulation
+    grade = puzzle.tags.get("grade", "")
+    few = 1 + sum(puzzle.position.material) <= _FEW_MEN
+    return Facts(
+        side="white" if puzzle.position.side == "w" else "black",
+        winner=None if claim is None else claim.winner,
+        plies=None if claim is None else claim.plies,
+        grade=int(grade) if grade.isascii() and grade.isdigit() else None,
+        theme=puzzle.tags.get("pattern", "ending" if few else "middle game"),
+    )
+
+
+class Wish(NamedTuple):
+    """Which puzzles are asked for; None leaves a point open."""
+
+    variant: str | None = None
+    side: Colour | None = None
+    winner: Colour | None = None
+    shortest: int | None = None
+    longest: int | None = None
+    grades: tuple[int, ...] = ()
+    theme: str | None = None
+
+
+def choose(puzzles: Iterable[Puzzle], wish: Wish) -> list[Puzzle]:
+    """Return the puzzles that are as they are wished for."""
+    rules = None if wish.variant is None else load_variant(wish.variant)
+    return [
+        puzzle for puzzle in puzzles if (rules is None or rules.same_game(rules_of(puzzle))) and _fits(puzzle, wish)
+    ]
+
+
+def _fits(puzzle: Puzzle, wish: Wish) -> bool:
+    facts = facts_of(puzzle)
+    if wish.side not in (None, facts.side) or wish.winner not in (None, facts.winner):
+        return False
+    if wish.shortest is not None and (facts.plies is None or facts.plies < wish.shortest):
+        return False
+    if wish.longest is not None and (facts.plies is None or facts.plies > wish.longest):
+        return False
+    if wish.grades and facts.grade not in wish.grades:
+        return False
+    return wish.theme is None or wish.theme.lower() in facts.theme.lower()

@@ -22,18 +22,15 @@ from retrograde.solver.slices.packed import to_codes
 from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.trace import STORE, WHOLE, Meter
-from retrograde.tablebase.copying import Staging
-from retrograde.tablebase.errors import DamagedTableError, TooOldError
-from retrograde.tablebase.store import open_store, tier_name
-from retrograde.tablebase.stored_tier import SIDES
+from retrograde.tablebase.records import DamagedTableError, TooOldError
+from retrograde.tablebase.store import SIDES, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
-from tablut.errors import InputError
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import DECIDED
-from tablut.locations import as_location
 from tablut.running.clocks import cpu_clock, wall_clock
 from tablut.running.scheduling import LocalScheduler, open_scheduler
+from tablut.store.files import store_path
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from retrograde.solver.tier_graph import Material
     from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
-    from tablut.locations import LocationLike
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 
@@ -62,7 +58,7 @@ class TierTask(NamedTuple):
 
 
 def build_tablebase(
-    root: LocationLike,
+    root: Path | str,
     variant: VariantLike,
     men: int | None,
     *,
@@ -77,9 +73,8 @@ def build_tablebase(
 
     Parameters
     ----------
-    root : Path, Remote or str
-        The store; made if it is missing. One elsewhere is built in a folder of this machine, and each tier is sent
-        when it is finished.
+    root : Path or str
+        The store; made if it is missing.
     variant : Variant, str or path-like
         The game.
     men : int or None
@@ -121,26 +116,7 @@ def build_tablebase(
     [(1, 0), (2, 0)]
     """
     variant = as_variant(variant)
-    place = as_location(root)
-    if not isinstance(place, Path):
-        if scheduler is not None:
-            raise InputError(
-                f"--scheduler: its workers need a folder that all of them see, not {str(place)!r}; build in one, then "
-                "send it: tablut tablebase copy"
-            )
-        with Staging(place, advanced or (lambda _: None)) as staging:
-            build_tablebase(
-                staging.folder,
-                variant,
-                men,
-                materials=materials,
-                threads=threads,
-                memory=memory,
-                advanced=staging.tell,
-                tracer=tracer,
-            )
-        return open_store(place)
-    root = place
+    root = store_path(root)
     order = generations(tier_graph(variant, men, materials))
     tell = advanced or (lambda _: None)
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:

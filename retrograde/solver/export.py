@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from retrograde.solver.tier_solver import codes_of
-from retrograde.tablebase.copying import Staging
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
-from tablut.locations import as_location
+from tablut.store.files import store_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from retrograde.solver.tier_solver import TierSolver
     from retrograde.tablebase.store import Store
     from tablut.indexing.tier_tables import TierTables
-    from tablut.locations import LocationLike
 
 _STEP = 1 << 20
 
 
-def store_solution(solver: TierSolver, root: LocationLike) -> Store:
+def store_solution(solver: TierSolver, root: Path | str) -> Store:
     """Write all tiers of a solver to a store that does not have them yet.
 
     A store's tiers are indexed under all symmetries of the rules; the solver may have used
     fewer, those of the start.
     """
-    place = as_location(root)
-    if not isinstance(place, Path):
-        with Staging(place) as staging:
-            store_solution(solver, staging.folder)
-        return open_store(place)
-    root = place
+    root = store_path(root)
     variant = solver.variant
     whole = tier_tables(variant, solver.materials)
     store = create(root, variant, solver.materials)

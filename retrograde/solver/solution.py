@@ -44,6 +44,7 @@ from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tiers import TierIndex
     from tablut.indexing.values import Wdl
-    from tablut.locations import LocationLike
     from tablut.position import Move, Position
     from tablut.variants import VariantLike
 
@@ -264,12 +264,12 @@ class SolvedGame:
         position = index.unrank(entry, "w" if side == "white" else "b")
         return Deepest(position, self.probe(position), self.line(position))
 
-    def store(self, root: LocationLike) -> Store:
+    def store(self, root: Path | str) -> Store:
         """Keep every value of the board in a tablebase; see `retrograde.solver.export.store_solution`.
 
         Parameters
         ----------
-        root : Path, Remote or str
+        root : Path or str
             The store; made if it is missing.
 
         Returns

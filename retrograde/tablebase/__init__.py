@@ -1,7 +1,7 @@
 """Tablebases of endgames: their files, and probing; `retrograde.verification` proves their values."""
 
-from retrograde.tablebase.errors import DamagedTableError, TablebaseError, TooNewError, TooOldError
 from retrograde.tablebase.probing import RatedMove, Tablebase, open_tablebase
+from retrograde.tablebase.records import DamagedTableError, TablebaseError, TooNewError, TooOldError
 from tablut.prober import MissingTableError
 
 __all__ = [

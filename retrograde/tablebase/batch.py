@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from retrograde.tablebase.encoding import slices, value_table
+from retrograde.tablebase.records import TablebaseError
+from retrograde.tablebase.store import SIDES
 from tablut.engine.packing import cells_of, soldier_counts
 from tablut.engine.tables import build_tables
-from tablut.errors import InputError
+from tablut.errors import InputError, output_failure
+from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, tier_tables
+from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
+from tablut.store.files import reserve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
-    from retrograde.tablebase.memory import UnpackedTiers
-    from retrograde.tablebase.store import Store
-    from retrograde.tablebase.stored_tier import SideName
+    from retrograde.tablebase.store import SideName, Store
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
@@ -76,14 +81,14 @@ class BatchProber:
             asked = self._asked[material] = self._asked.get(material, 0) + len(words)
             unpacked = self._unpacked.get(material)
             if unpacked is None and asked > FEW:
-                from retrograde.tablebase.memory import UnpackedTiers
+                from retrograde.tablebase.batch import UnpackedTiers
 
                 unpacked = UnpackedTiers(self._store, [material])
                 unpacked.load(material)
                 self._unpacked[material] = unpacked
         if unpacked is None:
             return np.array([self._of_one(material, word, missing) for word in words], dtype=np.int16)
-        from retrograde.tablebase.kernels.lookup import look_up
+        from retrograde.tablebase.lookup import look_up
 
         found = np.empty(len(words), dtype=np.int16)
         tiers = np.zeros(len(words), dtype=np.int32)
@@ -96,3 +101,101 @@ class BatchProber:
             return missing
         code = self._code(material, placed[0], "white" if placed[1] == "w" else "black")
         return missing if code is None else int(self._values[code])
+
+
+# -- tiers unpacked in memory (or in files of a scratch folder), for kernels to read from
+
+
+_INDEX_BYTES = 10
+"""For each king and combination of row soldiers: row, element, and as much again if each has a row of its own."""
+
+
+class UnpackedTiers:
+    """Codes of some tiers, ready for kernels."""
+
+    def __init__(self, store: Store, materials: Sequence[tuple[int, int]], scratch: Path | None = None) -> None:
+        self.store, self.materials, self.scratch = store, list(materials), scratch
+        self.tables: TierTables = tier_tables(store.variant, self.materials)
+        self.places: NDArray[np.int64] = np.zeros(4 * len(self.materials), dtype=np.int64)
+        self.arrays: dict[tuple[int, int], tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]] = {}
+
+    def number(self, material: tuple[int, int]) -> int:
+        """Return the number of a tier in the tables."""
+        return self.materials.index(material)
+
+    def load(self, material: tuple[int, int]) -> None:
+        """Unpack a tier, its checksums verified; nothing to do if it is there."""
+        if material in self.arrays:
+            return
+        tier = self.store.tier(*material)
+        size = int(self.tables.tier.size[self.number(material)])
+        if tier.entries != size:
+            # Kernels trust the ranks that the tables give.
+            raise TablebaseError(
+                f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index {size:,}; "
+                "build it again"
+            )
+        found = []
+        for side in SIDES:
+            dtype = np.dtype(getattr(tier.record, side).dtype)
+            out = None
+            if self.scratch is not None:
+                out = mapped_array(self.scratch / f"{tier.record.name}-{side}.codes", tier.entries, dtype)
+            found.append(tier.codes(side, out))
+        for side_number, codes in enumerate(found):
+            at = 2 * (2 * self.number(material) + side_number)
+            self.places[at + ADDRESS] = codes.ctypes.data
+            self.places[at + WIDE] = codes.dtype.itemsize == 2
+        self.arrays[material] = (found[0], found[1])
+
+    def drop(self, material: tuple[int, int]) -> None:
+        """Forget a tier's codes."""
+        at = 4 * self.number(material)
+        self.places[at : at + 4] = 0
+        self.arrays.pop(material, None)
+        if self.scratch is not None:
+            for side in SIDES:
+                (self.scratch / f"{material[0]}v{material[1]}-{side}.codes").unlink(missing_ok=True)
+
+
+def tiers_within(store: Store, memory: int) -> TierValues | None:
+    """Return the values of a store's tiers as far as memory goes, those of the fewest men first; None if of no tier."""
+    needs = sorted((sum(material), _bytes_of(store, material), material) for material in store.tiers())
+    chosen = []
+    for _, need, material in needs:
+        if need <= memory:
+            memory -= need
+            chosen.append(material)
+    if not chosen:
+        return None
+    unpacked = UnpackedTiers(store, chosen)
+    for material in chosen:
+        unpacked.load(material)
+    arrays = tuple(codes for both in unpacked.arrays.values() for codes in both)
+    values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
+    return TierValues(unpacked.tables, unpacked.places, values, arrays)
+
+
+def _bytes_of(store: Store, material: tuple[int, int]) -> int:
+    """Return the most bytes that a tier takes in memory, its index included."""
+    tier, plain = store.tier(*material), TierIndex(store.variant, *material)
+    width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
+    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space
+
+
+# -- arrays in files of a scratch folder, so that the system may drop them from memory ---
+
+
+def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array of zeros that is mapped from a file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        reserve(path, max(size, 1) * np.dtype(dtype).itemsize)
+        found = np.memmap(path, dtype=dtype, mode="r+", shape=(max(size, 1),)).view(np.ndarray)
+        if os.name == "posix":
+            path.unlink()
+    except OSError as error:
+        if isinstance(error.errno, int):
+            raise output_failure(f"scratch file {str(path)!r}: {error.strerror}", error) from error
+        raise
+    return found[:size]

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import Store, open_store
 from tablut.board import Board
 from tablut.errors import InputError
@@ -48,9 +48,9 @@ from tablut.indexing.values import (
     verdict_of,
     within_limit,
 )
-from tablut.locations import resolved
 from tablut.position import Position
 from tablut.prober import MissingTableError
+from tablut.store.files import store_path
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -58,10 +58,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
-    from retrograde.tablebase.stored_tier import SideName, StoredTier
+    from retrograde.tablebase.store import SideName, StoredTier
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tier_tables import TierValues
-    from tablut.locations import LocationLike
     from tablut.position import Move
     from tablut.variants import Variant, VariantLike
 
@@ -403,7 +402,7 @@ class Tablebase:
         TablebaseError
             If a tier that fits is damaged.
         """
-        from retrograde.tablebase.memory import tiers_within
+        from retrograde.tablebase.batch import tiers_within
 
         return tiers_within(self.store, memory)
 
@@ -414,13 +413,13 @@ def _merit(rated: RatedMove) -> tuple[int, int]:
     return (2, -(rated.dtm or 0)) if rated.wdl == "loss" else (1, 0)
 
 
-def open_tablebase(path: LocationLike, cache_bytes: int = CACHE_BYTES) -> Tablebase:
+def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebase:
     """Open a tablebase.
 
     Parameters
     ----------
-    path : Path, Remote or str
-        Its folder, or its URL; see `tablut.locations.as_location`.
+    path : Path or str
+        Its folder.
     cache_bytes : int
         Most memory for chunks that single probes have unpacked.
 
@@ -433,8 +432,6 @@ def open_tablebase(path: LocationLike, cache_bytes: int = CACHE_BYTES) -> Tableb
     ------
     TablebaseError
         If there is none that this program can read.
-    MachineError
-        If a store elsewhere does not answer.
     """
     return Tablebase(open_store(path), cache_bytes)
 
@@ -469,7 +466,7 @@ def _kept(place: str) -> Tablebase:
     return opened
 
 
-def prober_for(variant: VariantLike, store: LocationLike | None = None) -> Tablebase | None:
+def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tablebase | None:
     """Return the tablebase of a variant: a store, or what ships; None if nothing does.
 
     Who asks again gets the same object, with all that it has read, unless the store has been changed meanwhile.
@@ -479,7 +476,7 @@ def prober_for(variant: VariantLike, store: LocationLike | None = None) -> Table
     found = store if store is not None else shipped_store(variant)
     if found is None:
         return None
-    tablebase = _kept(resolved(found))
+    tablebase = _kept(str(store_path(found).resolve()))
     if not tablebase.variant.same_game(variant):
         raise TablebaseError(
             f"tablebase {str(found)!r}: is of {tablebase.variant.name!r}, another game than {variant.name!r}"

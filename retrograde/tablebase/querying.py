@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from retrograde.tablebase.encoding import slices, value_table
-from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.stored_tier import SIDES
+from retrograde.tablebase.records import TablebaseError
+from retrograde.tablebase.store import SIDES
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.store import Store
-    from retrograde.tablebase.stored_tier import StoredTier
+    from retrograde.tablebase.store import Store, StoredTier
     from tablut.indexing.tier_tables import TierTables
     from tablut.position import Position
 

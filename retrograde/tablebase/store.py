@@ -16,26 +16,43 @@ Zarr takes a file that is not there for an array of zeros, which here would be a
 so which files a tier has follows from its length, never from a list; each is looked for with its
 length in the tier's record before it is read, and compared with its digest there before it is
 read for the first time. Links are not followed. `retrograde.tablebase.writer` writes them.
-
-A store may be elsewhere (`tablut.locations`): a web server has no folders, so a tier is there if its record is, and
-what is read is verified segment by segment (`retrograde.tablebase.tier_files`).
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import stat
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from retrograde.tablebase.errors import NoRecordError, TablebaseError
-from retrograde.tablebase.schema import RootRecord, TierRecord, has_record, read_record
-from retrograde.tablebase.stored_tier import StoredTier
-from tablut.locations import as_location, names_in
+import numpy as np
+
+from retrograde.tablebase.encoding import Ranker, slices, unpack_bits
+from retrograde.tablebase.records import (
+    PARTS,
+    DamagedTableError,
+    RootRecord,
+    TablebaseError,
+    TierRecord,
+    digest_of,
+    read_record,
+)
+from tablut.errors import TablutError
+from tablut.indexing.tiers import TierIndex
 from tablut.prober import MissingTableError
+from tablut.store.files import excerpt, store_path
 
 if TYPE_CHECKING:
-    from tablut.locations import Location, LocationLike
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from retrograde.tablebase.records import FileRecord, Part
+    from tablut.variants import Variant
 
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
@@ -46,17 +63,14 @@ def tier_name(material: tuple[int, int]) -> str:
 
 
 class Store:
-    """A tablebase in a folder, of this machine or elsewhere; see `open_store`."""
+    """A tablebase in a folder; see `open_store`."""
 
-    def __init__(self, root: Location, record: RootRecord) -> None:
+    def __init__(self, root: Path, record: RootRecord) -> None:
         self.root, self.record = root, record
         self.variant = record.variant.variant()
         self._tiers: dict[tuple[int, int], StoredTier] = {}
-        # What is elsewhere is asked for once: a tier that is written later is there when the store is opened anew.
-        self._there: dict[tuple[int, int], bool] = {}
         # Taken before anything else is read.
-        folders = [root, *(self._folder(*material) for material in record.tiers)] if isinstance(root, Path) else []
-        self._stamps = {folder: _stamp(folder) for folder in folders}
+        self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
@@ -69,16 +83,7 @@ class Store:
 
     def has(self, attackers: int, defenders: int) -> bool:
         """Return whether a tier is there."""
-        if (attackers, defenders) not in self.planned:
-            return False
-        folder = self._folder(attackers, defenders)
-        if isinstance(folder, Path):
-            return folder.is_dir()
-        there = self._there.get((attackers, defenders))
-        if there is None:
-            there = (attackers, defenders) in self._tiers or has_record(folder)
-            self._there[attackers, defenders] = there
-        return there
+        return (attackers, defenders) in self.planned and self._folder((attackers, defenders)).is_dir()
 
     def tier(self, attackers: int, defenders: int) -> StoredTier:
         """Return a tier, its record and the presence of its files checked; refuse what is no folder of the store."""
@@ -86,34 +91,14 @@ class Store:
         found = self._tiers.get(material)
         if found is not None:
             return found
-        # Elsewhere, reading the record is how one finds out.
-        there = self.has(*material) if isinstance(self.root, Path) else material in self.planned
-        if there and self._there.get(material, True):
-            try:
-                found = StoredTier(self._folder(*material), self.variant, material)
-            except NoRecordError:
-                if isinstance(self.root, Path):
-                    raise
-                self._there[material] = False
-        if found is None:
+        if not self.has(*material):
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
             raise MissingTableError(f"tier {attackers}v{defenders} is {planned} tablebase {str(self.root)!r}")
-        self._tiers[material] = found
-        return found
+        return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
     def is_current(self) -> bool:
         """Return whether the records that have been read are still there as they were: else open the store anew."""
-        if isinstance(self.root, Path):
-            return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
-        try:
-            if read_record(self.root, RootRecord) != self.record:
-                return False
-            if any(read_record(tier.folder, TierRecord) != tier.record for tier in self._tiers.values()):
-                return False
-        except TablebaseError:
-            return False
-        missing = (self.root / tier_name(material) for material, there in self._there.items() if not there)
-        return not any(has_record(folder) for folder in missing)
+        return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
 
     def missing(self) -> list[str]:
         """Return the names of the tiers that are planned and not there."""
@@ -131,11 +116,11 @@ class Store:
     def strangers(self) -> list[str]:
         """Return the names of tiers that are there and not planned: they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
-        found = (name for name in names_in(self.root) or [] if _TIER_NAME.fullmatch(name))
+        found = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
         return sorted(set(found) - planned)
 
-    def _folder(self, attackers: int, defenders: int) -> Location:
-        return self.root / tier_name((attackers, defenders))
+    def _folder(self, material: tuple[int, int]) -> Path:
+        return self.root / tier_name(material)
 
 
 def _where_it_ships(named: Path) -> str:
@@ -146,10 +131,10 @@ def _where_it_ships(named: Path) -> str:
     return f"; that one ships: `tablut probe` takes it by itself, and its folder is {str(shipped)!r}"
 
 
-def open_store(root: LocationLike) -> Store:
+def open_store(root: Path | str) -> Store:
     """Open a tablebase."""
-    place = as_location(root)
-    if isinstance(place, Path) and not place.is_dir():
+    place = store_path(root)
+    if not place.is_dir():
         raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_where_it_ships(place)}")
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
@@ -158,10 +143,8 @@ def open_store(root: LocationLike) -> Store:
     return store
 
 
-def _stamp(folder: Location) -> tuple[int, int, int] | None:
-    """Return what tells one file with a record from another on this machine; None elsewhere, or if there is none."""
-    if not isinstance(folder, Path):
-        return None
+def _stamp(folder: Path) -> tuple[int, int, int] | None:
+    """Return what tells one file with a record from another; None if there is none."""
     try:
         found = (folder / "zarr.json").stat()
     except OSError:
@@ -169,6 +152,304 @@ def _stamp(folder: Location) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def is_store(place: Location) -> bool:
+def is_store(place: Path) -> bool:
     """Return whether a folder has the record that a tablebase begins with."""
-    return (place / "zarr.json").exists() if isinstance(place, Path) else has_record(place)
+    return (place / "zarr.json").exists()
+
+
+# -- one tier of a tablebase: its record and its files, each verified before it is read for the first time
+
+
+SideName = Literal["white", "black"]
+SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
+
+
+class StoredTier:
+    """One tier of a store, read chunk by chunk."""
+
+    def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
+        self.folder, self.variant = folder, variant
+        if folder.is_symlink():
+            raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
+        self.record = read_record(folder, TierRecord)
+        if self.record.game != variant.digest:
+            raise TablebaseError(
+                f"tablebase file {str(folder / 'zarr.json')!r}: is a tier of another game than {variant.name}; "
+                "build it again"
+            )
+        if (self.record.attackers, self.record.defenders) != material:
+            raise TablebaseError(
+                f"tablebase file {str(folder / 'zarr.json')!r}: is tier {self.record.name}, not "
+                f"{material[0]}v{material[1]}; build it again"
+            )
+        self._files = TierFiles(folder, self.record.files)
+        self._check_files()
+        self._arrays: dict[str, Any] = {}
+
+    def _lengths(self) -> dict[Part, int]:
+        """Return how long each array is: the record's entries, and a bit for each combination of row soldiers."""
+        plain = self._plain_index
+        words = -(-plain.row_space // 64)
+        entries = self.record.entries
+        return {
+            "white": entries,
+            "black": entries,
+            "representatives": 8 * words * len(plain.kings.representatives),
+        }
+
+    def _check_files(self) -> None:
+        if self.record.entries > self._plain_index.positions:
+            raise DamagedTableError(
+                f"tablebase file {str(self.folder / 'zarr.json')!r}: damaged: {self.record.entries:,} entries, more "
+                "than the tier has placements; build the tier again"
+            )
+        needed = {f"{part}/zarr.json" for part in PARTS}
+        named = self.record.files.keys()
+        for part, length in self._lengths().items():
+            # One more than are named says enough, however small a shard claims to be.
+            shards = min(-(-length // self.record.shard), len(named) + 1)
+            needed |= {f"{part}/c/{number}" for number in range(shards)}
+        for wrong, what in ((needed - named, "does not name"), (named - needed, "names a file that is none of it:")):
+            if wrong:
+                raise DamagedTableError(
+                    f"tablebase file {str(self.folder / 'zarr.json')!r}: damaged: {what} "
+                    f"{excerpt(min(wrong))}; build the tier again"
+                )
+        for name in self.record.files:
+            self._files.find(name)
+            # What says how the data are to be read is small, and is checked at once.
+            if name.endswith("zarr.json"):
+                self._files.compare(name)
+
+    def check_contents(self) -> Iterator[DamagedTableError]:
+        """Yield an error for every file of which the content is not what was written."""
+        for name in self.record.files:
+            try:
+                self._files.compare(name)
+            except DamagedTableError as error:
+                yield error
+
+    def values(self) -> dict[Part, str]:
+        """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`."""
+        found: dict[Part, str] = {}
+        for part, length in self._lengths().items():
+            digest = hashlib.sha256()
+            for start, stop in slices(length, self.record.shard):
+                digest.update(little_endian(self.read(part, start, stop)))
+            found[part] = digest.hexdigest()
+            if self.record.values is not None and found[part] != self.record.values[part]:
+                raise DamagedTableError(
+                    f"tablebase folder {str(self.folder / part)!r}: damaged: its values are not those of their digest; "
+                    "build the tier again"
+                )
+        return found
+
+    # -- reading -----------------------------------------------------------------------
+
+    @property
+    def entries(self) -> int:
+        """Length of the arrays of codes."""
+        return self.record.entries
+
+    def chunk(self, part: Part, number: int) -> NDArray[Any]:
+        """Return one chunk, its checksum verified."""
+        start = number * self.record.chunk
+        return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
+
+    def read(self, part: Part, start: int, stop: int) -> NDArray[Any]:
+        """Return a range of an array; all shards and chunks that it touches are verified."""
+        array, shard = self._array(part), self.record.shard
+        for number in range(start // shard, -(-stop // shard)):
+            self._files.before_reading(f"{part}/c/{number}")
+        try:
+            return np.asarray(array[start:stop])
+        except (MemoryError, TablutError):
+            raise
+        except Exception as error:
+            # Whatever the codecs find wrong with the bytes, and in whatever words: the file is damaged.
+            path = self.folder / part / "c" / str(start // shard)
+            raise DamagedTableError(
+                f"tablebase file {str(path)!r}: damaged: {_first_line(error)}; build the tier again"
+            ) from error
+
+    def _array(self, part: Part) -> Any:
+        array = self._arrays.get(part)
+        if array is None:
+            import zarr
+
+            try:
+                array = zarr.open_array(self.folder / part, mode="r", zarr_format=3)
+            except TablutError:
+                raise
+            except Exception as error:
+                raise DamagedTableError(
+                    f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: {_first_line(error)}; "
+                    "build the tier again"
+                ) from error
+            self._check_shape(part, array)
+            self._arrays[part] = array
+        return array
+
+    def _check_shape(self, part: Part, array: Any) -> None:
+        """Refuse an array that is not laid out as its tier's record says."""
+        length = self._lengths()[part]
+        chunk = min(self.record.chunk, length)
+        shard = min(self.record.shard, -(-length // chunk) * chunk)
+        dtype = "uint8" if part == "representatives" else getattr(self.record, part).dtype
+        expected = ((length,), (chunk,), (shard,), np.dtype(dtype))
+        if (array.shape, array.chunks, array.shards, array.dtype) != expected:
+            raise DamagedTableError(
+                f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: not the array of its tier's "
+                "record; build the tier again"
+            )
+
+    def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
+        found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
+        for start, stop in slices(self.entries, self.record.shard):
+            found[start:stop] = self.read(side, start, stop)
+        return found
+
+    def packed_representatives(self) -> NDArray[np.uint8]:
+        """Return the bits of `tablut.indexing.tiers.TierIndex.representatives`, shape (K, B); see `pack_bits`."""
+        length = self._array("representatives").shape[0]
+        packed: NDArray[np.uint8] = self.read("representatives", 0, length)
+        return packed.reshape(len(self._plain_index.kings.representatives), -1)
+
+    @cached_property
+    def _plain_index(self) -> TierIndex:
+        return TierIndex(self.variant, self.record.attackers, self.record.defenders)
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """What finds the entry of a single position."""
+        ranker = Ranker(self.variant, self.record.attackers, self.record.defenders, self.packed_representatives())
+        if ranker.size != self.entries:
+            raise DamagedTableError(
+                f"tablebase folder {str(self.folder)!r}: has {self.entries} entries, its representatives make "
+                f"{ranker.size}; build the tier again"
+            )
+        return ranker
+
+    @cached_property
+    def index(self) -> TierIndex:
+        """The tier's index, with the stored representatives."""
+        plain = self._plain_index
+        return TierIndex(
+            self.variant,
+            plain.attackers,
+            plain.defenders,
+            representatives=unpack_bits(self.packed_representatives(), plain.row_space),
+        )
+
+
+def little_endian(items: NDArray[Any]) -> bytes:
+    """Return the bytes of items, the lowest first, on any machine."""
+    return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]
+
+
+# -- the files of one tier: each is as its record says before anything is read from it ---
+
+
+_AGAIN: Final = "build the tier again"
+
+
+class TierFiles:
+    """The files of a tier; names are those of its record, which were checked against its length."""
+
+    def __init__(self, folder: Path, records: Mapping[str, FileRecord]) -> None:
+        self._folder, self._records = folder, records
+        self._compared: set[str] = set()
+
+    def find(self, name: str) -> None:
+        """Refuse a file that can be seen to be another without reading it."""
+        path, expected = self._folder, self._records[name].bytes
+        try:
+            for step in name.split("/"):
+                path /= step
+                found = path.lstat()
+                if stat.S_ISLNK(found.st_mode):
+                    raise TablebaseError(f"tablebase file {str(path)!r}: is a link; a tablebase holds its files itself")
+        except FileNotFoundError:
+            path = self._folder / name
+            raise DamagedTableError(f"tablebase file {str(path)!r}: is missing; {_AGAIN}") from None
+        except OSError as error:
+            raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
+        if not stat.S_ISREG(found.st_mode):
+            raise DamagedTableError(f"tablebase file {str(path)!r}: is no ordinary file; {_AGAIN}")
+        length = found.st_size
+        if length != expected:
+            raise DamagedTableError(f"tablebase file {str(path)!r}: has {length} bytes, not {expected}; {_AGAIN}")
+
+    def compare(self, name: str) -> None:
+        """Refuse a file with other bytes than were written; reads all of it."""
+        self._expect(name, sha256_of)
+
+    def _expect(self, name: str, digest: Callable[[Path], str]) -> None:
+        path = self._folder / name
+        try:
+            found = digest(path)
+        except OSError as error:
+            raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
+        if found != self._records[name].sha256:
+            raise DamagedTableError(f"tablebase file {str(path)!r}: damaged: not its SHA-256; {_AGAIN}")
+
+    def before_reading(self, name: str) -> None:
+        """Make sure that what is read of a file will be what was written."""
+        # Also a file that has gone since the tier was opened must not read as zeros.
+        self.find(name)
+        if name not in self._compared:
+            # Checksums of chunks do not tell whether the shard is this one or another.
+            self.compare(name)
+            self._compared.add(name)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the digest of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# -- the digests of the tables that the docs speak of, so that anyone's can be compared with ours
+
+
+Standing = Literal["same", "unknown", "different"]
+
+_FORMAT: Final = "tablut-published-tables"
+_VERSION: Final = 1
+
+
+@cache
+def _published() -> dict[str, Any]:
+    text = (resources.files("retrograde.tablebase") / "published.json").read_text(encoding="utf-8")
+    body: dict[str, Any] = json.loads(text)
+    return body
+
+
+def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
+    """Return how a tier's values stand to the published ones."""
+    game = _published()["games"].get(variant.digest)
+    expected = None if game is None else game["tiers"].get(f"{material[0]}v{material[1]}")
+    if expected is None:
+        return "unknown"
+    return "same" if expected == digest else "different"
+
+
+def published_text(stores: Iterable[Path | str]) -> str:
+    """Return the content of ``published.json`` for some stores, every file of them checked."""
+    games: dict[str, dict[str, Any]] = {}
+    for path in stores:
+        store = open_store(path)
+        game = games.setdefault(store.variant.digest, {"variant": store.variant.name, "tiers": {}})
+        for material in store.planned:
+            tier = store.tier(*material)
+            for damage in tier.check_contents():
+                raise damage
+            game["tiers"][tier_name(material)] = digest_of(tier.values())
+    body = {"format": _FORMAT, "version": _VERSION, "games": games}
+    return json.dumps(body, indent=1, sort_keys=True) + "\n"

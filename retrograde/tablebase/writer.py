@@ -9,38 +9,35 @@ import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from retrograde.tablebase.elsewhere import plan_tiers
-from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, slices
-from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.schema import (
+from retrograde.tablebase.encoding import Codes, code_histogram, fill_aliases, pack_bits, slices
+from retrograde.tablebase.records import (
+    FileRecord,
     RootRecord,
     RulesRecord,
     SideRecord,
+    TablebaseError,
     TierRecord,
     write_record,
 )
-from retrograde.tablebase.shards import file_records
-from retrograde.tablebase.store import Store, open_store
-from retrograde.tablebase.stored_tier import little_endian
+from retrograde.tablebase.store import Store, little_endian, open_store
 from tablut.errors import OutputError, output_failure
 from tablut.indexing.values import ALIAS_CODE
-from tablut.locations import as_location
-from tablut.store.files import lock_folder, remove_temporaries, sync_names, write_text
+from tablut.store.files import lock_folder, remove_temporaries, store_path, sync_names, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.schema import Part
-    from retrograde.tablebase.stored_tier import SideName
+    from retrograde.tablebase.records import Part
+    from retrograde.tablebase.store import SideName
     from tablut.indexing.tiers import TierIndex
-    from tablut.locations import LocationLike
     from tablut.variants import Variant
 
 CHUNK: Final = 1 << 20
@@ -55,27 +52,9 @@ _LEVEL: Final = 15
 """Of Zstandard: 19 would take four times as long and save a fifth."""
 
 
-class Codes(Protocol):
-    """Codes by entry: an array, or what gives one for each range of entries that is asked for."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many there are."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """``uint16``."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, part: slice, /) -> NDArray[np.uint16]: ...
-
-
-def create(root: LocationLike, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
+def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
     """Make a store for a game, or open the one that is there and add to what it is to have."""
-    root = as_location(root)
-    if not isinstance(root, Path):
-        return plan_tiers(root, variant, tiers)
+    root = store_path(root)
     if root.exists() and not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
     if not (root / "zarr.json").exists():
@@ -240,7 +219,7 @@ def _sync(folder: Path) -> None:
 
 
 def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str:
-    """Write an array and return the digest of its items; see `retrograde.tablebase.schema.TierRecord`."""
+    """Write an array and return the digest of its items; see `retrograde.tablebase.records.TierRecord`."""
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -266,3 +245,41 @@ def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str
         array[start:stop] = part
         digest.update(little_endian(part))
     return digest.hexdigest()
+
+
+# -- how a shard is cut: its chunks, then the index that says where they begin, each a segment with a digest of its own
+
+
+_EMPTY: Final = np.iinfo(np.uint64).max
+"""Stands in the index for a chunk that was not written."""
+
+
+def file_records(folder: Path) -> dict[str, FileRecord]:
+    """Return the records of all files of a tier that has just been written, those of its shards with their segments."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            segments = None
+            if path.name != "zarr.json":
+                segments = _segments(content, _chunks_of_a_shard(path.parent.parent))
+            name = path.relative_to(folder).as_posix()
+            found[name] = FileRecord(bytes=len(content), sha256=hashlib.sha256(content).hexdigest(), segments=segments)
+    return found
+
+
+def _chunks_of_a_shard(array: Path) -> int:
+    """Return how many chunks a shard of an array has, from its description."""
+    body = json.loads((array / "zarr.json").read_text(encoding="utf-8"))
+    shard: int = body["chunk_grid"]["configuration"]["chunk_shape"][0]
+    chunk: int = body["codecs"][0]["configuration"]["chunk_shape"][0]
+    return shard // chunk
+
+
+def _segments(content: bytes, chunks: int) -> tuple[tuple[int, str], ...]:
+    """Return the lengths and digests of a shard's segments."""
+    index = len(content) - 16 * chunks - 4
+    places = np.frombuffer(content, dtype="<u8", count=2 * chunks, offset=index).reshape(-1, 2)
+    places = places[places[:, 0] != _EMPTY]
+    cuts = sorted({0, index, len(content), *places[:, 0].tolist(), *places.sum(axis=1).tolist()})
+    return tuple((stop - start, hashlib.sha256(content[start:stop]).hexdigest()) for start, stop in pairwise(cuts))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tablut.indexing.values import value_of_code, verdict_of
 
 if TYPE_CHECKING:
-    from retrograde.tablebase.published import Standing
+    from retrograde.tablebase.store import Standing
 
 LISTED: Final = 20
 """Of what is wrong, so many are listed."""
@@ -36,7 +36,7 @@ class Verification:
     files_checked : int
         Files of which the content was compared with its digest.
     published : dict of str to list of str
-        Tiers by how their values stand to the published ones (`retrograde.tablebase.published`): the ``same``,
+        Tiers by how their values stand to the published ones (`retrograde.tablebase.store`): the ``same``,
         ``unknown`` there, or ``different``, which is a failure.
     samples : dict of str to int
         Positions played out: how many were ``searched``, and how many ``followed``.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 
 from retrograde.tablebase.probing import Tablebase
-from retrograde.tablebase.stored_tier import SIDES, SideName
+from retrograde.tablebase.store import SIDES, SideName
 from retrograde.verification.findings import Wrong, describe
 from tablut.indexing.values import code_of_value, is_loss, plies_of, value_of_code
 from tablut.position import Position
@@ -23,8 +23,7 @@ from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retrograde.tablebase.store import Store
-    from retrograde.tablebase.stored_tier import StoredTier
+    from retrograde.tablebase.store import Store, StoredTier
     from retrograde.verification.findings import Verification
 
     _Kind: TypeAlias = "tuple[StoredTier, SideName, int]"

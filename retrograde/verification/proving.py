@@ -16,7 +16,7 @@ from tablut.engine.tables import build_tables
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from retrograde.tablebase.memory import UnpackedTiers
+    from retrograde.tablebase.batch import UnpackedTiers
     from retrograde.verification.kernels.desk import Tally
     from tablut.indexing.tiers import TierIndex
 

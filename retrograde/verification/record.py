@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.records import TablebaseError
 from tablut import __version__
 from tablut.store.files import read_text, write_text
 

@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.tablebase.errors import TablebaseError
-from retrograde.tablebase.published import standing_of
-from retrograde.tablebase.schema import digest_of
-from retrograde.tablebase.store import Store, open_store
+from retrograde.tablebase.records import TablebaseError, digest_of
+from retrograde.tablebase.store import Store, open_store, standing_of
 from retrograde.verification.findings import LISTED, Verification, Wrong, describe
 from retrograde.verification.record import VerifiedTiers, proof_digest
 from tablut.prober import MissingTableError
@@ -34,16 +32,15 @@ from tablut.prober import MissingTableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from retrograde.tablebase.memory import UnpackedTiers
-    from retrograde.tablebase.stored_tier import StoredTier
-    from tablut.locations import LocationLike
+    from retrograde.tablebase.batch import UnpackedTiers
+    from retrograde.tablebase.store import StoredTier
 
 MEMORY: Final = 4 << 30
 """Most memory for unpacked tiers, in bytes, by default."""
 
 
 def verify(
-    path: LocationLike,
+    path: Path | str,
     *,
     quick: bool = False,
     sample: int = 0,
@@ -57,8 +54,8 @@ def verify(
 
     Parameters
     ----------
-    path : Path, Remote or str
-        Its folder, or its URL.
+    path : Path or str
+        Its folder.
     quick : bool
         Only compare every file, and its values, with their digests.
     sample : int
@@ -157,7 +154,7 @@ class _Work(NamedTuple):
 
 
 def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int], None]) -> None:
-    from retrograde.tablebase.memory import UnpackedTiers
+    from retrograde.tablebase.batch import UnpackedTiers
 
     verified = work.verified
     sound = [tier for tier, _ in work.sound]

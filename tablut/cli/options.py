@@ -58,9 +58,7 @@ SchedulerOption = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
 ]
-StoreArgument = Annotated[
-    str, typer.Argument(metavar="STORE", help="The tablebase: a folder, or a URL.", show_default=False)
-]
+StoreArgument = Annotated[str, typer.Argument(metavar="STORE", help="The tablebase: its folder.", show_default=False)]
 PositionOption = Annotated[
     str | None,
     typer.Option(

@@ -38,7 +38,7 @@ DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Plies to
 HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")]
 TablebaseOption = Annotated[
     str | None,
-    typer.Option("--tablebase", metavar="STORE", help="A tablebase: a folder, or a URL. [default: what ships]"),
+    typer.Option("--tablebase", metavar="STORE", help="A tablebase: its folder. [default: what ships]"),
 ]
 TableMemoryOption = Annotated[
     int,

@@ -14,7 +14,6 @@ from tablut.cli.options import PositionOption, read_position, variant_names_from
 from tablut.cli.people import Live
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command
 from tablut.errors import InputError, MachineError
-from tablut.locations import resolved
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import (
     DepthOption,
@@ -280,7 +279,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
     for setting, value in options.settings:
         more += ["--option", f"{setting}={value}"]
     if options.tablebase is not None:
-        more += ["--tablebase", resolved(options.tablebase)]
+        more += ["--tablebase", str(Path(options.tablebase).resolve())]
     script = write_player_script(folder, tuple(more))
     result = _Script(variant=rules.name, player=player, script=str(script))
     return Reply(

@@ -68,6 +68,16 @@ def excerpt(text: str, most: int = 80) -> str:
     return f"{text[:half] + '...' + text[-half:]!r} ({len(text):,} characters)"
 
 
+def store_path(named: Path | str) -> Path:
+    """Return the folder that a store is named by; refuse a URL, under which nothing is read or written."""
+    if "://" in str(named):
+        raise InputError(
+            f"store {excerpt(str(named))}: is a URL; a store is a folder: fetch it, with rsync, rclone or "
+            "`aws s3 sync`, and name the folder (docs/howto/move-a-store.md)"
+        )
+    return Path(named)
+
+
 def child(folder: Path, name: str, what: str) -> Path:
     """Return a file or folder whose name was read from a file; it lies in the folder itself and is not a link."""
     path = folder / name

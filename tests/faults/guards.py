@@ -102,7 +102,7 @@ def _exact() -> list[tuple[ModuleType, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
     from counting.census import rows as memory
     from retrograde.solver.slices import windows
-    from retrograde.tablebase import scratch
+    from retrograde.tablebase import batch as scratch
     from tablut.play.search import state, transposition
 
     def of_bytes(count: int) -> Any:

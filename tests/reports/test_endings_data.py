@@ -8,7 +8,7 @@ import pytest
 
 import reports.endings
 import reports.stored
-from retrograde.cli.summary import tier_result
+from retrograde.answers import tier_result
 from retrograde.tablebase.probing import open_tablebase, shipped_store
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.errors import InputError

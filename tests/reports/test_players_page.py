@@ -16,7 +16,7 @@ import reports.strength
 from reports.measures import GAMES, KNOWN, PLAYERS
 from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, noticed, results
 from reports.stored import DATA
-from retrograde.proofs.prover import prover_for
+from retrograde.proofs.solver import prover_for
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for

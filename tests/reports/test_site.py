@@ -23,8 +23,9 @@ from reports.site.folder import check_folder
 from reports.site.markdown import convert, grouped
 from reports.site.puzzles import Entry, tree_data, trees
 from reports.site.walks import walks
-from retrograde.puzzles.collection import read_puzzles
-from retrograde.puzzles.tree import puzzle_tree
+from reports.sources import walked
+from retrograde.puzzles.game import puzzle_tree
+from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 
@@ -206,8 +207,7 @@ def test_all_trees_are_what_the_solver_gives_again() -> None:
 def test_a_walk_is_what_the_solution_gives_again(tmp_path: Path, capsys: Captured) -> None:
     assert run(["solve", "-v", "ashton-5-4v0", "--store", str(tmp_path / "store")]) == 0
     capsys.readouterr()
-    assert run(["tablebase", "walk", str(tmp_path / "store"), "--plies", "3", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["nodes"] == walks()["ashton-5-4v0"]["nodes"]
+    assert walked(str(tmp_path / "store"), "3").model_dump(mode="json")["nodes"] == walks()["ashton-5-4v0"]["nodes"]
 
 
 def test_data_of_a_page_cannot_end_its_script() -> None:

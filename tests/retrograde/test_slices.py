@@ -33,7 +33,7 @@ from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
 from retrograde.solver.slices.tasks import stride_of
 from retrograde.solver.slices.windows import window_tables
 from retrograde.solver.tier_graph import generations, tier_graph
-from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run

@@ -105,7 +105,7 @@ def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
 
 def test_large_numbers_are_shown_whole(capsys, monkeypatch, deep_store: Path) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    info = cli.info_of(deep_store)
+    info = cli.info_of(open_tablebase(deep_store))
     large = info.tiers[0].model_copy(update={"positions": 35_123_456_789, "classes": 4_412_345_678})
     monkeypatch.setattr(cli, "info_of", lambda store: info.model_copy(update={"tiers": [large]}))
     assert run(["tablebase", "info", str(deep_store)]) == 0

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import TablebaseError, TooNewError, open_tablebase
-from retrograde.tablebase.published import published_text, standing_of
-from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record, write_record
-from retrograde.tablebase.store import open_store
+from retrograde.tablebase.records import FORMAT_VERSION, TierRecord, read_record, write_record
+from retrograde.tablebase.store import open_store, published_text, standing_of
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.indexing.values import value_of
@@ -103,7 +102,7 @@ def damage(root: Path, others: list[Path], draw: Callable) -> str:
             return kind
         name = draw(st.sampled_from(sorted(body)))
         body[name] = draw(st.sampled_from([None, -1, 0, 10**30, "x", [], {}, [[1, 0]], "0" * 64]))
-        from retrograde.tablebase.schema import _group_text
+        from retrograde.tablebase.records import _group_text
 
         path.write_text(_group_text(body))
     return kind
@@ -238,7 +237,7 @@ def test_values_are_compared_with_the_published(tmp_path: Path, sound: Path, oth
 
 
 def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monkeypatch, capsys) -> None:
-    from retrograde.tablebase import published
+    from retrograde.tablebase import store as published
 
     other = json.loads(published_text([sound]))
     other["games"][GAME.digest]["tiers"]["2v0"] = "0" * 64

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from retrograde.cli.summary import info_of
+from retrograde.answers import info_of
 from retrograde.tablebase.probing import Tablebase, open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
@@ -31,7 +31,7 @@ def everything(tablebase: Tablebase) -> list[tuple[Position, str, int | None]]:
 
 
 def test_every_class_is_listed_once_with_its_value(tablebase: Tablebase, everything: list[Any]) -> None:
-    tiers = info_of(tablebase.store.root).tiers
+    tiers = info_of(tablebase).tiers
     assert len(everything) == sum(tier.classes for tier in tiers)
     for wdl in WDL:
         assert sum(value == wdl for _, value, _ in everything) == sum(getattr(tier, wdl) for tier in tiers)
@@ -90,7 +90,7 @@ def test_zugzwangs_are_those_of_the_definition(tablebase: Tablebase, everything:
 
 def test_counts_of_what_ships_are_those_of_its_records() -> None:
     store = open_tablebase(STORE).store
-    tiers = info_of(STORE).tiers
+    tiers = info_of(open_tablebase(STORE)).tiers
     for tier in tiers:
         materials = ((tier.attackers, tier.defenders),)
         for wdl in WDL:

@@ -18,9 +18,8 @@ from retrograde.tablebase import (
     writer,
 )
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
-from retrograde.tablebase.schema import FORMAT_VERSION, TierRecord, read_record, write_record
-from retrograde.tablebase.store import open_store
-from retrograde.tablebase.stored_tier import SIDES
+from retrograde.tablebase.records import FORMAT_VERSION, TierRecord, read_record, write_record
+from retrograde.tablebase.store import SIDES, open_store
 from retrograde.tablebase.writer import create, write_tier, writing
 from retrograde.verification.verifying import verify
 from tablut.errors import InputError, OutputError

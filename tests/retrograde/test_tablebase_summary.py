@@ -1,17 +1,16 @@
-"""`tablut tablebase summary`: its longest wins and mutual zugzwangs against the answers position by position."""
+"""A tablebase as a whole: its longest wins and mutual zugzwangs against the answers position by position."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from retrograde.answers import TablebaseSummary, info_of, summarise
 from retrograde.tablebase.probing import Tablebase, open_tablebase, shipped_store
 from retrograde.tablebase.querying import TableQuery, list_positions
-from retrograde.tablebase.summarising import Summary, summarise
 from tablut.board import Board
-from tablut.cli.shell import run
+from tablut.errors import InputError
 from tablut.position import Position
 
 WORTH = {"win": 1, "draw": 0, "unresolved": 0, "loss": -1}
@@ -24,7 +23,7 @@ def tablebase(deep_store: Path, request: pytest.FixtureRequest) -> Tablebase:
 
 
 @pytest.fixture(scope="module")
-def summary(tablebase: Tablebase) -> Summary:
+def summary(tablebase: Tablebase) -> TablebaseSummary:
     return summarise(tablebase, 10**6)
 
 
@@ -33,28 +32,28 @@ def everything(tablebase: Tablebase) -> list[Any]:
     return [tuple(one) for one in list_positions(tablebase.store, TableQuery(), 10**6).positions]
 
 
-def test_the_longest_wins_are_the_longest(everything: list[Any], summary: Summary) -> None:
+def test_the_longest_wins_are_the_longest(everything: list[Any], summary: TablebaseSummary) -> None:
     longest: dict[tuple[tuple[int, int], str], int] = {}
     for position, wdl, dtm in everything:
         if WORTH[wdl]:
             material = position.cells.count("b"), position.cells.count("w")
             winner = "white" if (position.side == "w") == (wdl == "win") else "black"
             longest[material, winner] = max(dtm, longest.get((material, winner), 0))
-    assert {(one.material, one.winner): one.dtm for one in summary.longest} == longest
+    assert {((one.attackers, one.defenders), one.winner): one.dtm for one in summary.longest} == longest
 
 
-def test_each_line_ends_when_its_distance_says(tablebase: Tablebase, summary: Summary) -> None:
+def test_each_line_ends_when_its_distance_says(tablebase: Tablebase, summary: TablebaseSummary) -> None:
     for one in summary.longest:
-        board = Board(tablebase.variant, one.position)
+        board = Board(tablebase.variant, Position.parse(one.position, tablebase.variant.size))
         for move in one.line:
             assert board.outcome() is None
-            board.push(move)
+            board.push_text(move)
         outcome = board.outcome()
         assert outcome is not None
         assert (outcome.winner, len(one.line)) == (one.winner, one.dtm)
 
 
-def test_all_mutual_zugzwangs_are_found(tablebase: Tablebase, everything: list[Any], summary: Summary) -> None:
+def test_all_mutual_zugzwangs_are_found(tablebase: Tablebase, everything: list[Any], summary: TablebaseSummary) -> None:
     expected = []
     for position, wdl, dtm in everything:
         if position.side == "w" and WORTH[wdl] <= 0:
@@ -62,8 +61,8 @@ def test_all_mutual_zugzwangs_are_found(tablebase: Tablebase, everything: list[A
             if WORTH[wdl] + WORTH[black.wdl] < 0:
                 expected.append((position, (wdl, dtm), tuple(black)))
     found = summary.zugzwangs
-    assert sorted(map(str, expected)) == sorted(
-        str((one.position, tuple(one.white), tuple(one.black))) for one in found.listed
+    assert sorted((str(position), *both) for position, *both in expected) == sorted(
+        (one.position, (one.white.wdl, one.white.dtm), (one.black.wdl, one.black.dtm)) for one in found.listed
     )
     assert found.full + found.half == len(expected)
     assert found.full == sum(white[0] == black[0] == "loss" for _, white, black in expected)
@@ -73,42 +72,22 @@ def test_all_mutual_zugzwangs_are_found(tablebase: Tablebase, everything: list[A
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_what_is_not_listed_is_counted(tablebase: Tablebase, summary: Summary, most: int) -> None:
+def test_what_is_not_listed_is_counted(tablebase: Tablebase, summary: TablebaseSummary, most: int) -> None:
     fewer = summarise(tablebase, most)
     assert fewer.longest == summary.longest
-    assert fewer.zugzwangs[:2] == summary.zugzwangs[:2]
+    assert (fewer.zugzwangs.full, fewer.zugzwangs.half) == (summary.zugzwangs.full, summary.zugzwangs.half)
     assert fewer.zugzwangs.listed == summary.zugzwangs.listed[:most]
 
 
-def test_the_command_says_what_the_function_finds(
-    tablebase: Tablebase, summary: Summary, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = str(tablebase.store.root)
-    assert run(["tablebase", "summary", store, "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert [(one["position"], one["dtm"]) for one in answer["longest"]] == [
-        (str(one.position), one.dtm) for one in summary.longest
-    ]
-    assert [one["position"] for one in answer["zugzwangs"]["listed"]] == [
-        str(one.position) for one in summary.zugzwangs.listed
-    ]
-    digests = {name: tablebase.store.tier(*map(int, name.split("v"))).record.digest for name in answer["digests"]}
-    assert answer["digests"] == digests
+def test_it_says_what_the_tablebase_holds(tablebase: Tablebase, summary: TablebaseSummary) -> None:
+    assert info_of(tablebase).model_dump().items() <= summary.model_dump().items()
+    digests = {name: tablebase.store.tier(*map(int, name.split("v"))).record.digest for name in summary.digests}
+    assert summary.digests == digests
     assert len(digests) == len(tablebase.store.tiers())
-    assert run(["tablebase", "summary", store]) == 0
-    shown = capsys.readouterr().out
-    assert f"mutual zugzwangs: {summary.zugzwangs.full:,} lose for either side" in shown
-    assert str(summary.longest[-1].position) in shown
 
 
-def test_a_tablebase_without_a_tier_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tablebase_without_a_tier_is_refused(tmp_path: Path) -> None:
     shutil.copytree(shipped_store("brandubh-5-4v0") or "", tmp_path / "store")
     shutil.rmtree(tmp_path / "store" / "2v0")
-    assert run(["tablebase", "summary", str(tmp_path / "store")]) == 2
-    assert "is not complete, without 2v0" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["nowhere", "__init__.py"])
-def test_what_is_no_tablebase_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["tablebase", "summary", str(tmp_path / name)]) == 2
-    assert name in capsys.readouterr().err
+    with pytest.raises(InputError, match="is not complete, without 2v0"):
+        summarise(open_tablebase(tmp_path / "store"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.schema import TierRecord, read_record, write_record
+from retrograde.tablebase.records import TierRecord, read_record, write_record
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
 from retrograde.verification import proving as proving_module

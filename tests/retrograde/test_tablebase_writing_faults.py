@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.scratch import mapped_array
+from retrograde.tablebase.batch import mapped_array
 from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrograde.tablebase.memory import UnpackedTiers
+from retrograde.tablebase.batch import UnpackedTiers
 from retrograde.verification.kernels.desk import CHECKED, FAILURES
 from retrograde.verification.proving import TierProof
 from tablut.indexing.tiers import TierIndex, tier_index

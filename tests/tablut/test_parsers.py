@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from tablut.errors import TablutError
 from tablut.formats import berkeley, bologna, mcgill, opentafl
 from tablut.formats.reading import looks_like_position, read_move, read_position
-from tablut.locations import as_location
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
 from tablut.records import read_record, read_rules
@@ -25,6 +24,7 @@ from tablut.records.game import without_comments
 from tablut.records.native import read_native
 from tablut.records.opentafl import looks_like_otg, read_game
 from tablut.rules import NaiveGame
+from tablut.store.files import store_path
 from tablut.variants import load_variant, shipped_variant
 from tablut.variants.schema import parse_variant
 
@@ -64,7 +64,7 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "read_game": (read_game, [f"[rules:{RULES}]\n", f"[rules:{RULES}]\n1. ", "[rules:", "[a:"]),
     "read_logs": (read_logs, [TURN, f"{TURN}{SOURCE}FINE: Stato:\n", f"{SOURCE}FINE: Players: ", "", TURN[:-3]]),
     "looks_like_log": (looks_like_log, ["", TURN, SOURCE[:-1]]),
-    "as_location": (as_location, ["", "s3://", "file:///", "https://h/", "https://h:"]),
+    "store_path": (store_path, ["", "s3://", "file:///", "https://h/"]),
     "looks_like_otg": (looks_like_otg, ["", "[a:"]),
     "without_comments": (lambda text: without_comments(text, "{", "}", "record"), ["", "{}"]),
     "parse_variant": (lambda text: parse_variant(text, name="mine", origin="mine.toml"), ["", "a = ", "[king]\n"]),

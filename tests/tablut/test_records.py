@@ -9,7 +9,7 @@ import pytest
 
 from counting.census.codes import position_codes
 from counting.reachable.beam import make_room
-from retrograde.proofs.search.workspace import new_proof_workspace
+from retrograde.proofs.table import new_proof_workspace
 from retrograde.solver.kernels.workspace import new_workspace
 from tablut.engine import build_tables
 from tablut.engine.jit import keep, kernel, pointer

@@ -33,8 +33,7 @@ from retrograde.solver.slices.tasks import (
 )
 from retrograde.solver.tier_solver import BLACK, SEEN, WHITE
 from retrograde.solver.trace import PASS, PLAN, Meter
-from retrograde.tablebase.store import open_store, tier_name
-from retrograde.tablebase.stored_tier import SIDES
+from retrograde.tablebase.store import SIDES, open_store, tier_name
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS, code_of, lost_in, won_in
 from tablut.running.scheduling import LocalScheduler

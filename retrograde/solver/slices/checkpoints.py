@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retrograde.solver.slices.files import Counts, DamagedSliceError, Source, check_blocks, damaged, open_slice
-from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.records import TablebaseError
 from tablut.errors import InputError, output_failure
 from tablut.store.files import read_bytes, remove_temporaries, write_text
 

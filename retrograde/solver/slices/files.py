@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retrograde.solver.slices.blocks import BLOCK, PackedSection, block_codec, block_digest
-from retrograde.tablebase.errors import TablebaseError
+from retrograde.tablebase.records import TablebaseError
 from tablut.store.files import write_bytes
 
 if TYPE_CHECKING:

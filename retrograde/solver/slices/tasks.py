@@ -45,7 +45,7 @@ from retrograde.solver.slices.sharing import shared_tier, workspace_of
 from retrograde.solver.slices.windows import before, gather, room, runs_of, window_tables
 from retrograde.solver.tier_solver import BLACK, SEEN, WHITE, SolverError
 from retrograde.solver.trace import Meter
-from retrograde.tablebase.stored_tier import SIDES
+from retrograde.tablebase.store import SIDES
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, DECIDED, code_of, lost_in, won_in
 from tablut.running.machine import return_memory

@@ -106,7 +106,7 @@ def analyse_command(
     ] = 100_000,
     tablebase: Annotated[
         str | None,
-        typer.Option("--tablebase", metavar="STORE", help="A tablebase: a folder, or a URL. [default: what ships]"),
+        typer.Option("--tablebase", metavar="STORE", help="A tablebase: its folder. [default: what ships]"),
     ] = None,
     hash_mib: Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")] = 64,
     annotate: Annotated[

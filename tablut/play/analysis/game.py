@@ -14,10 +14,10 @@ from tablut.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tablut.board import Board
     from tablut.indexing.values import Wdl
-    from tablut.locations import LocationLike
     from tablut.play.search.limits import SearchLimits
     from tablut.position import Move
     from tablut.prober import Prober, Prover
@@ -73,7 +73,7 @@ class Analyst:
         Of the search of each position.
     proof_nodes : int
         Moves of the proof search for each position; 0 for none.
-    tablebase : Path, Remote or str, optional
+    tablebase : Path or str, optional
         A tablebase to probe; by default what ships.
     hash_mib, table_mib : int
         Memory of the search's table, and of the tablebases that it probes in its tree.
@@ -94,7 +94,7 @@ class Analyst:
         limits: SearchLimits,
         *,
         proof_nodes: int = 100_000,
-        tablebase: LocationLike | None = None,
+        tablebase: Path | str | None = None,
         hash_mib: int = 16,
         table_mib: int = 512,
     ) -> None:

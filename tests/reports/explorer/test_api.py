@@ -14,7 +14,7 @@ from reports.explorer.asked import rules_of_text
 from reports.explorer.facts import position_facts
 from reports.explorer.layers import layers_of
 from reports.explorer.tables import Tables
-from retrograde.puzzles.collection import read_puzzles
+from retrograde.puzzles.puzzle_file import read_puzzles
 from retrograde.solver import solve_game
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board

@@ -11,9 +11,16 @@ from retrograde.proofs.checker import check_strategy
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import Budget, WinSearch
-from retrograde.puzzles.collection import COLLECTION, collection_names, read_puzzle_text, read_puzzles
-from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves
-from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles
+from retrograde.puzzles.making import grade, is_symmetrical, tempting_moves
+from retrograde.puzzles.puzzle_file import (
+    COLLECTION,
+    collection_names,
+    format_puzzles,
+    judge,
+    parse_puzzles,
+    read_puzzle_text,
+    read_puzzles,
+)
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.prober import find_prober

@@ -7,11 +7,18 @@ import pytest
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
-from retrograde.puzzles.backwards import earlier_positions
-from retrograde.puzzles.features import grade, is_symmetrical, tempting_moves, threatens
-from retrograde.puzzles.making import Wanted, from_placements, from_self_play
+from retrograde.puzzles.making import (
+    Wanted,
+    earlier_positions,
+    from_placements,
+    from_self_play,
+    grade,
+    is_symmetrical,
+    self_play,
+    tempting_moves,
+    threatens,
+)
 from retrograde.puzzles.puzzle_file import judge
-from retrograde.puzzles.selfplay import self_play
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Position

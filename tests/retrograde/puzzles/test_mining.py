@@ -5,8 +5,7 @@ import pytest
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
-from retrograde.puzzles.features import is_symmetrical
-from retrograde.puzzles.making import Wanted
+from retrograde.puzzles.making import Wanted, is_symmetrical
 from retrograde.puzzles.mining import from_tablebase
 from retrograde.puzzles.puzzle_file import judge
 from retrograde.solver.build import build_tablebase

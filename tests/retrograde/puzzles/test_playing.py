@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from retrograde.proofs import ProofLimits, solve
-from retrograde.puzzles.collection import read_puzzles
-from retrograde.puzzles.facts import Wish, choose, facts_of
-from retrograde.puzzles.game import open_puzzle
-from retrograde.puzzles.puzzle_file import Puzzle, parse_puzzles
-from retrograde.puzzles.tree import PuzzleTree, puzzle_tree
+from retrograde.puzzles.game import PuzzleTree, open_puzzle, puzzle_tree
+from retrograde.puzzles.puzzle_file import Puzzle, Wish, choose, facts_of, parse_puzzles, read_puzzles
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError, UnknownError
@@ -228,7 +225,6 @@ def test_a_line_that_is_no_move_costs_nothing(line: str, play) -> None:
         (["list", "no-such-file"], "no such file"),
         (["list", "-v", "nosuch"], "nosuch"),
         (["list", "--min-plies", "7", "--max-plies", "3"], "--min-plies 7"),
-        (["tree", "no-such-file"], "no such file"),
     ],
 )
 def test_what_is_not_there_is_named_in_one_line(arguments: list[str], word: str, capsys: Captured) -> None:

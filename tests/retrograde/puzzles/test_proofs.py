@@ -130,8 +130,8 @@ def test_a_root_that_is_over_is_refused(proof: ProofCertificate, root: str) -> N
 
 
 def test_the_limits_of_the_format_are_those_of_the_search() -> None:
-    from retrograde.cli.puzzle_solve import solve_command
-    from retrograde.proofs.search import proof_numbers
+    from retrograde.cli.puzzle_solving import solve_command
+    from retrograde.proofs import proof_numbers
 
     assert MOST_PLIES == proof_numbers.MOST_PLIES
     (option,) = solve_command.__annotations__["proof_positions"].__metadata__

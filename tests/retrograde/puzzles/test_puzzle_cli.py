@@ -39,7 +39,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_the_command_is_registered() -> None:
-    names = {"solve", "make", "check", "list", "show", "play", "tree"}
+    names = {"solve", "make", "check", "list", "show", "play"}
     assert {command.name for command in app.registered_commands} == names
 
 
@@ -428,6 +428,6 @@ def test_memory_that_the_system_does_not_give(
     def no_table(*_: int) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("retrograde.proofs.search.workspace.new_table", no_table)
+    monkeypatch.setattr("retrograde.proofs.table.new_table", no_table)
     assert run(["puzzle", "solve", "-v", "ashton-5-4v4"]) == 74
     assert "a table of 128 MiB: the machine does not give as much memory" in capsys.readouterr().err

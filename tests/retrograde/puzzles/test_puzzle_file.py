@@ -6,9 +6,17 @@ import pytest
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
-from retrograde.puzzles.collection import read_puzzle_text, read_puzzles, shipped_ids
 from retrograde.puzzles.making import puzzle_of
-from retrograde.puzzles.puzzle_file import Puzzle, Stipulation, format_puzzles, judge, parse_puzzles
+from retrograde.puzzles.puzzle_file import (
+    Puzzle,
+    Stipulation,
+    format_puzzles,
+    judge,
+    parse_puzzles,
+    read_puzzle_text,
+    read_puzzles,
+    shipped_ids,
+)
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.variants import load_variant

@@ -10,10 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from retrograde.proofs.checker import wins_within
-from retrograde.proofs.exhaustion import ReachableValues, may_be_listed, reachable_values
-from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.solution import ProofLimits, ReachableValues, first_moves, may_be_listed, reachable_values
 from retrograde.proofs.solver import Solver, solve
-from retrograde.proofs.values import first_moves
 from retrograde.proofs.win_search import Budget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
 from tablut.engine import engine_for

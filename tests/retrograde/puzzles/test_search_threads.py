@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrograde.puzzles.collection import read_puzzles
+from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.board import Board
 from tablut.play.search import Searcher, SearchLimits
 from tablut.variants import load_variant

@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from retrograde.tablebase.errors import DamagedTableError, NoRecordError, TablebaseError, TooNewError, TooOldError
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
-from tablut.segments import Segment
 from tablut.store.files import read_bytes, write_text
 from tablut.variants import Variant
 from tablut.variants.model import CAMP_LETTERS, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from tablut.indexing.values import Wdl
-    from tablut.locations import Location
-    from tablut.remote import Remote
 
 FORMAT_NAME: Final = "tablut-tablebase"
 FORMAT_VERSION: Final = 3
@@ -44,9 +39,6 @@ _OLDEST: Final = 1
 _SIZES: Final = range(3, 12, 2)
 _TEXT_BYTES: Final = 64 << 20
 _ATTRIBUTE: Final = "tablut"
-_TRIES: Final = 3
-"""How often a record elsewhere is asked for if it is not as it was written."""
-
 
 Part = Literal["white", "black", "representatives"]
 Count = Annotated[int, Field(ge=0)]
@@ -127,13 +119,6 @@ class FileRecord(_Record):
         if self.segments is not None and sum(size for size, _ in self.segments) != self.bytes:
             raise ValueError("the segments of a file are not as long as the file")
         return self
-
-    def cut(self) -> list[Segment]:
-        """Return the segments that can be verified by themselves: the whole file if it is not known how it is cut."""
-        if self.segments is None:
-            return [Segment(0, self.bytes, self.sha256)]
-        starts = accumulate((size for size, _ in self.segments), initial=0)
-        return [Segment(start, *segment) for start, segment in zip(starts, self.segments, strict=False)]
 
 
 class TierRecord(_Record):
@@ -227,39 +212,22 @@ def record_text(record: RootRecord | TierRecord) -> str:
     return _group_text(record.model_dump(mode="json", by_alias=True, exclude_none=False))
 
 
-def read_record(folder: Location, model: type[Model]) -> Model:
+def read_record(folder: Path, model: type[Model]) -> Model:
     """Return the record of a folder's Zarr group."""
     path = folder / "zarr.json"
     shown = repr(str(path))
-    if isinstance(path, Path):
-        if path.is_symlink():
-            raise TablebaseError(f"tablebase file {shown}: is a link; a tablebase holds its files itself")
-        if not path.exists():
-            raise NoRecordError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
-        try:
-            return _parsed(read_bytes(path, "tablebase file", _TEXT_BYTES), shown, model)
-        except DamagedTableError:
+    if path.is_symlink():
+        raise TablebaseError(f"tablebase file {shown}: is a link; a tablebase holds its files itself")
+    if not path.exists():
+        raise NoRecordError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
+    try:
+        return _parsed(read_bytes(path, "tablebase file", _TEXT_BYTES), shown, model)
+    except DamagedTableError:
+        raise
+    except InputError as error:
+        if isinstance(error, TablebaseError):
             raise
-        except InputError as error:
-            if isinstance(error, TablebaseError):
-                raise
-            raise DamagedTableError(f"{error}; build it again") from error
-    for left in reversed(range(_TRIES)):
-        content = path.read("tablebase file", _TEXT_BYTES)
-        if content is None:
-            raise NoRecordError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
-        try:
-            return _parsed(content, shown, model)
-        except DamagedTableError:
-            # The way may have spoilt it.
-            if not left:
-                raise
-    raise AssertionError("the loop ends by a record or an error")
-
-
-def has_record(folder: Remote) -> bool:
-    """Return whether a folder elsewhere has a record; it is not read."""
-    return (folder / "zarr.json").find("tablebase file") is not None
+        raise DamagedTableError(f"{error}; build it again") from error
 
 
 def _parsed(content: bytes, shown: str, model: type[Model]) -> Model:
@@ -295,3 +263,26 @@ def _parsed(content: bytes, shown: str, model: type[Model]) -> Model:
             f"tablebase file {shown}: damaged: {where + ': ' if where else ''}"
             f"{first['msg'].removeprefix('Value error, ')}; build it again"
         ) from error
+
+
+# -- what can be wrong with a tablebase, each kind with a name of its own ----------------
+
+
+class TablebaseError(InputError):
+    """A tablebase that cannot be used as it is; the message names the file or folder."""
+
+
+class DamagedTableError(TablebaseError):
+    """A file that is missing, cut short, or holds other bytes than were written."""
+
+
+class NoRecordError(TablebaseError):
+    """A folder without the record that a tablebase, or a tier, begins with."""
+
+
+class TooOldError(TablebaseError):
+    """A format version that this program no longer reads."""
+
+
+class TooNewError(TablebaseError):
+    """A format version that only a later program reads."""

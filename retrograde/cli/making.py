@@ -1,0 +1,261 @@
+"""``tablut tablebase build`` and ``tablut solve``: from a rule set to a store."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from tablut.cli.options import SchedulerOption, VariantOption, material_option, read_materials, threads_option
+from tablut.cli.people import Table, label, number
+from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.errors import InputError, TablutError
+from tablut.running.machine import physical_memory
+from tablut.store.files import check_output, store_path
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from retrograde.answers import TablebaseInfo
+    from retrograde.solver.report import Line, SideCounts, SolveReport
+    from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
+
+_MEMORY = 4096
+_LONG = 10
+"""A build that takes more seconds is announced with its cost."""
+
+
+@command
+def build_command(
+    men: Annotated[int | None, typer.Option("--men", min=2, help="Most men, the king counted.")] = None,
+    material: Annotated[
+        list[str] | None,
+        material_option("Attackers and defenders, such as 5v1, with all that captures lead to; may be repeated."),
+    ] = None,
+    variant: VariantOption = "ashton",
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="STORE",
+            help="A folder. [default: ./tablebase-NAME]",
+            show_default=False,
+        ),
+    ] = None,
+    threads: Annotated[int, threads_option("Threads for each tier.")] = 1,
+    memory: Annotated[
+        int,
+        typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices."),
+    ] = _MEMORY,
+    scheduler: SchedulerOption = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write what each task took there, as JSON.", show_default=False),
+    ] = None,
+) -> Reply:
+    """Solve all tiers of at most so many men, or of some material, and store every value with its distance.
+
+    Stored tiers are kept: an interrupted build goes on, and a build of more men or other material adds
+    to what is there. A long build prints its cost first, and which tiers it builds in slices.
+    The workers of --scheduler run what this program sends them: name only a cluster of your own.
+    """
+    from retrograde.answers import info_of
+    from retrograde.solver.build import build_tablebase
+    from retrograde.solver.estimate import check_build
+    from retrograde.solver.trace import Tracer, write_trace
+    from retrograde.tablebase.probing import open_tablebase
+    from retrograde.tablebase.store import is_store, open_store, tier_name
+    from retrograde.tablebase.writer import sweep
+
+    rules, materials = load_variant(variant), read_materials(material)
+    if men is None and not materials:
+        raise InputError("--men or --material: one of them is needed; --men 4 builds all tiers of at most four men")
+    root = store_path(f"tablebase-{rules.name}" if store is None else store)
+    built = open_store(root).tiers() if is_store(root) else []
+    estimate = check_build(rules, men, memory << 20, root, built, materials=materials)
+    tracer = None
+    if trace is not None:
+        check_output(trace)
+        tracer = Tracer(rules, max([men or 0, *(1 + sum(one) for one in materials)]), memory << 20)
+    if estimate.seconds >= _LONG:
+        asked = [] if men is None else [f"at most {men} men"]
+        asked += map(tier_name, materials)
+        typer.echo(f"tablut: {rules.name}, {', '.join(asked)}: {estimate}", err=True)
+    try:
+        with progress("build") as display:
+            task = display.add_task("", total=None)
+            interruptible(
+                lambda: build_tablebase(
+                    root,
+                    rules,
+                    men,
+                    materials=materials,
+                    threads=threads,
+                    memory=memory << 20,
+                    scheduler=scheduler,
+                    advanced=lambda step: display.update(task, description=step),
+                    tracer=tracer,
+                )
+            )
+    except KeyboardInterrupt:
+        if is_store(root):
+            with suppress(TablutError, OSError):
+                # Remove what the abandoned thread has left; the next build would do it, too.
+                sweep(root)
+            finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
+            words = ["tablut", "tablebase", "build", "-v", variant, *([] if men is None else ["--men", str(men)])]
+            words += [word for one in materials for word in ("--material", tier_name(one))]
+            words += ["--store", str(root)]
+            # Slices of another size would begin anew.
+            words += [] if memory == _MEMORY else ["--memory", str(memory)]
+            typer.echo(
+                f"tablut: interrupted; tiers finished and kept: {finished}; go on: {shlex.join(words)}", err=True
+            )
+        raise
+    if trace is not None and tracer is not None:
+        write_trace(trace, tracer.trace())
+    info = info_of(open_tablebase(root))
+
+    def show(console: PeopleConsole) -> None:
+        show_info(console, info)
+        console.print(f"stored in {root}", soft_wrap=True)
+
+    return Reply(info, show)
+
+
+def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
+    """Print what a tablebase holds, as a table."""
+    more = any(1 + tier.attackers + tier.defenders > info.max_men for tier in info.tiers)
+    what = f"  tablebase, every position of at most {info.max_men} men" + (" and some tiers of more" if more else "")
+    console.print(Text.assemble((info.variant, "bold"), what))
+    neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
+    numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
+    table = Table(label("tier"), *map(number, numbers))
+    for tier in info.tiers:
+        counts = (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
+        table.add(
+            f"{tier.attackers}v{tier.defenders}",
+            *(f"{count:,}" for count in counts),
+            str(tier.max_dtm),
+            f"{tier.bytes:,}",
+        )
+    table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
+    console.print(table)
+    note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
+    console.print(note, style="dim")
+    if info.positions:
+        console.print(f"{info.bytes / info.positions:.4f} bytes a position")
+    if info.missing:
+        console.print(f"not there yet: {', '.join(info.missing)}")
+
+
+# -- ``tablut solve``: who wins a reduced board, with every position that its start reaches
+
+
+@command
+def solve_command(
+    variant: VariantOption = "ashton",
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="STORE",
+            help="Also keep every value, in a folder.",
+            show_default=False,
+        ),
+    ] = None,
+    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+    memory: Annotated[
+        int | None,
+        typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB. [default: what the machine has]"),
+    ] = None,
+) -> Reply:
+    """Solve a reduced board completely: the value of every position that the start reaches.
+
+    Values are those of the position as the first of its game: under a move limit a win counts if it
+    ends within the limit. Distances are in plies to the end under best play.
+    """
+    from retrograde.solver.report import solve_report
+    from retrograde.solver.solution import memory_needed
+    from retrograde.solver.tier_graph import tier_graph
+    from retrograde.tablebase.writer import create
+
+    rules = load_variant(variant)
+    needed = memory_needed(rules)
+    limit = memory << 20 if memory else physical_memory()
+    if limit is not None and needed > limit:
+        raise InputError(
+            f"variant {rules.name}: its solution needs about {needed / 2**20:,.0f} MiB of memory and "
+            f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
+        )
+    if store is not None:
+        # An unusable folder is refused now, not after the work. From now on the store names
+        # the tiers it will have, so a part of them is not taken for all.
+        create(store, rules, list(tier_graph(rules)))
+    steps: list[str] = []
+    try:
+        with progress("solve") as display:
+            task = display.add_task("", total=None)
+
+            def advanced(step: str) -> None:
+                steps.append(step)
+                display.update(task, description=step)
+
+            report, solved = interruptible(lambda: solve_report(rules, threads=threads, advanced=advanced))
+            if store is not None:
+                display.update(task, description="stores")
+                steps.append(f"stores in {store}")
+                interruptible(lambda: solved.store(store))
+    except KeyboardInterrupt:
+        words = ["tablut", "solve", "-v", variant, *([] if store is None else ["--store", store])]
+        typer.echo(
+            f"tablut: interrupted at {steps[-1] if steps else 'the index'}; a solution is kept in memory alone until "
+            f"it is stored; start it again: {shlex.join(words)}",
+            err=True,
+        )
+        raise
+    return Reply(report, lambda console: _show_solve(console, rules, report))
+
+
+def _show_solve(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
+    from tablut.cli.people import draw_board
+    from tablut.position import Position
+
+    console.print(draw_board(variant, variant.start))
+    ends = "" if report.dtm is None else f" in {report.dtm} plies"
+    who = {"white": "White wins", "black": "Black wins", "draw": "A draw", "unresolved": "Unresolved"}[report.value]
+    line = " ".join(report.start.line) or "neither side can force a win"
+    console.print(Text.assemble(f"{report.variant}: ", (who + ends, "bold"), f": {line}\n"), soft_wrap=True)
+    unforced = "draw" if report.white_to_move.unresolved + report.black_to_move.unresolved == 0 else "unresolved"
+    names = ("win", unforced, "loss")
+    table = Table(
+        label("to move"),
+        *(number(name) for name in names),
+        *(number(f"classes: {name}" if name == "win" else name, f"{name}, classes") for name in names),
+    )
+    for side in ("white", "black"):
+        whole, classes = getattr(report, f"{side}_to_move"), getattr(report.by_class, f"{side}_to_move")
+        cells = [count for counts in (whole, classes) for count in _counts(counts)]
+        table.add(side, *(f"{count:,}" for count in cells))
+    console.print(table)
+    console.print(
+        f"\n{report.positions:,} positions are reached, {report.classes:,} classes under the "
+        f"{len(report.symmetries)} symmetries of the start; the bound counts {report.bound:,}."
+    )
+    zugzwangs = report.mutual_zugzwangs
+    console.print(
+        f"Mutual zugzwangs: {zugzwangs['full']:,} that either side loses, {zugzwangs['half']:,} that cost a draw."
+    )
+    if report.longest is not None:
+        longest: Line = report.longest
+        console.print(f"\nFurthest from the end, {report.max_dtm} plies:  {longest.position}", soft_wrap=True)
+        console.print(draw_board(variant, Position.parse(longest.position, variant.size).rows()))
+        console.print(" ".join(longest.line), soft_wrap=True)
+
+
+def _counts(counts: SideCounts) -> tuple[int, int, int]:
+    return counts.win, counts.draw + counts.unresolved, counts.loss

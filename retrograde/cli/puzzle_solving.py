@@ -1,0 +1,523 @@
+"""``tablut puzzle solve`` and ``make``, and the options that the commands of ``tablut puzzle`` share."""
+
+from __future__ import annotations
+
+import math
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from retrograde.answers import PuzzleFile, PuzzleResult, SolvedResult, solution_result
+from tablut.cli.options import (
+    PositionOption,
+    VariantOption,
+    read_position,
+    read_text,
+    seed_option,
+    variant_option,
+    warn_if_impossible,
+)
+from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
+from tablut.cli.streams import EXIT_INTERRUPTED
+from tablut.errors import InputError
+from tablut.position import Position
+from tablut.prober import find_prober
+from tablut.results import Result
+from tablut.running.machine import check_memory
+from tablut.store.files import excerpt, write_text
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.progress import Progress, TaskID
+
+    from retrograde.proofs.certificate import ProofCertificate
+    from retrograde.proofs.solution import ProofLimits, Solution
+    from retrograde.puzzles.making import Made, Wanted
+    from retrograde.puzzles.puzzle_file import Puzzle
+    from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
+
+FileOption = Annotated[
+    str, typer.Option("--file", "-f", metavar="FILE", help="The puzzle file that has it, or one that ships.")
+]
+
+NodesOption = Annotated[
+    int, typer.Option("--nodes", min=1, max=10**15, help="Moves to be made on the board, for each position.")
+]
+SecondsOption = Annotated[
+    float | None, typer.Option("--seconds", min=0.0, max=1e9, help="Wall time for each position.")
+]
+MemoryOption = Annotated[
+    int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="For the transposition tables.")
+]
+PositionsOption = Annotated[
+    int,
+    typer.Option(
+        "--positions",
+        min=0,
+        max=10**9,
+        help="Most positions of an exhaustive listing, which can prove a draw; 0: none.",
+    ),
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option("--tablebase", metavar="STORE", help="A folder. [default: what ships, if anything]"),
+]
+
+
+def puzzle_ids_from(incomplete: str) -> list[str]:
+    """Return the ids of the puzzles that ship and begin so, for the shell's completion."""
+    from retrograde.puzzles.puzzle_file import shipped_ids
+
+    return [id_ for id_ in shipped_ids() if id_.startswith(incomplete)]
+
+
+def read_one(name: str, file: str, variant: str | None) -> Puzzle:
+    """Return one puzzle of a file."""
+    from retrograde.puzzles.puzzle_file import read_puzzles
+
+    puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
+    if name in puzzles or name.lower() in puzzles:
+        return puzzles.get(name) or puzzles[name.lower()]
+    close = get_close_matches(name[:40].lower(), puzzles, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "`tablut puzzle list` lists them; --file names another file"
+    raise InputError(f"puzzle {excerpt(name)}: is not in {excerpt(file)}; {hint}")
+
+
+# -- ``tablut puzzle solve``: one position, or the stipulations of a puzzle file ---------
+
+
+def _sources_from(incomplete: str) -> list[str]:
+    """Return what ships and begins so: files, and once something is typed, puzzles."""
+    from retrograde.puzzles.puzzle_file import COLLECTION, collection_names, shipped_ids
+
+    names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+@command
+def solve_command(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A puzzle file, or one that ships (collection, ashton, mcgill …), or a puzzle's id.",
+            autocompletion=_sources_from,
+        ),
+    ] = None,
+    variant: Annotated[
+        str | None,
+        variant_option("A shipped rule set, or a TOML file. [default: what the puzzles name, else ashton]"),
+    ] = None,
+    position: PositionOption = None,
+    nodes: NodesOption = 50_000_000,
+    seconds: SecondsOption = None,
+    memory: MemoryOption = 256,
+    positions: PositionsOption = 250_000,
+    tablebase: StoreOption = None,
+    plies_left: Annotated[
+        int | None,
+        typer.Option("--plies-left", min=0, max=10**6, help="Plies before a draw. [default: the variant's move limit]"),
+    ] = None,
+    all_wins: Annotated[bool, typer.Option("--all-wins", help="Look for wins that take longer as well.")] = False,
+    save_proof: Annotated[
+        Path | None, typer.Option("--save-proof", metavar="FILE", help="Write the winner's whole strategy.")
+    ] = None,
+    proof_positions: Annotated[
+        int, typer.Option("--proof-positions", min=1, max=4_000_000, help="Most positions of a saved strategy.")
+    ] = 2_000_000,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the line as a strip of boards.")
+    ] = None,
+) -> Reply:
+    """Prove win, loss or draw of a position, or check the stipulations of a puzzle file.
+
+    Exit code 1: a stipulation is refuted; 3: the limits ran out before a proof. An interrupt prints
+    what was proved until then.
+    """
+    from retrograde.proofs.solution import ProofLimits
+
+    if seconds is not None and not math.isfinite(seconds):
+        raise InputError(f"--seconds {seconds}: expected a number of seconds")
+    check_memory("--memory", memory)
+    limits = ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
+    if file is not None:
+        if position is not None or save_proof is not None or svg is not None or plies_left is not None:
+            message = "leave out --position, --plies-left, --save-proof and --svg"
+            raise InputError(f"puzzle file {excerpt(file)}: {message}")
+        return solve_file(file, variant, limits, tablebase, all_wins)
+    rules = load_variant(variant or "ashton")
+    asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
+    return _solve_position(
+        rules, asked, limits, tablebase, _Wish(plies_left, all_wins, save_proof, proof_positions, svg)
+    )
+
+
+class _Wish(NamedTuple):
+    """What is asked of one position."""
+
+    plies_left: int | None
+    all_wins: bool
+    save_proof: Path | None
+    proof_positions: int
+    svg: Path | None
+
+
+def _solve_position(
+    variant: Variant, asked: Position, limits: ProofLimits, tablebase: str | None, wish: _Wish
+) -> Reply:
+    from retrograde.proofs.solver import Solver
+
+    # A proof must be checkable by the rules alone, so it may not rest on a tablebase.
+    prober = None if wish.save_proof is not None else find_prober(variant, tablebase)
+    proof = solution = None
+    interrupted = False
+    solver = Solver(variant, limits, prober)
+    try:
+        solution = interruptible(partial(solver.solve, asked, plies_left=wish.plies_left, all_wins=wish.all_wins))
+        if wish.save_proof is not None:
+            proof = interruptible(partial(_prove, variant, solution, limits, wish.proof_positions, wish.plies_left))
+            proof.write(wish.save_proof)
+    except KeyboardInterrupt:
+        solution, interrupted = solution or solver.so_far(), True
+        if solution is None:
+            raise
+    drawn = None if interrupted else wish.svg
+    if drawn is not None:
+        from tablut.strip import draw_strip
+
+        write_text(drawn, draw_strip(variant, asked, solution.line, title=_verdict(solution)))
+    result = SolvedResult(
+        **solution_result(solution).model_dump(),
+        plies_left=variant.rules.move_limit if wish.plies_left is None else wish.plies_left,
+        interrupted=interrupted,
+        proof=None if proof is None else str(wish.save_proof),
+        proof_positions=None if proof is None else len(proof.strategy),
+        svg=None if drawn is None else str(drawn),
+    )
+    code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
+    return Reply(result, lambda console: _show(console, variant, solution, result), code)
+
+
+def _prove(
+    variant: Variant, solution: Solution, limits: ProofLimits, most: int, plies_left: int | None
+) -> ProofCertificate:
+    from retrograde.proofs.certificate import build_certificate
+    from retrograde.proofs.win_search import Budget, WinSearch
+    from tablut.engine import engine_for
+
+    if solution.winner is None or solution.dtm is None:
+        raise InputError(f"position '{solution.position}': no win is proved, so there is no strategy to save")
+    engine = engine_for(variant)
+    search = WinSearch(engine, int(solution.winner == "black"), limits.memory_bytes, Budget(limits))
+    board = engine.board(solution.position.cells, solution.position.side)
+    return build_certificate(engine, search, board, solution.dtm, most, plies_left=plies_left)
+
+
+def _verdict(solution: Solution) -> str:
+    """Return what is known, in words."""
+    if solution.winner is not None:
+        return f"{solution.winner} wins" + ("" if solution.dtm is None else f" in {solution.dtm}")
+    return {"draw": "a draw", "unresolved": "unresolved: the history decides"}.get(solution.wdl or "", "unknown")
+
+
+def _proven_bounds(solution: Solution) -> list[str]:
+    lines = []
+    for side, bounds in solution.bounds.items():
+        if bounds.never:
+            lines.append(f"{side} cannot force a win")
+        else:
+            within = "" if bounds.win_within is None else f"wins within {bounds.win_within}, "
+            lines.append(f"{side}: {within}no win within {bounds.no_win_within} plies")
+    return lines
+
+
+def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
+    from rich.text import Text
+
+    from tablut.cli.people import draw_board, legend
+
+    def say(text: str, style: str = "") -> None:
+        # Names, ids, paths and positions come from outside: none of it is markup.
+        console.print(Text(text, style=style), soft_wrap=True)
+
+    console.print(draw_board(variant, solution.position.rows()))
+    console.print(legend(variant))
+    left = "" if result.plies_left is None else f"  ({result.plies_left} plies left)"
+    say(f"{variant.name}  {solution.position}{left}")
+    console.print(
+        Text(_verdict(solution), style="bold") + Text(f"  ({solution.reason})" if solution.reason else "", style=""),
+        soft_wrap=True,
+    )
+    if solution.status == "unknown":
+        for line in _proven_bounds(solution):
+            say(f"proved: {line}")
+    if result.line:
+        say("line: " + " ".join(result.line))
+    if result.winning_moves:
+        what = "only move" if len(result.winning_moves) == 1 and not result.open_moves else "moves"
+        say(f"{what} that attain{'s' * (what == 'only move')} it: {', '.join(result.winning_moves)}")
+    if result.other_winning_moves is not None:
+        say(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}")
+    if result.open_moves:
+        say(f"moves not settled: {', '.join(result.open_moves)}")
+    say(f"by {result.source}; {result.nodes:,} nodes, {result.seconds:.2f} s", style="dim")
+    if result.interrupted and solution.status == "proved":
+        say("interrupted before the strategy was saved")
+    if result.proof:
+        say(f"saved: its answer in {result.proof_positions:,} positions, {result.proof}", style="dim")
+    if result.svg:
+        say(f"drawn to {result.svg}", style="dim")
+
+
+# -- ``tablut puzzle solve FILE``: the puzzles of a file, and whether their stipulations hold
+
+
+def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
+    """Check the stipulations of a puzzle file; an interrupt answers what was solved until then."""
+    from retrograde.proofs.solver import Solver
+    from retrograde.puzzles.puzzle_file import MOST_BYTES, judge, parse_puzzles, read_puzzles
+
+    if file == "-":
+        puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), variant)
+    else:
+        puzzles = read_puzzles(file, variant)
+    games = {name: load_variant(name) for name in {puzzle.variant for puzzle in puzzles}}
+    results: list[PuzzleResult] = []
+    interrupted = False
+    with progress("puzzles") as display:
+        task = display.add_task("", total=len(puzzles))
+        try:
+            interruptible(partial(_examine, file, puzzles, games))
+            for puzzle in puzzles:
+                rules = games[puzzle.variant]
+                solver = Solver(rules, limits, find_prober(rules, tablebase))
+                solution = interruptible(partial(solver.solve, puzzle.position, all_wins=all_wins))
+                verdict = judge(puzzle, solution)
+                results.append(
+                    PuzzleResult(
+                        id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=solution_result(solution)
+                    )
+                )
+                display.advance(task)
+        except KeyboardInterrupt:
+            interrupted = True
+    return _file_reply(file, results, interrupted, len(puzzles))
+
+
+def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
+    """Refuse puzzles that cannot be solved before solving any: a slip in the last line must not cost an hour."""
+    from retrograde.proofs.solver import is_lost_at_once
+
+    for puzzle in puzzles:
+        try:
+            is_lost_at_once(games[puzzle.variant], puzzle.position)
+        except InputError as error:
+            raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
+    for puzzle in puzzles:
+        warn_if_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
+
+
+def _file_reply(file: str, results: list[PuzzleResult], interrupted: bool, total: int) -> Reply:
+    counts = {
+        name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")
+    }
+    unsolved = any(result.verdict == "none" and result.solution.status == "unknown" for result in results)
+    found = PuzzleFile(
+        file=file,
+        checked=len(results),
+        holds=counts["holds"],
+        refuted=counts["refuted"],
+        unknown=counts["unknown"],
+        without_claim=counts["none"],
+        nodes=sum(result.solution.nodes for result in results),
+        interrupted=interrupted,
+        puzzles=results,
+    )
+    code = EXIT_NO if found.refuted else EXIT_UNKNOWN if found.unknown or unsolved else 0
+    return Reply(found, lambda console: _show_file(console, found, total), EXIT_INTERRUPTED if interrupted else code)
+
+
+def _claim(puzzle: Puzzle) -> str:
+    claim = "" if puzzle.stipulation is None else str(puzzle.stipulation)
+    if puzzle.first is not None:
+        claim += f"{', ' * bool(claim)}first move {' '.join(map(str, puzzle.first))}"
+    return claim
+
+
+def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
+    from rich.text import Text
+
+    colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}
+    for puzzle in result.puzzles:
+        solution = puzzle.solution
+        value = f"{solution.winner} wins in {solution.dtm}" if solution.winner and solution.dtm else solution.wdl
+        moves = " ".join(solution.winning_moves[:4]) + (" …" if len(solution.winning_moves) > 4 else "")
+        line = Text(f"{puzzle.verdict:>8}", style=colours[puzzle.verdict])
+        line.append(f"  {puzzle.id:<16} {value or 'unknown':<18} {moves:<12} ", style="not bold default")
+        line.append(f"{solution.variant}, {solution.nodes:,} nodes", style="dim")
+        console.print(line, soft_wrap=True)
+        if puzzle.verdict in ("refuted", "unknown"):
+            told = f"{'':>10}claimed: {puzzle.claim}\n{'':>10}{solution.position}"
+            console.print(Text(told), soft_wrap=True)
+    if result.interrupted:
+        console.print(Text(f"interrupted: {result.checked} of {total} puzzles solved"), soft_wrap=True)
+    console.print(
+        Text(
+            f"{result.checked} puzzle{'s' * (result.checked != 1)}: {result.holds} hold, {result.refuted} refuted, "
+            f"{result.unknown} unknown"
+            + (f", {result.without_claim} without a claim" if result.without_claim else "")
+            + f"; {result.nodes:,} nodes"
+        ),
+        soft_wrap=True,
+    )
+
+
+# -- ``tablut puzzle make``: new puzzles from self-play, from random placements or from a tablebase
+
+
+class _Made(Result):
+    variant: str
+    asked: int
+    examined: int
+    puzzles: list[str]
+    file: str | None
+    interrupted: bool
+
+
+@command
+def make_command(
+    variant: VariantOption = "ashton",
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=10**6, help="How many puzzles.")] = 5,
+    seed: Annotated[int, seed_option("Of everything random.")] = 1,
+    shortest: Annotated[int, typer.Option("--min-plies", min=1, max=1000, help="Shortest win.")] = 3,
+    longest: Annotated[int, typer.Option("--max-plies", min=1, max=1000, help="Longest win.")] = 99,
+    source: Annotated[
+        Literal["self-play", "placements", "tablebase"], typer.Option("--from", help="Where positions come from.")
+    ] = "self-play",
+    winner: Annotated[Literal["white", "black"] | None, typer.Option("--winner", help="Only its wins.")] = None,
+    nodes: NodesOption = 1_000_000,
+    memory: MemoryOption = 64,
+    games: Annotated[int, typer.Option("--games", min=1, max=10**9, help="Games after which to give up.")] = 1000,
+    deepen: Annotated[
+        int, typer.Option("--deepen", min=0, max=1000, help="How often to try to put two plies in front of a puzzle.")
+    ] = 0,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples",
+            min=1,
+            max=10**12,
+            help="Placements drawn [default: 100000], or positions of a tablebase [all].",
+        ),
+    ] = None,
+    men: Annotated[
+        int, typer.Option("--men", min=2, max=121, help="Most men of a random placement, the king counted.")
+    ] = 7,
+    tablebase: StoreOption = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a puzzle file.")] = None,
+) -> Reply:
+    """Find new puzzles: wins with one first move only, graded, the same for the same seed.
+
+    Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
+    """
+    from retrograde.proofs.solution import ProofLimits
+    from retrograde.puzzles.making import Wanted, from_placements, from_self_play
+
+    rules = load_variant(variant)
+    if shortest > longest:
+        raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+    check_memory("--memory", memory)
+    limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
+    maker = _Maker(rules, Wanted(count, seed, (shortest, longest), limits, winner))
+    interrupted = False
+    try:
+        if source == "tablebase":
+            maker.mine(tablebase, samples)
+        elif source == "placements":
+            maker.make(partial(from_placements, samples=samples or 100_000, men=men))
+        else:
+            maker.make(partial(from_self_play, games=games, deepen=deepen))
+    except KeyboardInterrupt:
+        interrupted = True
+    return _reply(rules, maker, out, interrupted)
+
+
+class _Maker:
+    """Makes puzzles under a progress display; an interrupt leaves those that there are."""
+
+    def __init__(self, variant: Variant, wanted: Wanted) -> None:
+        from retrograde.puzzles.making import Made
+
+        self.variant, self.wanted = variant, wanted
+        self.made = Made([], 0)
+
+    def make(self, source: Callable[..., Made]) -> None:
+        """Make puzzles by a function that tells after each attempt what there is."""
+        with progress("puzzles") as display:
+            task = display.add_task("", total=self.wanted.number)
+
+            def tell(found: Made) -> None:
+                self._keep(found)
+                display.update(task, completed=len(found.puzzles))
+
+            self._keep(interruptible(partial(source, self.variant, self.wanted, tell=tell)))
+
+    def mine(self, store: str | None, samples: int | None) -> None:
+        """Find the deepest puzzles of a tablebase."""
+        from retrograde.puzzles.mining import from_tablebase
+
+        prober = find_prober(self.variant, store)
+        if prober is None:
+            raise InputError(f"--from tablebase: none ships for {self.variant.name}; name one with --tablebase")
+        work = partial(from_tablebase, self.variant, prober, self.wanted, samples=samples, keep=self._keep)
+        with progress("positions") as display:
+            task = display.add_task("", total=None)
+            told = partial(display.advance, task)
+            self._keep(interruptible(partial(work, begin=partial(_set_total, display, task), tell=told)))
+
+    def _keep(self, found: Made) -> None:
+        self.made = found
+
+
+def _set_total(display: Progress, task: TaskID, total: int) -> None:
+    display.reset(task, total=total)
+
+
+def _reply(variant: Variant, maker: _Maker, out: Path | None, interrupted: bool) -> Reply:
+    """Write the puzzles if a file is named, and answer them."""
+    from retrograde.puzzles.puzzle_file import format_puzzles
+
+    made = maker.made
+    if not made.examined and not interrupted:
+        raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
+    if out is not None:
+        write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
+    result = _Made(
+        variant=variant.name,
+        asked=maker.wanted.number,
+        examined=made.examined,
+        puzzles=[str(puzzle) for puzzle in made.puzzles],
+        file=None if out is None else str(out),
+        interrupted=interrupted,
+    )
+    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == maker.wanted.number else EXIT_UNKNOWN
+    return Reply(result, lambda console: _show_made(console, result), code, seed=maker.wanted.seed)
+
+
+def _show_made(console: PeopleConsole, result: _Made) -> None:
+    from rich.text import Text
+
+    for line in result.puzzles:
+        console.print(Text(line), soft_wrap=True)
+    where = f", written to {result.file}" if result.file else ""
+    head = "interrupted: " if result.interrupted else ""
+    told = (
+        f"# {result.variant}: {head}{len(result.puzzles)} of {result.asked} from {result.examined:,} positions{where}"
+    )
+    console.print(Text(told, style="dim"), soft_wrap=True)
