@@ -17,7 +17,7 @@ from reports.rendering import Artefact, drawing, page
 from reports.stored import Provenance, check_line, read_stored_all
 from retrograde.cli.table_summary import TablebaseSummary
 from retrograde.cli.tablebase import VerifyResult
-from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.published import standing_of
 from tablut import svg
 from tablut.board import Board

@@ -133,7 +133,7 @@ def test_a_board_is_shown_and_judged_without_numba() -> None:
 LAYOUT = re.compile(r"\[2 \* (?:\w+\.)*size(?: \+ \d)?\] *(?:[-^|+]?=|\))|>> 14\) & 15|undo >> 14|& 127|<< 7\b(?!``)")
 SLIDES = re.compile(r"\.slides\[")
 KNOWS_LAYOUT = {"tablut/engine/layout.py", "tablut/position.py"}
-KNOWS_SLIDES = {"tablut/engine/attacks.py", "tablut/engine/lines.py", "retrograde/solver/kernels/sources.py"}
+KNOWS_SLIDES = {"tablut/engine/attacks.py", "tablut/engine/lines.py", "retrograde/solver/kernels/workspace.py"}
 
 
 def code_of(path: Path) -> str:

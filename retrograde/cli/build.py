@@ -63,7 +63,7 @@ def build_command(
     """
     from retrograde.cli.summary import info_of
     from retrograde.solver.build import build_tablebase
-    from retrograde.solver.estimate import check_build
+    from retrograde.solver.tiers import check_build
     from retrograde.solver.trace import Tracer, write_trace
     from retrograde.tablebase.store import is_store, open_store, tier_name
     from retrograde.tablebase.writer import sweep

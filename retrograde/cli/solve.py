@@ -46,7 +46,7 @@ def solve_command(
     """
     from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed
-    from retrograde.solver.tier_graph import tier_graph
+    from retrograde.solver.tiers import tier_graph
     from retrograde.tablebase.writer import create
 
     rules = load_variant(variant)

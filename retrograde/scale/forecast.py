@@ -19,7 +19,7 @@ from retrograde.scale.rates import factor_of, fit_rates
 from retrograde.scale.replay import Replay, fit_costs, replay
 from retrograde.scale.schedule import equal_tasks
 from retrograde.scale.tiers import CountedTiers, SlicedPlan
-from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.tiers import tier_graph
 from tablut.errors import InputError
 from tablut.results import Result
 from tablut.variants import load_variant

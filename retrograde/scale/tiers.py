@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.estimate import least_memory, tier_bytes
-from retrograde.solver.judging import judging_room
-from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.kernels.workspace import judging_room
+from retrograde.solver.tiers import least_memory, tier_bytes, tier_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,20 +19,18 @@ E. Bleicher and others describe the forward initialisation with counters.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.judging import NOT_JUDGED, judging_room
 from retrograde.solver.kernels.backward import backward_pass
-from retrograde.solver.kernels.forward import forward_pass
-from retrograde.solver.kernels.immediate import immediate_pass
-from retrograde.solver.kernels.task import FULL, LOSSES, WINS, Pass
-from retrograde.solver.kernels.workspace import Desk, new_workspace
-from retrograde.solver.rules import rules_to_solve_by
-from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.kernels.forward import forward_pass, immediate_pass
+from retrograde.solver.kernels.workspace import FULL, LOSSES, NOT_JUDGED, WINS, Desk, Pass, judging_room, new_workspace
+from retrograde.solver.tiers import tier_graph
+from tablut.engine.lines import Mover, board_lines, slide_masks
 from tablut.engine.records import directory
-from tablut.engine.tables import build_tables
+from tablut.engine.tables import build_tables, line_masks
 from tablut.engine.unmoves import build_origins
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
@@ -40,14 +38,13 @@ from tablut.indexing.values import ALIAS, CODES, code_of, lost_in, won_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.judging import JudgingRoom
+    from retrograde.solver.kernels.workspace import JudgingRoom
     from symmetry import Symmetry
     from tablut.variants import Variant
-
-__all__ = ["BLACK", "SEEN", "WHITE", "SolverError", "TierSolver", "codes_of"]
 
 WHITE, BLACK = 0, 1
 """Sides to move, as the arrays of a tier are numbered."""
@@ -266,3 +263,42 @@ def codes_of(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
     """Return the codes of items, see `tablut.indexing.values`; aliases give 0."""
     codes: NDArray[np.uint16] = code_of(items)
     return codes
+
+
+# -- the rules by which a game is solved -------------------------------------------------------
+
+
+def rules_to_solve_by(variant: Variant) -> Variant:
+    """Return a variant of which every undecided position has the same value, with rules that take less work."""
+    if variant.rules.no_moves != "either_after_ply" or not slides_can_be_taken_back(variant):
+        return variant
+    return replace(variant, rules=variant.rules.model_copy(update={"no_moves": "side_to_move_loses"}))
+
+
+def slides_can_be_taken_back(variant: Variant) -> bool:
+    """Return whether every piece may slide back to where it came from, whatever else stands on the line."""
+    regions = variant.regions
+    standing: dict[Mover, AbstractSet[int]] = {
+        "attacker": regions.free_cells | regions.camp_cells,
+        "defender": regions.free_cells,
+        "king": regions.king_cells,
+    }
+    for mover, cells in standing.items():
+        # Most lines are alike.
+        lines = set(zip(board_lines(variant), line_masks(cells, variant.size).tolist(), strict=True))
+        if not all(_can_be_taken_back(slide_masks(variant, terrain, mover), mask) for terrain, mask in lines):
+            return False
+    return True
+
+
+def _can_be_taken_back(slides: NDArray[np.uint16], standing: int) -> bool:
+    """Return whether the slides of a line that begin on some of its places all have a way back."""
+    size = len(slides)
+    occupancy = np.arange(1 << size)
+    for start in (place for place in range(size) if standing >> place & 1):
+        left = occupancy & ~(1 << start)
+        for target in range(size):
+            goes = slides[start] >> target & 1 != 0
+            if (goes & (slides[target, left] >> start & 1 == 0)).any():
+                return False
+    return True

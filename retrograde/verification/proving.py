@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retrograde.verification.findings import LISTED
-from retrograde.verification.kernels.desk import Listing, ProofDesk, new_memory, new_tally
+from retrograde.verification.kernels.proof import Listing, ProofDesk, new_memory, new_tally
 from retrograde.verification.kernels.rows import prove_rows
 from tablut.engine.records import directory
 from tablut.engine.tables import build_tables
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from retrograde.tablebase.memory import UnpackedTiers
-    from retrograde.verification.kernels.desk import Tally
+    from retrograde.verification.kernels.proof import Tally
     from tablut.indexing.tiers import TierIndex
 
 _PART: Final = 1 << 18

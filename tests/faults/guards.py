@@ -101,7 +101,7 @@ def check() -> None:
 def _exact() -> list[tuple[ModuleType, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
     from counting.census import memory
-    from retrograde.solver.slices import windows
+    from retrograde.solver.slices import plan as windows
     from retrograde.tablebase import scratch
     from tablut.play.search import state, transposition
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrograde.tablebase.memory import UnpackedTiers
-from retrograde.verification.kernels.desk import CHECKED, FAILURES
+from retrograde.verification.kernels.proof import CHECKED, FAILURES
 from retrograde.verification.proving import TierProof
 from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.indexing.values import ALIAS_CODE

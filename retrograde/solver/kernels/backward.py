@@ -17,10 +17,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.cursor import close_column, open_column, open_later_row
-from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, white_entry
-from retrograde.solver.kernels.moves import capture_item, piece_of
-from retrograde.solver.kernels.symmetry import has_symmetry
+from retrograde.solver.kernels.cursor import (
+    attacker_entry,
+    capture_item,
+    close_column,
+    has_symmetry,
+    open_column,
+    open_later_row,
+    piece_of,
+    prepare_attacker,
+    white_entry,
+)
 from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
@@ -35,7 +42,7 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.task import Pass
+    from retrograde.solver.kernels.workspace import Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retrograde.solver.kernels.cursor import close_column, open_column, open_row
-from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, white_entry
-from retrograde.solver.kernels.symmetry import symmetry_order
+from retrograde.solver.kernels.cursor import (
+    attacker_entry,
+    close_column,
+    open_column,
+    open_row,
+    prepare_attacker,
+    symmetry_order,
+    white_entry,
+)
 from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
 from tablut.engine.jit import I64, called, items_at, keep, kernel, pointer
 from tablut.engine.kernels import generate, make, unmake
@@ -26,7 +32,7 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.task import Marking
+    from retrograde.solver.kernels.workspace import Marking
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 

@@ -19,10 +19,16 @@ from retrograde.solver.kernels.backward import (
     _occurs,
     _propagate_loss,
 )
-from retrograde.solver.kernels.cursor import close_column, open_column, open_later_row, open_row
-from retrograde.solver.kernels.entries import row_place, white_entry
-from retrograde.solver.kernels.moves import piece_of
-from retrograde.solver.kernels.symmetry import has_symmetry
+from retrograde.solver.kernels.cursor import (
+    close_column,
+    has_symmetry,
+    open_column,
+    open_later_row,
+    open_row,
+    piece_of,
+    row_place,
+    white_entry,
+)
 from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move
@@ -35,7 +41,7 @@ from tablut.indexing.values import COUNTER, SAFE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.task import News, Pass
+    from retrograde.solver.kernels.workspace import News, Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 

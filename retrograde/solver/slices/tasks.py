@@ -17,6 +17,7 @@ slice by slice: the news. Their slices hear it in the next round.
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -25,26 +26,26 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from retrograde.solver.kernels.backward import backward_pass
-from retrograde.solver.kernels.forward import forward_pass
-from retrograde.solver.kernels.immediate import immediate_pass
+from retrograde.solver.kernels.forward import forward_pass, immediate_pass
 from retrograde.solver.kernels.slices import hear, tell
-from retrograde.solver.kernels.task import FULL, LOSSES, WINS, News, Pass
-from retrograde.solver.rules import rules_to_solve_by
-from retrograde.solver.slices.blocks import BLOCK, PackedSection, Spool
+from retrograde.solver.kernels.workspace import FULL, LOSSES, WINS, News, Pass
 from retrograde.solver.slices.files import (
+    BLOCK,
     DamagedSliceError,
+    PackedSection,
     SliceOwner,
     SliceStats,
     Source,
+    Spool,
     open_slice,
     read_items,
     read_section,
     write_slice,
 )
-from retrograde.solver.slices.sharing import shared_tier, workspace_of
-from retrograde.solver.slices.windows import before, gather, room, runs_of, window_tables
-from retrograde.solver.tier_solver import BLACK, SEEN, WHITE, SolverError
+from retrograde.solver.slices.plan import SlicedTier, before, gather, room, runs_of, window_tables
+from retrograde.solver.tier_solver import BLACK, SEEN, WHITE, SolverError, rules_to_solve_by
 from retrograde.solver.trace import Meter
+from retrograde.tablebase.store import open_store
 from retrograde.tablebase.stored_tier import SIDES
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, DECIDED, code_of, lost_in, won_in
@@ -55,8 +56,51 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retrograde.solver.kernels.workspace import Desk
     from retrograde.solver.slices.files import SliceFile
+    from retrograde.tablebase.store import Store
     from tablut.variants import Variant
+
+_lock = threading.Lock()
+_tiers: dict[tuple[str, tuple[int, int], str], tuple[Store, SlicedTier]] = {}
+_own = threading.local()
+
+
+def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store, SlicedTier]:
+    """Return a store and one of its tiers, ready to be solved; the last one asked for is kept."""
+    key = (root, material, plan)
+    with _lock:
+        if key not in _tiers:
+            _tiers.clear()
+            store = open_store(root)
+            _tiers[key] = (store, SlicedTier(store.variant, material))
+        return _tiers[key]
+
+
+def share_tier(root: str, plan: str, store: Store, tier: SlicedTier) -> None:
+    """Have the tasks of this process use a tier whose tables are there."""
+    with _lock:
+        _tiers.clear()
+        _tiers[root, tier.material, plan] = (store, tier)
+
+
+def forget_tier() -> None:
+    """Forget the tier that the tasks of this process have shared."""
+    with _lock:
+        _tiers.clear()
+
+
+def workspace_of(tier: SlicedTier) -> Desk:
+    """Return this thread's desk for a tier."""
+    held: tuple[SlicedTier, Desk] | None = getattr(_own, "desk", None)
+    if held is None or held[0] is not tier:
+        held = (tier, tier.solver.solving_desk(tier.material))
+        _own.desk = held
+    return held[1]
+
+
+# -- the tasks ---------------------------------------------------------------------------------
+
 
 START, LOSSES_STEP, WINS_STEP, MOVES_STEP = 0, 1, 2, 3
 """The first steps; each one after them is a round of news."""

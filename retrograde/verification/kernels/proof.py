@@ -1,32 +1,389 @@
-"""The proof of one entry, plainly: its images ranked, its moves made, its two values out of those of its successors.
-
-What it shares with the solver is said in `retrograde.verification`. The index is among that,
-and therefore put to the proof as well: placements are listed by a decoding of its own, from
-the stored representatives; every image of every placement must be ranked to its entry, and
-the sizes of the orbits are added up, so that nothing can be missing.
-
-Everything can be proved like this. Most rows are proved by `retrograde.verification.kernels.rows`, which comes to
-the same with less work; rows that have symmetries of their own are proved here.
-"""
+"""What a proof works with: the placements of a tier, the memory of one thread, and what it finds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retrograde.verification.kernels.desk import ALIASES, CHECKED, FAILURES, ORBITS
-from retrograde.verification.kernels.plies import LOST, QUIET, UNPROVED, WON, entry_at, judged_code
-from retrograde.verification.kernels.walk import first_column, next_column, open_row, set_board
+import numpy as np
+
+from tablut.engine.attacks import winner_of
 from tablut.engine.jit import I64, U64, advance, called, inlined
-from tablut.engine.kernels import generate
-from tablut.engine.layout import put_side, start_of, target_of
-from tablut.indexing.tier_kernels import entry_of
-from tablut.indexing.tier_tables import code_at, is_loss, plies_of
+from tablut.engine.kernels import generate, make, toggle, unmake
+from tablut.engine.layout import (
+    count_of,
+    king_of,
+    new_board,
+    put_count,
+    put_king,
+    put_side,
+    start_of,
+    target_of,
+    undo_captured,
+)
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
+from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
+from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from retrograde.verification.kernels.desk import ProofDesk, Tally
+    from tablut.engine.tables import Tables
+    from tablut.variants import Variant
+
+CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
+"""Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
+
+MOST_CELLS: Final = 128
+"""No board has more cells; tables by cell that follow each other begin so far apart."""
+
+
+class Listing(NamedTuple):
+    """The placements of a tier in the order of its entries; C cells, K orbits of the king, G symmetries.
+
+    Attributes
+    ----------
+    row_kind, row_men, column_men : int
+        Who the row soldiers are (1: the defenders), how many, and how many column soldiers.
+    row_spots, column_spots : int
+        How many cells each of them may have.
+    most, order : int
+        The length of a row of ``binomial``, and G.
+    king_cell, base, width : ndarray of int64, shape (K,)
+        By king: its cell, its first entry, and the columns of its rows.
+    first_row : ndarray of int64, shape (K + 1,)
+        By king, the number of its first row.
+    combination : ndarray of int64, flat
+        By row, the row soldiers' combination.
+    row_cell, column_cell : ndarray of uint8
+        The cells that row soldiers and column soldiers may have.
+    binomial : ndarray of int64, flat
+        At ``n * most + k`` the number of k-combinations of n.
+    image : ndarray of uint8, shape (G * C,)
+        At ``element * C + cell`` the image of a cell.
+    """
+
+    row_kind: int
+    row_men: int
+    column_men: int
+    row_spots: int
+    column_spots: int
+    most: int
+    order: int
+    king_cell: NDArray[np.int64]
+    base: NDArray[np.int64]
+    width: NDArray[np.int64]
+    first_row: NDArray[np.int64]
+    combination: NDArray[np.int64]
+    row_cell: NDArray[np.uint8]
+    column_cell: NDArray[np.uint8]
+    binomial: NDArray[np.int64]
+    image: NDArray[np.uint8]
+
+
+class ProofMemory(NamedTuple):
+    """The memory of one thread; C is the number of cells.
+
+    Attributes
+    ----------
+    board : ndarray of uint32, shape (2N + 4,)
+        The position that is proved.
+    moves : ndarray of int32, shape (4 * C,)
+        Its moves.
+    black, white : ndarray of uint8, shape (C,)
+        The cells of its attackers and of its defenders.
+    spare_black, spare_white : ndarray of uint8, shape (C,)
+        Those of another: an image, or what a capture leads to.
+    left : ndarray of uint8, shape (C,)
+        The cells that the row leaves to column soldiers, ascending.
+    column : ndarray of int64, shape (C + 1,)
+        Which of them are taken, ascending.
+    scratch : ndarray of int64, shape (SCRATCH,)
+        For `tablut.indexing.tier_kernels.entry_of`.
+    """
+
+    board: NDArray[np.uint32]
+    moves: NDArray[np.int32]
+    black: NDArray[np.uint8]
+    white: NDArray[np.uint8]
+    spare_black: NDArray[np.uint8]
+    spare_white: NDArray[np.uint8]
+    left: NDArray[np.uint8]
+    column: NDArray[np.int64]
+    scratch: NDArray[np.int64]
+
+
+class WayMemory(NamedTuple):
+    """What the open row, or the open king of a tier without defenders, knows of itself; C cells, M men of white.
+
+    Attributes
+    ----------
+    number : ndarray of uint8, shape (C,)
+        By cell, its number among those that an attacker may have; `MOST_CELLS` if there is none.
+    near : ndarray of int64, shape (2N,)
+        By line of the board, the places beside which a white piece stands.
+    place : ndarray of uint8, shape (8 * MOST_CELLS,)
+        At ``element * MOST_CELLS + cell`` the number of the cell's image among all cells that attackers may have.
+    made : ndarray of uint8, shape (64,)
+        At ``element * 8 + turn`` the listing's symmetry that a turn, one of the listing's, and then an
+        element, one of the index's, make together; their number if it is none of them.
+    turns : ndarray of int64, shape (1,)
+        The listing's symmetries that keep the open row, or the open king, as a mask without the identity, bit 0.
+    stamp, base, first : ndarray of int64, shape (M * C,)
+        At ``man * C + target``: the row for which the way was found, and where it leads, see
+        `retrograde.verification.kernels.ways`.
+    there : ndarray of uint8, shape (M * C * MOST_CELLS,)
+        At ``(man * C + target) * MOST_CELLS + cell`` the number that an attacker's cell has there.
+    below, above : ndarray of int64, shape (C + 1,)
+        What attackers contribute to a rank, by how many of them are below the one that moves.
+    """
+
+    number: NDArray[np.uint8]
+    near: NDArray[np.int64]
+    place: NDArray[np.uint8]
+    made: NDArray[np.uint8]
+    turns: NDArray[np.int64]
+    stamp: NDArray[np.int64]
+    base: NDArray[np.int64]
+    first: NDArray[np.int64]
+    there: NDArray[np.uint8]
+    below: NDArray[np.int64]
+    above: NDArray[np.int64]
+
+
+class Tally(NamedTuple):
+    """What a proof finds.
+
+    Attributes
+    ----------
+    codes, room : int
+        Codes from ``codes`` on are not counted; so many failures are written down.
+    counters : ndarray of int64, shape (COUNTERS,)
+        See `CHECKED` and its fellows.
+    histogram : ndarray of int64, shape (2 * codes,)
+        By side to move and stored code, the number of classes.
+    failures : ndarray of int64, shape (4 * room,)
+        Of each: kind, entry, side to move, and the proved code (for `WRONG_ALIAS` where the placement is ranked to).
+    """
+
+    codes: int
+    room: int
+    counters: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+    failures: NDArray[np.int64]
+
+
+class ProofDesk(NamedTuple):
+    """All that a proof works with."""
+
+    tables: Tables
+    tiers: TierTables
+    listing: Listing
+    memory: ProofMemory
+    ways: WayMemory
+    tally: Tally
+    places: NDArray[np.int64]
+    tier: int
+
+
+def new_memory(variant: Variant, defenders: int) -> tuple[ProofMemory, WayMemory]:
+    """Return memory for one thread."""
+    cells = variant.size**2
+    ways = (defenders + 1) * cells
+    memory = ProofMemory(
+        board=new_board(variant.size),
+        moves=np.zeros(4 * cells, dtype=np.int32),
+        black=np.zeros(cells, dtype=np.uint8),
+        white=np.zeros(cells, dtype=np.uint8),
+        spare_black=np.zeros(cells, dtype=np.uint8),
+        spare_white=np.zeros(cells, dtype=np.uint8),
+        left=np.zeros(cells, dtype=np.uint8),
+        column=np.zeros(cells + 1, dtype=np.int64),
+        scratch=np.zeros(SCRATCH, dtype=np.int64),
+    )
+    return memory, WayMemory(
+        number=np.zeros(cells, dtype=np.uint8),
+        near=np.zeros(2 * variant.size, dtype=np.int64),
+        place=np.zeros(8 * MOST_CELLS, dtype=np.uint8),
+        made=np.zeros(64, dtype=np.uint8),
+        turns=np.zeros(1, dtype=np.int64),
+        stamp=np.zeros(ways, dtype=np.int64),
+        base=np.zeros(ways, dtype=np.int64),
+        first=np.zeros(ways, dtype=np.int64),
+        there=np.zeros(ways * MOST_CELLS, dtype=np.uint8),
+        below=np.zeros(cells + 1, dtype=np.int64),
+        above=np.zeros(cells + 1, dtype=np.int64),
+    )
+
+
+def new_tally(codes: int, room: int) -> Tally:
+    """Return a tally of nothing."""
+    return Tally(
+        codes=codes,
+        room=room,
+        counters=np.zeros(COUNTERS, dtype=np.int64),
+        histogram=np.zeros(2 * codes, dtype=np.int64),
+        failures=np.zeros(4 * room, dtype=np.int64),
+    )
+
+
+# -- the placements of a tier in the order of its entries, by a decoding of the proof's own: lists of cells, a board
+
+
+_STRIDE = 8
+"""Combinations up to which it is quicker to step on than to begin anew."""
+
+
+@inlined
+def _write_combination(r: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
+    """Write the ascending numbers below ``spots`` that make the combination of a rank."""
+    number = I64(spots)
+    for k in range(men, 0, -1):
+        number -= 1
+        while r.binomial[number * r.most + k] > rank:
+            number -= 1
+        rank -= r.binomial[number * r.most + k]
+        numbers[k - 1] = number
+
+
+@inlined
+def open_row(d: ProofDesk, row: int, king: int) -> None:
+    """Write the row soldiers' cells, and those that are left to column soldiers; O(cells)."""
+    r, m = d.listing, d.memory
+    soldiers = m.white if r.row_kind == 1 else m.black
+    _write_combination(r, r.combination[row], r.row_men, r.row_spots, m.column)
+    for k in range(r.row_men):
+        soldiers[k] = r.row_cell[m.column[k]]
+    left = I64(0)
+    for k in range(r.column_spots):
+        cell = I64(r.column_cell[k])
+        taken = cell == king
+        for soldier in range(r.row_men):
+            taken = taken or I64(soldiers[soldier]) == cell
+        if not taken:
+            m.left[left] = cell
+            left += 1
+
+
+@inlined
+def first_column(d: ProofDesk) -> None:
+    """Set the column soldiers of an open row to the first of their combinations."""
+    for k in range(d.listing.column_men):
+        d.memory.column[k] = k
+
+
+@inlined
+def next_column(d: ProofDesk) -> None:
+    """Write the column soldiers' cells, and move on to the next combination of them."""
+    m, men = d.memory, d.listing.column_men
+    soldiers = m.black if d.listing.row_kind == 1 else m.white
+    for k in range(men):
+        soldiers[k] = m.left[m.column[k]]
+    # The first place that can move up does, those below start again.
+    k = I64(0)
+    while k + 1 < men and m.column[k] + 1 == m.column[k + 1]:
+        m.column[k] = k
+        k += 1
+    m.column[k] += 1
+
+
+@inlined
+def set_board(d: ProofDesk, king: int) -> None:
+    """Put the king and the lists of cells on the board; the side to move stays as it is."""
+    t, m = d.tables, d.memory
+    attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
+    for line in range(2 * t.size):
+        m.board[line] = np.uint32(0)
+    toggle(t, m.board, king, 16)
+    for k in range(attackers):
+        toggle(t, m.board, I64(m.black[k]), 0)
+    for k in range(defenders):
+        toggle(t, m.board, I64(m.white[k]), 16)
+    put_king(t, m.board, king)
+    put_count(t, m.board, 1, attackers)
+    put_count(t, m.board, 0, defenders)
+
+
+# -- the board carried along: attackers on cells of ``left`` ---------------------------------
+
+
+@inlined
+def first_soldiers(d: ProofDesk, combination: int, spots: int, king: int) -> None:
+    """Put the attackers on the cells that a combination of those left makes, and everything on the board."""
+    m, men = d.memory, d.tiers.tier.attackers[d.tier]
+    _write_combination(d.listing, combination, men, spots, m.column)
+    for k in range(men):
+        m.black[k] = m.left[m.column[k]]
+    set_board(d, king)
+
+
+@inlined
+def later_soldiers(d: ProofDesk, before: int, combination: int, spots: int, king: int) -> None:
+    """Move the attackers on to a later combination of the cells that are left; two of them move, if it is the next."""
+    if combination - before > _STRIDE:
+        first_soldiers(d, combination, spots, king)
+        return
+    t, m, men = d.tables, d.memory, d.tiers.tier.attackers[d.tier]
+    for _ in range(combination - before):
+        k = I64(0)
+        while k + 1 < men and m.column[k] + 1 == m.column[k + 1]:
+            toggle(t, m.board, I64(m.black[k]), 0)
+            m.column[k] = k
+            m.black[k] = m.left[k]
+            k += 1
+        toggle(t, m.board, I64(m.black[k]), 0)
+        m.column[k] += 1
+        m.black[k] = m.left[m.column[k]]
+        for moved in range(k + 1):
+            toggle(t, m.board, I64(m.black[moved]), 0)
+
+
+# -- what a single ply is worth to the side that makes it --------------------------------
+
+
+UNPROVED: Final = -1
+"""Instead of a successor's code: it has no entry."""
+WON: Final = -2
+"""Instead of a successor's code: the ply wins at once."""
+LOST: Final = -3
+"""Instead of a successor's code: the ply loses at once."""
+QUIET: Final = -4
+"""Instead of a successor's code: the ply captures nothing and ends nothing, and the successor is of the same tier."""
+
+
+@called
+def entry_at(
+    x: TierTables,
+    tier: int,
+    king: int,
+    black: NDArray[np.uint8],
+    white: NDArray[np.uint8],
+    scratch: NDArray[np.int64],
+) -> int:
+    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
+    return entry_of(x, tier, king, black, white, scratch)
+
+
+@called
+def judged_code(d: ProofDesk, side: int, move: int) -> int:
+    """Return the stored code of what a move leads to; or `UNPROVED`, `WON`, `LOST` or `QUIET`."""
+    t, x, m = d.tables, d.tiers, d.memory
+    undo, outcome = make(t, m.board, move)
+    if outcome != UNDECIDED:
+        unmake(t, m.board, undo)
+        return I64(WON) if winner_of(outcome) == side else I64(LOST)
+    if undo_captured(undo) == 0:
+        unmake(t, m.board, undo)
+        return I64(QUIET)
+    tier, entry = tier_at(x, count_of(t, m.board, 1), count_of(t, m.board, 0)), I64(-1)
+    if tier >= 0:
+        men_of_board(t, m.board, m.spare_black, m.spare_white)
+        entry = entry_at(x, tier, king_of(t, m.board), m.spare_black, m.spare_white, m.scratch)
+    unmake(t, m.board, undo)
+    return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(UNPROVED)
+
+
+# -- the proof of one entry, plainly: its images ranked, its moves made, its two values out of those of its successors
+
 
 WRONG_VALUE: Final = 0
 """Failure: the stored code is not the one that the successors give."""

@@ -13,10 +13,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from retrograde.verification.kernels.desk import ALIASES, MOST_CELLS, ORBITS, ProofDesk
-from retrograde.verification.kernels.plies import LOST, QUIET, UNPROVED, WON, entry_at, judged_code
-from retrograde.verification.kernels.proof import WRONG_ALIAS, WRONG_IMAGE, prove_row_plainly, report, settle
-from retrograde.verification.kernels.walk import first_soldiers, later_soldiers, open_row
+from retrograde.verification.kernels.proof import (
+    ALIASES,
+    LOST,
+    MOST_CELLS,
+    ORBITS,
+    QUIET,
+    UNPROVED,
+    WON,
+    WRONG_ALIAS,
+    WRONG_IMAGE,
+    ProofDesk,
+    entry_at,
+    first_soldiers,
+    judged_code,
+    later_soldiers,
+    open_row,
+    prove_row_plainly,
+    report,
+    settle,
+)
 from retrograde.verification.kernels.ways import (
     NOWHERE,
     SEVERAL,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retrograde.verification.kernels.desk import MOST_CELLS
+from retrograde.verification.kernels.proof import MOST_CELLS
 from tablut.engine.jit import I64, advance, called, inlined, popcount, trailing_zeros
 from tablut.indexing.tier_tables import combination_rank, sort_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.verification.kernels.desk import ProofDesk
+    from retrograde.verification.kernels.proof import ProofDesk
     from tablut.indexing.tier_tables import TierTables
 
 NOWHERE: Final = -1
