@@ -1,4 +1,10 @@
-"""What a proof works with: the placements of a tier, the memory of one thread, and what it finds."""
+"""The proof of a tier: its index, and its values out of those of their successors.
+
+What it shares with the solver is said in `retrograde.verification`. The index is among that,
+and therefore put to the proof as well: placements are listed by a decoding of its own, from
+the stored representatives; every image of every placement must be ranked to its entry, and
+the sizes of the orbits are added up, so that nothing can be missing.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import winner_of
-from tablut.engine.jit import I64, U64, advance, called, inlined
+from tablut.engine.attacks import may_capture, slides_from, winner_of
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
 from tablut.engine.kernels import generate, make, toggle, unmake
 from tablut.engine.layout import (
     count_of,
@@ -20,6 +26,8 @@ from tablut.engine.layout import (
     target_of,
     undo_captured,
 )
+from tablut.engine.records import record_at
+from tablut.engine.tables import Tables  # noqa: TC001 (the fields of records are read when kernels are compiled)
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
 from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
 from tablut.rules.outcome import UNDECIDED
@@ -27,14 +35,10 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
     from tablut.variants import Variant
 
 CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
 """Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
-
-MOST_CELLS: Final = 128
-"""No board has more cells; tables by cell that follow each other begin so far apart."""
 
 
 class Listing(NamedTuple):
@@ -112,44 +116,6 @@ class ProofMemory(NamedTuple):
     scratch: NDArray[np.int64]
 
 
-class WayMemory(NamedTuple):
-    """What the open row, or the open king of a tier without defenders, knows of itself; C cells, M men of white.
-
-    Attributes
-    ----------
-    number : ndarray of uint8, shape (C,)
-        By cell, its number among those that an attacker may have; `MOST_CELLS` if there is none.
-    near : ndarray of int64, shape (2N,)
-        By line of the board, the places beside which a white piece stands.
-    place : ndarray of uint8, shape (8 * MOST_CELLS,)
-        At ``element * MOST_CELLS + cell`` the number of the cell's image among all cells that attackers may have.
-    made : ndarray of uint8, shape (64,)
-        At ``element * 8 + turn`` the listing's symmetry that a turn, one of the listing's, and then an
-        element, one of the index's, make together; their number if it is none of them.
-    turns : ndarray of int64, shape (1,)
-        The listing's symmetries that keep the open row, or the open king, as a mask without the identity, bit 0.
-    stamp, base, first : ndarray of int64, shape (M * C,)
-        At ``man * C + target``: the row for which the way was found, and where it leads, see
-        `retrograde.verification.kernels.ways`.
-    there : ndarray of uint8, shape (M * C * MOST_CELLS,)
-        At ``(man * C + target) * MOST_CELLS + cell`` the number that an attacker's cell has there.
-    below, above : ndarray of int64, shape (C + 1,)
-        What attackers contribute to a rank, by how many of them are below the one that moves.
-    """
-
-    number: NDArray[np.uint8]
-    near: NDArray[np.int64]
-    place: NDArray[np.uint8]
-    made: NDArray[np.uint8]
-    turns: NDArray[np.int64]
-    stamp: NDArray[np.int64]
-    base: NDArray[np.int64]
-    first: NDArray[np.int64]
-    there: NDArray[np.uint8]
-    below: NDArray[np.int64]
-    above: NDArray[np.int64]
-
-
 class Tally(NamedTuple):
     """What a proof finds.
 
@@ -179,17 +145,15 @@ class ProofDesk(NamedTuple):
     tiers: TierTables
     listing: Listing
     memory: ProofMemory
-    ways: WayMemory
     tally: Tally
     places: NDArray[np.int64]
     tier: int
 
 
-def new_memory(variant: Variant, defenders: int) -> tuple[ProofMemory, WayMemory]:
+def new_memory(variant: Variant) -> ProofMemory:
     """Return memory for one thread."""
     cells = variant.size**2
-    ways = (defenders + 1) * cells
-    memory = ProofMemory(
+    return ProofMemory(
         board=new_board(variant.size),
         moves=np.zeros(4 * cells, dtype=np.int32),
         black=np.zeros(cells, dtype=np.uint8),
@@ -199,19 +163,6 @@ def new_memory(variant: Variant, defenders: int) -> tuple[ProofMemory, WayMemory
         left=np.zeros(cells, dtype=np.uint8),
         column=np.zeros(cells + 1, dtype=np.int64),
         scratch=np.zeros(SCRATCH, dtype=np.int64),
-    )
-    return memory, WayMemory(
-        number=np.zeros(cells, dtype=np.uint8),
-        near=np.zeros(2 * variant.size, dtype=np.int64),
-        place=np.zeros(8 * MOST_CELLS, dtype=np.uint8),
-        made=np.zeros(64, dtype=np.uint8),
-        turns=np.zeros(1, dtype=np.int64),
-        stamp=np.zeros(ways, dtype=np.int64),
-        base=np.zeros(ways, dtype=np.int64),
-        first=np.zeros(ways, dtype=np.int64),
-        there=np.zeros(ways * MOST_CELLS, dtype=np.uint8),
-        below=np.zeros(cells + 1, dtype=np.int64),
-        above=np.zeros(cells + 1, dtype=np.int64),
     )
 
 
@@ -226,11 +177,7 @@ def new_tally(codes: int, room: int) -> Tally:
     )
 
 
-# -- the placements of a tier in the order of its entries, by a decoding of the proof's own: lists of cells, a board
-
-
-_STRIDE = 8
-"""Combinations up to which it is quicker to step on than to begin anew."""
+# -- the placements of a tier in the order of its entries ------------------------------------
 
 
 @inlined
@@ -246,7 +193,7 @@ def _write_combination(r: Listing, rank: int, men: int, spots: int, numbers: NDA
 
 
 @inlined
-def open_row(d: ProofDesk, row: int, king: int) -> None:
+def _open_row(d: ProofDesk, row: int, king: int) -> None:
     """Write the row soldiers' cells, and those that are left to column soldiers; O(cells)."""
     r, m = d.listing, d.memory
     soldiers = m.white if r.row_kind == 1 else m.black
@@ -265,14 +212,14 @@ def open_row(d: ProofDesk, row: int, king: int) -> None:
 
 
 @inlined
-def first_column(d: ProofDesk) -> None:
+def _first_column(d: ProofDesk) -> None:
     """Set the column soldiers of an open row to the first of their combinations."""
     for k in range(d.listing.column_men):
         d.memory.column[k] = k
 
 
 @inlined
-def next_column(d: ProofDesk) -> None:
+def _next_column(d: ProofDesk) -> None:
     """Write the column soldiers' cells, and move on to the next combination of them."""
     m, men = d.memory, d.listing.column_men
     soldiers = m.black if d.listing.row_kind == 1 else m.white
@@ -287,7 +234,7 @@ def next_column(d: ProofDesk) -> None:
 
 
 @inlined
-def set_board(d: ProofDesk, king: int) -> None:
+def _set_board(d: ProofDesk, king: int) -> None:
     """Put the king and the lists of cells on the board; the side to move stays as it is."""
     t, m = d.tables, d.memory
     attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
@@ -303,55 +250,26 @@ def set_board(d: ProofDesk, king: int) -> None:
     put_count(t, m.board, 0, defenders)
 
 
-# -- the board carried along: attackers on cells of ``left`` ---------------------------------
+# -- the proof ---------------------------------------------------------------------------------
 
 
-@inlined
-def first_soldiers(d: ProofDesk, combination: int, spots: int, king: int) -> None:
-    """Put the attackers on the cells that a combination of those left makes, and everything on the board."""
-    m, men = d.memory, d.tiers.tier.attackers[d.tier]
-    _write_combination(d.listing, combination, men, spots, m.column)
-    for k in range(men):
-        m.black[k] = m.left[m.column[k]]
-    set_board(d, king)
+WRONG_VALUE: Final = 0
+"""Failure: the stored code is not the one that the successors give."""
+NO_ENTRY: Final = 1
+"""Failure: a successor has no entry."""
+WRONG_ALIAS: Final = 2
+"""Failure: an entry's placement is ranked to another entry, but not to an earlier one of its row."""
+WRONG_IMAGE: Final = 3
+"""Failure: an image of an entry's placement is ranked elsewhere."""
 
-
-@inlined
-def later_soldiers(d: ProofDesk, before: int, combination: int, spots: int, king: int) -> None:
-    """Move the attackers on to a later combination of the cells that are left; two of them move, if it is the next."""
-    if combination - before > _STRIDE:
-        first_soldiers(d, combination, spots, king)
-        return
-    t, m, men = d.tables, d.memory, d.tiers.tier.attackers[d.tier]
-    for _ in range(combination - before):
-        k = I64(0)
-        while k + 1 < men and m.column[k] + 1 == m.column[k + 1]:
-            toggle(t, m.board, I64(m.black[k]), 0)
-            m.column[k] = k
-            m.black[k] = m.left[k]
-            k += 1
-        toggle(t, m.board, I64(m.black[k]), 0)
-        m.column[k] += 1
-        m.black[k] = m.left[m.column[k]]
-        for moved in range(k + 1):
-            toggle(t, m.board, I64(m.black[moved]), 0)
-
-
-# -- what a single ply is worth to the side that makes it --------------------------------
-
-
-UNPROVED: Final = -1
-"""Instead of a successor's code: it has no entry."""
-WON: Final = -2
-"""Instead of a successor's code: the ply wins at once."""
-LOST: Final = -3
-"""Instead of a successor's code: the ply loses at once."""
-QUIET: Final = -4
-"""Instead of a successor's code: the ply captures nothing and ends nothing, and the successor is of the same tier."""
+_UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
+"""Instead of a successor's code: it has no entry; the ply wins, or loses, at once; the ply captures nothing and ends
+nothing, and the successor is of the same tier."""
+_FAR: Final = 1 << 20
 
 
 @called
-def entry_at(
+def _entry_at(
     x: TierTables,
     tier: int,
     king: int,
@@ -364,37 +282,22 @@ def entry_at(
 
 
 @called
-def judged_code(d: ProofDesk, side: int, move: int) -> int:
-    """Return the stored code of what a move leads to; or `UNPROVED`, `WON`, `LOST` or `QUIET`."""
+def _made_code(d: ProofDesk, side: int, move: int) -> int:
+    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
     t, x, m = d.tables, d.tiers, d.memory
     undo, outcome = make(t, m.board, move)
     if outcome != UNDECIDED:
         unmake(t, m.board, undo)
-        return I64(WON) if winner_of(outcome) == side else I64(LOST)
+        return I64(_WON) if winner_of(outcome) == side else I64(_LOST)
     if undo_captured(undo) == 0:
         unmake(t, m.board, undo)
-        return I64(QUIET)
+        return I64(_QUIET)
     tier, entry = tier_at(x, count_of(t, m.board, 1), count_of(t, m.board, 0)), I64(-1)
     if tier >= 0:
         men_of_board(t, m.board, m.spare_black, m.spare_white)
-        entry = entry_at(x, tier, king_of(t, m.board), m.spare_black, m.spare_white, m.scratch)
+        entry = _entry_at(x, tier, king_of(t, m.board), m.spare_black, m.spare_white, m.scratch)
     unmake(t, m.board, undo)
-    return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(UNPROVED)
-
-
-# -- the proof of one entry, plainly: its images ranked, its moves made, its two values out of those of its successors
-
-
-WRONG_VALUE: Final = 0
-"""Failure: the stored code is not the one that the successors give."""
-NO_ENTRY: Final = 1
-"""Failure: a successor has no entry."""
-WRONG_ALIAS: Final = 2
-"""Failure: an entry's placement is ranked to another entry, but not to an earlier one of its row."""
-WRONG_IMAGE: Final = 3
-"""Failure: an image of an entry's placement is ranked elsewhere."""
-
-_FAR: Final = 1 << 20
+    return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
 
 @inlined
@@ -408,40 +311,72 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 
 @inlined
-def _successor_code(d: ProofDesk, side: int, king: int, move: int) -> int:
-    """Return the stored code of what a move leads to; or `UNPROVED`, `WON`, `LOST`."""
-    x, m = d.tiers, d.memory
-    code = judged_code(d, side, move)
-    if code != QUIET:
-        return code
+def _free_men(d: ProofDesk, side: int, king: int) -> int:
+    """Return how many men of a side may slide along their row as well as along their column."""
+    t, m, tier = d.tables, d.memory, d.tiers.tier
+    men, cells = (tier.attackers[d.tier], m.black) if side == 1 else (tier.defenders[d.tier], m.white)
+    found = I64(0)
+    for k in range(men):
+        row, column = slides_from(t, m.board, t.attacker_slides if side == 1 else t.defender_slides, I64(cells[k]))
+        found += I64(row != 0 and column != 0)
+    if side == 0:
+        row, column = slides_from(t, m.board, t.king_slides, king)
+        found += I64(row != 0 and column != 0)
+    return found
+
+
+@inlined
+def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
+    """Return whether after each ply of a side that captures nothing both sides surely have a move.
+
+    Whoever arrives on a cell blocks a row or a column of another man, not both; and who leaves one blocks nothing.
+    """
+    return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
+
+
+@inlined
+def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
+    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST`.
+
+    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
+    """
+    t, x, m = d.tables, d.tiers, d.memory
     start, target = start_of(move), target_of(move)
-    if side == 0 and start == king:
-        entry = entry_of(x, d.tier, target, m.black, m.white, m.scratch)
+    royal = side == 0 and start == king
+    escapes = royal and t.escapes[target] != 0
+    if not certain or escapes or may_capture(t, m.board, side, target, target if royal else king):
+        code = _made_code(d, side, move)
+        if code != _QUIET:
+            return code
+    if royal:
+        entry = _entry_at(x, d.tier, target, m.black, m.white, m.scratch)
     else:
         own = m.black if side == 1 else m.white
         place = _replace(own, start, target)
-        entry = entry_of(x, d.tier, king, m.black, m.white, m.scratch)
+        entry = _entry_at(x, d.tier, king, m.black, m.white, m.scratch)
         own[place] = start
-    return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(UNPROVED)
+    return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
 
 @inlined
 def _prove(d: ProofDesk, side: int, king: int) -> int:
-    """Return the code of the position on the board by its successors, or `UNPROVED` if one of them has no entry."""
+    """Return the code of the position on the board by its successors, or `_UNPROVED` if one of them has no entry."""
     t, m = d.tables, d.memory
     put_side(t, m.board, side)
     count = generate(t, m.board, m.moves)
     if count == 0:
         return I64(1)
+    # Only some rules ask it after every ply.
+    certain = t.either_after_ply == 0 or _leaves_moves(d, side, king)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
-        code = _successor_code(d, side, king, I64(m.moves[number]))
-        if code == UNPROVED:
+        code = _successor_code(d, side, king, I64(m.moves[number]), certain)
+        if code == _UNPROVED:
             return code
-        if code == WON:
+        if code == _WON:
             # Nothing is quicker than to win at once.
             return I64(2)
-        if code == LOST:
+        if code == _LOST:
             worst = max(worst, I64(1))
         elif code == 0:
             safe = True
@@ -459,17 +394,18 @@ def _orbit(d: ProofDesk, entry: int, king: int) -> int:
     """Return the size of a placement's orbit, or -1 if an image of it is ranked elsewhere."""
     x, m, order = d.tiers, d.memory, d.listing.order
     attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
-    stabiliser = I64(0)
+    stabiliser = I64(1)
     low, high = _mask(m.black, attackers)
     white_low, white_high = _mask(m.white, defenders)
-    for element in range(order):
+    # The first is the identity.
+    for element in range(1, order):
         table = advance(d.listing.image, element * x.square.cells)
         for k in range(attackers):
             m.spare_black[k] = table[I64(m.black[k])]
         for k in range(defenders):
             m.spare_white[k] = table[I64(m.white[k])]
         moved = I64(table[king])
-        if entry_at(x, d.tier, moved, m.spare_black, m.spare_white, m.scratch) != entry:
+        if _entry_at(x, d.tier, moved, m.spare_black, m.spare_white, m.scratch) != entry:
             return I64(-1)
         same_low, same_high = _mask(m.spare_black, attackers)
         same_white_low, same_white_high = _mask(m.spare_white, defenders)
@@ -498,7 +434,7 @@ def _mask(cells: NDArray[np.uint8], count: int) -> tuple[np.uint64, np.uint64]:
 
 
 @inlined
-def report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
+def _report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
     """Count a failure, and write it down while there is room."""
     number = tally.counters[FAILURES]
     if number < tally.room:
@@ -510,35 +446,47 @@ def report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
 
 
 @inlined
-def settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> None:
+def _settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> None:
     """Count a value that is proved, and report it if it is not the stored one."""
     tally.counters[CHECKED] += 1
     if stored < tally.codes:
         tally.histogram[side * tally.codes + stored] += 1
     if proved != stored:
-        report(tally, I64(NO_ENTRY) if proved < 0 else I64(WRONG_VALUE), entry, side, proved)
+        _report(tally, I64(NO_ENTRY) if proved < 0 else I64(WRONG_VALUE), entry, side, proved)
 
 
-@called
-def prove_row_plainly(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
+@inlined
+def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
     """Prove all positions of a row; O(entries * moves)."""
     m = d.memory
-    open_row(d, row, king)
-    first_column(d)
+    _open_row(d, row, king)
+    _first_column(d)
     for entry in range(start, start + width):
-        next_column(d)
-        ranked = entry_at(d.tiers, d.tier, king, m.black, m.white, m.scratch)
+        _next_column(d)
+        ranked = _entry_at(d.tiers, d.tier, king, m.black, m.white, m.scratch)
         if ranked != entry:
             d.tally.counters[ALIASES] += 1
             if ranked < start or ranked > entry:
-                report(d.tally, I64(WRONG_ALIAS), entry, I64(0), ranked)
+                _report(d.tally, I64(WRONG_ALIAS), entry, I64(0), ranked)
             continue
         images = _orbit(d, entry, king)
         if images < 0:
-            report(d.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
+            _report(d.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
         else:
             d.tally.counters[ORBITS] += images
-        set_board(d, king)
+        _set_board(d, king)
         for side in range(2):
             stored = code_at(d.places, 2 * d.tier + side, entry)
-            settle(d.tally, entry, side, stored, _prove(d, side, king))
+            _settle(d.tally, entry, side, stored, _prove(d, side, king))
+
+
+@kernel
+def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
+    """Prove all positions in some rows of a tier; O(entries * moves)."""
+    d = record_at(pointer(desk), ProofDesk)
+    r, orbit = d.listing, I64(0)
+    for row in range(first, last):
+        while row >= r.first_row[orbit + 1]:
+            orbit += 1
+        start = r.base[orbit] + (row - r.first_row[orbit]) * r.width[orbit]
+        _prove_row(d, row, r.king_cell[orbit], start, r.width[orbit])
