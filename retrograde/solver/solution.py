@@ -21,7 +21,8 @@ import numpy as np
 
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.kernels.workspace import Marking
-from retrograde.solver.tier_solver import SolverError, TierSolver, codes_of
+from retrograde.solver.passes import SolverError
+from retrograde.solver.tier_solver import TierSolver, codes_of
 from retrograde.solver.tiers import generations, tier_graph
 from retrograde.tablebase.copying import Staging
 from retrograde.tablebase.store import open_store

@@ -38,7 +38,7 @@ from retrograde.solver.slices.files import (
     read_section,
 )
 from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts, window_tables
-from retrograde.solver.slices.tasks import stride_of
+from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.store import open_store
@@ -133,8 +133,8 @@ def test_draws_and_long_wins(deep_variant: Variant, tmp_path: Path) -> None:
 def test_either_side_may_be_shut_in(tmp_path: Path) -> None:
     """Wins and losses of any number of plies: a round takes one distance, not two."""
     variant = under(load_variant("ashton-5-4v2"), no_moves="either_after_ply")
-    assert stride_of(variant) == 1
-    assert stride_of(load_variant("mcgill")) == stride_of(load_variant("ashton")) == 2
+    strides = [TierSolver(game, [(1, 0)]).stride for game in (variant, load_variant("mcgill"), load_variant("ashton"))]
+    assert strides == [1, 2, 2]
     assert_same(tmp_path, variant, 4, 5)
 
 

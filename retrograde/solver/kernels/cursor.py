@@ -46,6 +46,22 @@ _STRIDE = 8
 """Columns up to which it is quicker to step on than to unrank."""
 
 
+@inlined
+def rows_of_king(x: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
+    """Return which of some rows of a tier have a king: the first, the end, its first entry, the columns of each."""
+    by_king = tier * x.square.kings + orbit
+    start, width = x.tier.first_row[by_king], x.tier.width[by_king]
+    begin, end = max(I64(first), start), min(I64(last), start + x.tier.row_count[by_king])
+    return begin, end, x.tier.base[by_king] + (begin - start) * width, width
+
+
+@inlined
+def are_all_rows(x: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
+    """Return whether a range of rows, not an empty one, is all that a king has."""
+    by_king = tier * x.square.kings + orbit
+    return begin < end and begin == x.tier.first_row[by_king] and end == begin + x.tier.row_count[by_king]
+
+
 @called
 def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: int) -> None:
     """Set the workspace to a row of a tier, without column soldiers on the board; O(cells)."""

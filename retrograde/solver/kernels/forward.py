@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.solver.kernels.cursor import (
+    are_all_rows,
     attacker_entry,
     capture_item,
     close_column,
@@ -26,6 +27,7 @@ from retrograde.solver.kernels.cursor import (
     open_later_row,
     piece_of,
     prepare_attacker,
+    rows_of_king,
     step_to,
     white_entry,
 )
@@ -216,14 +218,13 @@ def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -
     column_men = x.tier.column_men[p.tier]
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):
-        by_king = p.tier * x.square.kings + orbit
         opened = I64(-1)
-        start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
-        may_mark = column_men == 0 and rows > 0 and x.tier.attackers[p.tier] <= w.judged.men
-        if may_mark and first <= start and start + rows <= last and _mark_king(t, x, w, p, orbit):
+        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
+        may_mark = column_men == 0 and x.tier.attackers[p.tier] <= w.judged.men
+        if may_mark and are_all_rows(x, p.tier, orbit, begin, end) and _mark_king(t, x, w, p, orbit):
             continue
-        for row in range(max(first, start), min(last, start + rows)):
-            base = x.tier.base[by_king] + (row - start) * width
+        for row in range(begin, end):
+            base = at_begin + (row - begin) * width
             if column_men == 0 and p.mine[base] != 0:
                 continue
             open_later_row(t, x, w, p.tier, row, opened, p.side)
@@ -412,14 +413,13 @@ def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> 
     may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and men <= w.judged.men
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):
-        by_king = p.tier * x.square.kings + orbit
         opened = I64(-1)
-        start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
-        together = may_judge and column_men == 0 and rows > 0 and first <= start and start + rows <= last
+        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
+        together = may_judge and column_men == 0 and are_all_rows(x, p.tier, orbit, begin, end)
         if together:
             judge_king(t, x, w, p, orbit)
-        for row in range(max(first, start), min(last, start + rows)):
-            base = x.tier.base[by_king] + (row - start) * width
+        for row in range(begin, end):
+            base = at_begin + (row - begin) * width
             at = I64(-1)
             judged = together
             if may_judge and column_men > 0 and x.row.residual[x.tier.meta_at[p.tier] + row] == 1:

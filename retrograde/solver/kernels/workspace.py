@@ -125,6 +125,35 @@ FULL: Final = 2
 """It asks for all that the moves say."""
 
 
+class Messages(NamedTuple):
+    """Room for messages to other slices: positions that a new value of the other side's concerns.
+
+    Attributes
+    ----------
+    room : int
+        How many there is room for; 0 if a pass is to change the positions itself.
+    entries : ndarray of int64, shape (room,)
+        Receives whom it concerns, as entries of the whole tier.
+    moves : ndarray of uint8, shape (room,)
+        Receives how many of their moves lead to the new value.
+    place : ndarray of int64, shape (2,)
+        Where to go on, -1 if all is written; and how much is written.
+    starts : ndarray of int64, shape (rows,)
+        For each row that the task has, its first entry in the whole tier.
+    """
+
+    room: int
+    entries: NDArray[np.int64]
+    moves: NDArray[np.uint8]
+    place: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
+    """Return room for so many messages."""
+    return Messages(room, _zeros(np.int64, room), _zeros(np.uint8, room), _zeros(np.int64, 2), starts)
+
+
 class Pass(NamedTuple):
     """One pass over a tier: the items of one side are written, those of the other are read.
 
@@ -151,6 +180,8 @@ class Pass(NamedTuple):
         At ``2 * tier + side to move`` the address of a tier's items.
     report : ndarray of int64, shape (CODES,)
         Receives how many items were given each code, or found to be aliases, on top of what it has.
+    messages : Messages
+        Of a backward pass: what is new is written there, if there is room, and changes nothing here.
     """
 
     tier: int
@@ -162,6 +193,7 @@ class Pass(NamedTuple):
     theirs: NDArray[np.uint16]
     lower: NDArray[np.int64]
     report: NDArray[np.int64]
+    messages: Messages
 
 
 class Marking(NamedTuple):
@@ -184,27 +216,6 @@ class Marking(NamedTuple):
     mine: NDArray[np.uint8]
     theirs: NDArray[np.uint8]
     lower: NDArray[np.int64]
-
-
-class News(NamedTuple):
-    """Room for news: entries of a tier to which a new value of the other side's matters.
-
-    Attributes
-    ----------
-    entries : ndarray of int64, shape (n,)
-        Receives whom it concerns, as entries of the whole tier.
-    moves : ndarray of uint8, shape (n,)
-        Receives how many of their moves lead to the new value.
-    place : ndarray of int64, shape (2,)
-        Where to go on, and how much is written.
-    starts : ndarray of int64, shape (rows,)
-        For each row that the task has, its first entry in the whole tier.
-    """
-
-    entries: NDArray[np.int64]
-    moves: NDArray[np.uint8]
-    place: NDArray[np.int64]
-    starts: NDArray[np.int64]
 
 
 # -- the memory of one thread -----------------------------------------------------------------

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from retrograde.solver.passes import BLACK, MOVES, START, WHITE, WINS, describe_step, is_last, values_of
 from retrograde.solver.slices.files import (
     Counts,
     DamagedSliceError,
@@ -32,26 +33,13 @@ from retrograde.solver.slices.files import (
     open_slice,
 )
 from retrograde.solver.slices.plan import SlicedTier, cut_tier
-from retrograde.solver.slices.tasks import (
-    LAST_PASS,
-    LOSSES_STEP,
-    MOVES_STEP,
-    START,
-    WINS_STEP,
-    SliceTask,
-    distance_of,
-    forget_tier,
-    run_slice,
-    share_tier,
-    stride_of,
-)
-from retrograde.solver.tier_solver import BLACK, SEEN, WHITE
+from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
 from retrograde.solver.trace import PASS, PLAN, Meter
 from retrograde.tablebase.errors import TablebaseError
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.stored_tier import SIDES
 from tablut.errors import InputError, output_failure
-from tablut.indexing.values import ALIAS, code_of, lost_in, won_in
+from tablut.indexing.values import ALIAS, code_of
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import read_bytes, remove_temporaries, write_text
 
@@ -232,8 +220,8 @@ class SliceBuild:
         self.name = tier_name(material)
         store = open_store(root)
         self.game = store.variant.digest
-        self.stride = stride_of(store.variant)
         self.tier = SlicedTier(store.variant, material)
+        self.stride = self.tier.solver.stride
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         self.plan = _plan_of(self.game, self.name, self.cuts, _digests(store, self.tier.lower))
@@ -298,8 +286,6 @@ class SliceBuild:
 
     def _finished(self, done: Checkpoint) -> bool:
         """Return whether no value is left that another could follow from."""
-        if done.step < LAST_PASS:
-            return False
         longest = max(
             (
                 int(code) >> 1
@@ -310,13 +296,13 @@ class SliceBuild:
             ),
             default=0,
         )
-        told = any(state.wins or state.losses for state in done.slices if state.step == done.step)
-        return not told and distance_of(done.step, self.stride) + self.stride - 1 >= longest
+        sent = any(state.wins or state.losses for state in done.slices if state.step == done.step)
+        return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
         """Do one step: a task for each slice that it concerns."""
         tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
-        what = self._describe(step)
+        what = describe_step(step, self.stride)
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
         left = len(tasks)
 
@@ -346,47 +332,34 @@ class SliceBuild:
             self._furthest, self._failures = step, 0
         return checkpoint
 
-    def _describe(self, step: int) -> str:
-        names = {
-            START: "immediate wins",
-            LOSSES_STEP: "quick losses",
-            WINS_STEP: "quick wins, black's moves",
-            MOVES_STEP: "white's moves",
-        }
-        return names.get(step) or f"distance {distance_of(step, self.stride)}"
-
     def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
         """Return what is to be done with a slice, or None if the step does not concern it."""
-        own, near, heard = None, [], []
+        own, near, received = None, [], []
         if before is not None:
             own = self.folder.source(before, number)
-            if step in (WINS_STEP, MOVES_STEP):
+            if step in (WINS, MOVES):
                 near = [(other, self.folder.source(before, other)) for other in self.near[number]]
-            heard = [
+            received = [
                 self.folder.source(before, other)
                 for other in self.near[number]
                 for state in (before.slices[other],)
                 if state.step == step - 1 and (number in state.wins or number in state.losses)
             ]
-            if step > LAST_PASS and not heard and not self._concerns(step, before.slices[number]):
+            if step > MOVES and not received and not self._concerns(step, before.slices[number]):
                 return None
-        inputs = [source and source.digest for source in (own, *(source for _, source in near), *heard)]
+        inputs = [source and source.digest for source in (own, *(source for _, source in near), *received)]
         plan = hashlib.sha256(json.dumps([self.plan, step, number, inputs]).encode()).hexdigest()
         owner = SliceOwner(game=self.game, tier=self.name, plan=plan, step=step, number=number)
         target = str(self.folder.path(step, number))
         return SliceTask(
-            str(self.root), self.material, self.plan, self.cuts, owner, own, tuple(near), tuple(heard), target
+            str(self.root), self.material, self.plan, self.cuts, owner, own, tuple(near), tuple(received), target
         )
 
     def _concerns(self, step: int, state: SliceState) -> bool:
-        """Return whether a slice has values from which others follow in a round, or of which others must hear."""
-        distance = distance_of(step, self.stride)
-        matters = {
-            WHITE: [lost_in(distance + self.stride - 1), *([won_in(distance)] if distance > SEEN else [])],
-            BLACK: [won_in(distance + self.stride), *([lost_in(distance + 1)] if distance > SEEN else [])],
-        }
+        """Return whether a slice has values from which others follow in a round, in its rows or in other slices."""
         found = {WHITE: state.white, BLACK: state.black}
-        return any(code_of(item) in found[side] for side, items in matters.items() for item in items)
+        values = ((side, item) for side in found for item in values_of(step, self.stride, side))
+        return any(code_of(item) in found[side] for side, item in values)
 
     def _after_damage(self, error: DamagedSliceError) -> Checkpoint | None:
         """Return the checkpoint to go on from after a damage, which is told."""
