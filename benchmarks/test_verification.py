@@ -1,7 +1,6 @@
 """Speed of the proof, one thread: ``pytest benchmarks/test_verification.py --benchmark-enable --benchmark-only -s``.
 
 Timed in CPU seconds of the process, on every eighth part of tiers that ship; a value is a class with one side to move.
-The second time each goes entry by entry, which is what whole rows are compared with.
 """
 
 import time
@@ -12,7 +11,7 @@ import pytest
 import retrograde
 from retrograde.tablebase.batch import UnpackedTiers
 from retrograde.tablebase.store import open_store
-from retrograde.verification.kernels.desk import CHECKED, FAILURES
+from retrograde.verification.kernels.proof import CHECKED, FAILURES
 from retrograde.verification.proving import Part, TierProof
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
@@ -28,11 +27,10 @@ TIERS = [
 ]
 
 
-@pytest.mark.parametrize("plainly", [False, True], ids=["rows", "entries"])
 @pytest.mark.parametrize(
     ("name", "material"), TIERS, ids=lambda part: part if isinstance(part, str) else f"{part[0]}v{part[1]}"
 )
-def test_prove(benchmark, name, material, plainly):
+def test_prove(benchmark, name, material):
     store = open_store(STORES / name)
     unpacked = UnpackedTiers(store, store.tiers())
     for tier in store.tiers():
@@ -42,7 +40,7 @@ def test_prove(benchmark, name, material, plainly):
     proof.prove(Part(0, 0, 0))
 
     def prove():
-        return [proof.prove(part, plainly=plainly).counters for part in parts]
+        return [proof.prove(part).counters for part in parts]
 
     counters = sum(benchmark.pedantic(prove, rounds=1))
     assert counters[FAILURES] == 0

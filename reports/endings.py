@@ -17,7 +17,7 @@ from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, drawing, page
 from reports.stored import Provenance, check_line, read_stored_all
 from retrograde.answers import TablebaseSummary, VerifyResult
-from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import standing_of
 from tablut import svg
 from tablut.board import Board

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reports.rendering import Artefact, drawing, figure, page
 from reports.stored import REDUCED_BOARDS, Provenance, check_line, read_stored_all
 from retrograde.solver.report import SolveReport
-from retrograde.solver.tier_graph import generations, tier_graph
+from retrograde.solver.tiers import generations, tier_graph
 from tablut.position import Move, Position
 from tablut.strip import draw_strip
 from tablut.variants import load_variant

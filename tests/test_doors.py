@@ -24,7 +24,7 @@ from docs.building.doors import doors
 from retrograde.proofs import Solver, solve
 from retrograde.proofs.checker import check_strategy, wins_within
 from retrograde.solver.solution import memory_needed
-from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import prober_for, shipped_store
 from tablut import Board, Move, Position, svg

@@ -65,7 +65,7 @@ def build_command(
     """
     from retrograde.answers import info_of
     from retrograde.solver.build import build_tablebase
-    from retrograde.solver.estimate import check_build
+    from retrograde.solver.tiers import check_build
     from retrograde.solver.trace import Tracer, write_trace
     from retrograde.tablebase.probing import open_tablebase
     from retrograde.tablebase.store import is_store, open_store, tier_name
@@ -181,7 +181,7 @@ def solve_command(
     """
     from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed
-    from retrograde.solver.tier_graph import tier_graph
+    from retrograde.solver.tiers import tier_graph
     from retrograde.tablebase.writer import create
 
     rules = load_variant(variant)

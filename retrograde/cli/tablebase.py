@@ -214,7 +214,7 @@ def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
     """Return the error for missing material: how to build it, or that it cannot be built or no game comes to it."""
-    from retrograde.solver.estimate import check_build, most_men
+    from retrograde.solver.tiers import check_build, most_men
 
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:

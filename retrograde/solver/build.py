@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.estimate import tier_bytes, too_little
 from retrograde.solver.slices.building import SliceBuild, scratch_folder
-from retrograde.solver.slices.files import DamagedSliceError
-from retrograde.solver.slices.packed import to_codes
-from retrograde.solver.tier_graph import generations, tier_graph
+from retrograde.solver.slices.files import DamagedSliceError, to_codes
 from retrograde.solver.tier_solver import TierSolver
+from retrograde.solver.tiers import generations, tier_bytes, tier_graph, too_little
 from retrograde.solver.trace import STORE, WHOLE, Meter
 from retrograde.tablebase.records import DamagedTableError, TooOldError
 from retrograde.tablebase.store import SIDES, open_store, tier_name
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.tier_graph import Material
+    from retrograde.solver.tiers import Material
     from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.running.scheduling import Scheduler

@@ -12,23 +12,31 @@ forced. What is reached is what a game comes to within the limit.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from retrograde.solver.export import store_solution
-from retrograde.solver.kernels.reach import count_values
-from retrograde.solver.reached import mark_reached
-from retrograde.solver.tier_graph import generations, tier_graph
-from retrograde.solver.tier_solver import SolverError, TierSolver, codes_of
+from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
+from retrograde.solver.kernels.workspace import Marking
+from retrograde.solver.passes import SolverError
+from retrograde.solver.tier_solver import TierSolver, codes_of
+from retrograde.solver.tiers import generations, tier_graph
+from retrograde.tablebase.store import open_store
+from retrograde.tablebase.writer import create, write_tier, writing
 from tablut.board import Board
 from tablut.engine.records import directory
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
+from tablut.indexing.tier_kernels import rank_boards, unrank_entries
+from tablut.indexing.tier_tables import tier_tables
+from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import (
     ALIAS,
+    ALIAS_CODE,
     CODES,
     Verdict,
     code_of,
@@ -40,6 +48,8 @@ from tablut.indexing.values import (
     verdict_of,
     within_limit,
 )
+from tablut.position import Position
+from tablut.store.files import store_path
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -48,13 +58,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.reached import Marks
+    from retrograde.solver.kernels.workspace import Desk
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
-    from tablut.indexing.tiers import TierIndex
+    from tablut.indexing.tier_tables import TierTables
     from tablut.indexing.values import Wdl
-    from tablut.position import Move, Position
+    from tablut.position import Move
     from tablut.variants import VariantLike
 
 Side = Literal["white", "black"]
@@ -265,7 +275,7 @@ class SolvedGame:
         return Deepest(position, self.probe(position), self.line(position))
 
     def store(self, root: Path | str) -> Store:
-        """Keep every value of the board in a tablebase; see `retrograde.solver.export.store_solution`.
+        """Keep every value of the board in a tablebase; see `retrograde.solver.solution.store_solution`.
 
         Parameters
         ----------
@@ -351,3 +361,139 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
         name = f"{attackers}v{defenders}"
         solver.solve((attackers, defenders), advanced=lambda step, name=name: tell(f"{name}: {step}"))  # type: ignore[misc]
     return SolvedGame(solver, mark_reached(solver, tell))
+
+
+# -- what the start reaches: marks beside the items of its tiers ------------------------------
+
+
+Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
+"""By material, what is marked with white and with black to move; see `retrograde.solver.kernels.reach`."""
+
+
+def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
+    """Return the marks of all that the start reaches.
+
+    Tiers are gone through downwards, so that captures only ever mark what is still to come;
+    under a move limit ply by ply, as far as it goes.
+    """
+    variant = solver.variant
+    marks: Marks = {
+        material: tuple(np.zeros(solver.size(material), dtype=np.uint8) for _ in range(2))
+        for material in solver.materials
+    }
+    addresses = np.array(
+        [side.ctypes.data for material in solver.materials for side in marks[material]], dtype=np.int64
+    )
+    start = Position.parse(variant.start_position, variant.size)
+    index = solver.tier_index(start.material)
+    marks[start.material][start.side == "b"][index.rank(start)] = NEW
+    desks = [solver.new_desk(variant.defenders) for _ in range(solver.threads)]
+    rows = [solver.rows(tier) for tier in range(len(solver.materials))]
+    limit = variant.rules.move_limit
+    if limit is not None:
+        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, desks)
+        return marks
+    for tier in reversed(range(len(solver.materials))):
+        attackers, defenders = solver.materials[tier]
+        tell(f"{attackers}v{defenders}: what the start reaches")
+        fresh = 1
+        while fresh:
+            fresh = sum(
+                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, desks)
+                for side in (0, 1)
+            )
+    return marks
+
+
+def _mark_plies(
+    solver: TierSolver,
+    tell: Callable[[str], None],
+    limit: int,
+    first: int,
+    rows: list[int],
+    marks: Marks,
+    addresses: NDArray[np.int64],
+    desks: list[Desk],
+) -> None:
+    """Mark ply by ply what the start reaches within so many plies; who is to move changes with every ply."""
+    for ply in range(limit):
+        side = (first + ply) & 1
+        tell(f"what the start reaches in {ply + 1} plies")
+        new = [tier for tier, material in enumerate(solver.materials) if (marks[material][side] == NEW).any()]
+        if not new:
+            break
+        for tier in new:
+            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, desks)
+
+
+def _mark_side(
+    solver: TierSolver,
+    tier: int,
+    side: int,
+    rows: int,
+    marks: tuple[NDArray[np.uint8], ...],
+    addresses: NDArray[np.int64],
+    desks: list[Desk],
+) -> int:
+    parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
+    free = list(desks)
+    task = Marking(tier, side, marks[side], marks[1 - side], addresses)
+
+    def run(part: int) -> int:
+        desk = free.pop()
+        try:
+            first, last = part * rows // parts, (part + 1) * rows // parts
+            fresh = mark_successors(directory(desk), task, first, last)
+        finally:
+            free.append(desk)
+        if fresh < 0:
+            raise SolverError(
+                f"{solver.variant.name}: a move from tier {solver.materials[tier]} leads out of the index"
+            )
+        return int(fresh)
+
+    with ThreadPoolExecutor(max_workers=solver.threads) as pool:
+        return sum(pool.map(run, range(parts)))
+
+
+# -- a solved board as a tablebase -------------------------------------------------------------
+
+
+_STEP = 1 << 20
+
+
+def store_solution(solver: TierSolver, root: Path | str) -> Store:
+    """Write all tiers of a solver to a store that does not have them yet.
+
+    A store's tiers are indexed under all symmetries of the rules; the solver may have used
+    fewer, those of the start.
+    """
+    root = store_path(root)
+    variant = solver.variant
+    whole = tier_tables(variant, solver.materials)
+    store = create(root, variant, solver.materials)
+    with writing(root):
+        for tier, material in enumerate(solver.materials):
+            if store.has(*material):
+                continue
+            size = int(whole.tier.size[tier])
+            white, black = (np.empty(size, dtype=np.uint16) for _ in range(2))
+            boards = np.empty((min(size, _STEP), 2 * variant.size + 4), dtype=np.uint32)
+            for start in range(0, size, _STEP):
+                entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
+                part = boards[: len(entries)]
+                unrank_entries(solver.tables, whole, tier, entries, 0, part)
+                own, home = _ranks(solver.index, solver, part), _ranks(whole, solver, part)
+                for codes, items in zip((white, black), solver.items[material], strict=True):
+                    found = codes_of(items[own])
+                    # An alias is ranked elsewhere.
+                    found[home != entries] = ALIAS_CODE
+                    codes[start : start + len(entries)] = found
+            write_tier(root, TierIndex(variant, *material), white, black)
+    return open_store(root)
+
+
+def _ranks(index: TierTables, solver: TierSolver, boards: NDArray[np.uint32]) -> NDArray[np.int64]:
+    entries = np.empty(len(boards), dtype=np.int64)
+    rank_boards(solver.tables, index, boards, np.empty(len(boards), dtype=np.int32), entries)
+    return entries

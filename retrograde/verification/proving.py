@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retrograde.verification.findings import LISTED
-from retrograde.verification.kernels.desk import Listing, ProofDesk, new_memory, new_tally
-from retrograde.verification.kernels.rows import prove_rows
+from retrograde.verification.kernels.proof import Listing, ProofDesk, new_memory, new_tally, prove_rows
 from tablut.engine.records import directory
 from tablut.engine.tables import build_tables
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from retrograde.tablebase.batch import UnpackedTiers
-    from retrograde.verification.kernels.desk import Tally
+    from retrograde.verification.kernels.proof import Tally
     from tablut.indexing.tiers import TierIndex
 
 _PART: Final = 1 << 18
@@ -53,15 +52,15 @@ class TierProof:
                 stop = min(start + step, last)
                 yield Part(start, stop, (stop - start) * width)
 
-    def prove(self, part: Part, *, plainly: bool = False) -> Tally:
+    def prove(self, part: Part) -> Tally:
         """Prove the positions of a part."""
         variant = self.index.variant
         tables, unpacked = build_tables(variant), self.unpacked
-        memory, ways = new_memory(variant, self.index.defenders)
+        memory = new_memory(variant)
         tally = new_tally(self.codes, LISTED)
         # Kernels are given addresses: the desk keeps alive what lies there.
-        desk = ProofDesk(tables, unpacked.tables, self.rows, memory, ways, tally, unpacked.places, self.number)
-        prove_rows(directory(desk), part.first, part.last, int(plainly))
+        desk = ProofDesk(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
+        prove_rows(directory(desk), part.first, part.last)
         return tally
 
 

@@ -25,8 +25,7 @@ import numpy as np
 
 from retrograde.tablebase.records import TablebaseError, digest_of
 from retrograde.tablebase.store import Store, open_store, standing_of
-from retrograde.verification.findings import LISTED, Verification, Wrong, describe
-from retrograde.verification.record import VerifiedTiers, proof_digest
+from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, Wrong, describe, proof_digest
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int
 def _prove_tier(
     tier: StoredTier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
 ) -> None:
-    from retrograde.verification.kernels.desk import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS
+    from retrograde.verification.kernels.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS
     from retrograde.verification.proving import TierProof
 
     record, index = tier.record, tier.index

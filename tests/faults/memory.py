@@ -128,7 +128,7 @@ class Game:
 
     def men(self) -> int:
         """Return with how many men all tiers together have at most `_PLACES` placements."""
-        from retrograde.solver.tier_graph import tier_graph
+        from retrograde.solver.tiers import tier_graph
 
         men = 2
         while men <= 1 + self.variant.attackers + self.variant.defenders:

@@ -10,7 +10,7 @@ from clusters import cluster
 from kills import killed_at
 
 from retrograde.solver.build import build_tablebase
-from retrograde.solver.tier_graph import generations, tier_graph
+from retrograde.solver.tiers import generations, tier_graph
 from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run

@@ -23,16 +23,23 @@ from hypothesis import strategies as st
 
 from retrograde.solver import build as building
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
-from retrograde.solver.estimate import estimate_build, least_memory, tier_bytes
-from retrograde.solver.judging import judging_room
-from retrograde.solver.slices.blocks import BLOCK, PackedSection, Spool, block_codec, block_digest
+from retrograde.solver.kernels.workspace import judging_room
 from retrograde.solver.slices.building import scratch_folder
-from retrograde.solver.slices.files import DamagedSliceError, Source, open_slice, read_section
-from retrograde.solver.slices.packed import PackedItems
-from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
-from retrograde.solver.slices.tasks import stride_of
-from retrograde.solver.slices.windows import window_tables
-from retrograde.solver.tier_graph import generations, tier_graph
+from retrograde.solver.slices.files import (
+    BLOCK,
+    DamagedSliceError,
+    PackedItems,
+    PackedSection,
+    Source,
+    Spool,
+    block_codec,
+    block_digest,
+    open_slice,
+    read_section,
+)
+from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts, window_tables
+from retrograde.solver.tier_solver import TierSolver
+from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
 from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, writing
@@ -126,8 +133,8 @@ def test_draws_and_long_wins(deep_variant: Variant, tmp_path: Path) -> None:
 def test_either_side_may_be_shut_in(tmp_path: Path) -> None:
     """Wins and losses of any number of plies: a round takes one distance, not two."""
     variant = under(load_variant("ashton-5-4v2"), no_moves="either_after_ply")
-    assert stride_of(variant) == 1
-    assert stride_of(load_variant("mcgill")) == stride_of(load_variant("ashton")) == 2
+    strides = [TierSolver(game, [(1, 0)]).stride for game in (variant, load_variant("mcgill"), load_variant("ashton"))]
+    assert strides == [1, 2, 2]
     assert_same(tmp_path, variant, 4, 5)
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrograde.solver.tier_solver import SolverError, TierSolver, _Tier, codes_of
+from retrograde.solver.passes import SolverError, TierPasses
+from retrograde.solver.tier_solver import TierSolver, codes_of
 from symmetry import dihedral
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
@@ -131,7 +132,7 @@ def test_asking_and_telling_come_to_the_same(name: str, asking: bool, monkeypatc
     variant = load_variant(name)
     materials = [(1, 0), (1, 1), (2, 0), (2, 1)]
     mixed = solved(variant, materials)
-    monkeypatch.setattr("retrograde.solver.tier_solver.is_quicker", lambda _asking, telling: asking and telling > 0)
+    monkeypatch.setattr("retrograde.solver.passes.is_quicker", lambda _asking, telling: asking and telling > 0)
     alone = solved(variant, materials)
     for material in materials:
         for first, second in zip(mixed.items[material], alone.items[material], strict=True):
@@ -143,12 +144,12 @@ def test_rows_and_positions_come_to_the_same(name: str, monkeypatch: pytest.Monk
     variant = load_variant(name)
     materials = [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
     by_rows = solved(variant, materials)
-    forward = _Tier.forward
+    forward = TierPasses.forward
 
-    def by_positions(tier: _Tier, mode: int, side: int, limit: int, **_: bool) -> None:
+    def by_positions(tier: TierPasses, mode: int, side: int, limit: int, **_: bool) -> None:
         forward(tier, mode, side, limit, by_rows=False)
 
-    monkeypatch.setattr(_Tier, "forward", by_positions)
+    monkeypatch.setattr(TierPasses, "forward", by_positions)
     alone = solved(variant, materials)
     for material in materials:
         for first, second in zip(by_rows.items[material], alone.items[material], strict=True):

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from retrograde.solver import tier_solver
-from retrograde.solver.kernels.sources import line_sources
-from retrograde.solver.rules import rules_to_solve_by, slides_can_be_taken_back
-from retrograde.solver.tier_solver import TierSolver
+from retrograde.solver.kernels.workspace import line_sources
+from retrograde.solver.tier_solver import TierSolver, rules_to_solve_by, slides_can_be_taken_back
 from tablut.board import Board
 from tablut.engine import build_tables
 from tablut.engine.unmoves import build_origins

@@ -9,7 +9,7 @@ import pytest
 from retrograde.tablebase import TablebaseError
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import write_tier
-from retrograde.verification import record as record_module
+from retrograde.verification import findings as record_module
 from retrograde.verification import verifying as verification_module
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run

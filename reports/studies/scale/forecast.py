@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from reports.studies.scale.replay import Replay, equal_tasks, fit_costs, replay
-from retrograde.solver.estimate import least_memory, tier_bytes
-from retrograde.solver.judging import judging_room
-from retrograde.solver.tier_graph import tier_graph
+from retrograde.solver.kernels.workspace import judging_room
+from retrograde.solver.tiers import least_memory, tier_bytes, tier_graph
 from tablut.errors import InputError
 from tablut.results import Result
 from tablut.variants import load_variant

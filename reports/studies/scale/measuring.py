@@ -24,8 +24,8 @@ from reports.studies.scale.records import Crowded, Judged, ScaleCheck, TierCost,
 from reports.studies.scale.replay import fit_costs, replay
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier, stored_items
 from retrograde.solver.slices.plan import SlicedTier, even_cuts
-from retrograde.solver.tier_graph import tier_graph
 from retrograde.solver.tier_solver import TierSolver
+from retrograde.solver.tiers import tier_graph
 from retrograde.solver.trace import Trace, Tracer
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, writing

@@ -9,6 +9,9 @@ a parent are counted.
 
 Several threads work on one tier. Wins of one round are all the same, and counters
 go down indivisibly; wins and losses are propagated in rounds of their own.
+
+Where a tier is solved slice by slice, white's moves lead to other slices. There a pass writes messages
+instead, which `receive` brings to the slices that they concern.
 """
 
 from __future__ import annotations
@@ -17,10 +20,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.cursor import close_column, open_column, open_later_row
-from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, white_entry
-from retrograde.solver.kernels.moves import capture_item, piece_of
-from retrograde.solver.kernels.symmetry import has_symmetry
+from retrograde.solver.kernels.cursor import (
+    attacker_entry,
+    capture_item,
+    close_column,
+    has_symmetry,
+    open_column,
+    open_later_row,
+    piece_of,
+    prepare_attacker,
+    rows_of_king,
+    white_entry,
+)
 from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
@@ -35,7 +46,7 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.task import Pass
+    from retrograde.solver.kernels.workspace import Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
@@ -139,21 +150,8 @@ def _lose(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent
 
 
 @inlined
-def _propagate_win(
-    t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, successor: int, parent: int, counted: bool
-) -> None:
-    """Take the moves to a won position from a parent's counter; at zero the parent is lost."""
-    if is_decided(I64(p.mine[parent])):
-        return
-    moves = I64(1)
-    if counted:
-        number = w.seen[0]
-        for other in range(number):
-            if w.seen[1 + other] == parent:
-                return
-        w.seen[1 + number] = parent
-        w.seen[0] = number + 1
-        moves = _count_moves_to(t, x, w, p.tier, parent, p.side, successor)
+def _take_moves(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent: int, moves: int) -> None:
+    """Take moves to positions won in so many plies from a parent's counter; at zero the parent is lost."""
     before = fetch_subtract(advance(p.mine, parent), moves)
     left = (before & COUNTER) - moves
     if left < 0:
@@ -163,14 +161,37 @@ def _propagate_win(
 
 
 @inlined
+def _is_known(w: Workspace, parent: int) -> bool:
+    """Return whether a parent of the open position was met before; it is remembered."""
+    number = w.seen[0]
+    for other in range(number):
+        if w.seen[1 + other] == parent:
+            return True
+    w.seen[1 + number] = parent
+    w.seen[0] = number + 1
+    return False
+
+
+@inlined
+def _write(x: TierTables, p: Pass, parent: int, moves: int) -> None:
+    """Write a message: whom it concerns, as an entry of the whole tier, and how many moves."""
+    by_king = p.tier * x.square.kings + orbit_of(x, p.tier, parent)
+    base, width, n = x.tier.base[by_king], x.tier.width[by_king], p.messages
+    row, count = (parent - base) // width, n.place[1]
+    n.entries[count] = n.starts[x.tier.first_row[by_king] + row] + parent - base - row * width
+    n.moves[count] = moves
+    n.place[1] = count + 1
+
+
+@inlined
 def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, item: int, successor: int) -> None:
-    """Propagate the open position's item to all its parents, in which the side of the pass is to move.
+    """Propagate the open position's item to all its parents, in which the side of the pass is to move; or send it.
 
     Where a slide can have begun, and what an arrival would have captured, `tablut.engine.unmoves` says.
     The loop is not its `unmoves`, because a man's place in the list is wanted: the parent's entry follows from
     it by one term. Speed is no reason: all backward passes are 19 of 420 ms of ashton's tiers of four men.
     """
-    board, king, tier, side = w.here.board, w.cursor.head[KING], p.tier, p.side
+    board, king, tier, side, send = w.here.board, w.cursor.head[KING], p.tier, p.side, p.messages.room > 0
     if t.either_after_ply != 0 and not can_move(t, board, side):
         # A ply that leads here ends the game, and loses it for its mover.
         return
@@ -199,7 +220,12 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
                 if parent < 0:
                     continue
                 if is_loss(item):
-                    _propagate_loss(w, p, plies_of(item), parent)
+                    if send:
+                        _write(x, p, parent, I64(1))
+                    else:
+                        _propagate_loss(w, p, plies_of(item), parent)
+                    continue
+                if not send and is_decided(I64(p.mine[parent])):
                     continue
                 # Only these come from rows with a residual group.
                 if not by_rows:
@@ -208,7 +234,15 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
                     counted = symmetric or _moved_has_symmetry(x, w, tier, side, man, start)
                 else:
                     counted = symmetric
-                _propagate_win(t, x, w, p, plies_of(item), successor, parent, counted)
+                moves = I64(1)
+                if counted:
+                    if _is_known(w, parent):
+                        continue
+                    moves = _count_moves_to(t, x, w, tier, parent, side, successor)
+                if send:
+                    _write(x, p, parent, moves)
+                else:
+                    _take_moves(t, x, w, p, plies_of(item), parent, moves)
 
 
 @inlined
@@ -222,27 +256,53 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 @kernel
 def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, last: int) -> int:
-    """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves)."""
+    """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
+
+    If messages are written, until all are or their room is short.
+    """
     d, p = record_at(pointer(desk), Desk), flat(task)
-    t, r, x, w = d.tables, d.origins, d.tiers, d.workspace
+    t, r, x, w, n = d.tables, d.origins, d.tiers, d.workspace, p.messages
     column_men, wanted = x.tier.column_men[p.tier], np.uint16(item)
+    # A man comes along two lines, and no more than every other cell of them is one that it left.
+    full = n.room - 2 * t.size * (x.tier.defenders[p.tier] + 1)
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):
-        by_king = p.tier * x.square.kings + orbit
-        start, width, base = x.tier.first_row[by_king], x.tier.width[by_king], x.tier.base[by_king]
-        stop = base + (min(last, start + x.tier.row_count[by_king]) - start) * width
-        opened = I64(-1)
-        for block in range(base + (max(first, start) - start) * width, stop, _BLOCK):
-            end = min(block + _BLOCK, stop)
-            if not _occurs(p.theirs, block, end, wanted):
+        begin, end, base, width = rows_of_king(x, p.tier, orbit, first, last)
+        stop, opened = base + (end - begin) * width, I64(-1)
+        for block in range(max(base, n.place[0]), stop, _BLOCK):
+            block_end = min(block + _BLOCK, stop)
+            if not _occurs(p.theirs, block, block_end, wanted):
                 continue
-            for successor in range(block, end):
-                if p.theirs[successor] == wanted:
-                    row = start + (successor - base) // width
-                    if row != opened:
-                        open_later_row(t, x, w, p.tier, row, opened, p.side ^ 1)
-                        opened = row
-                    open_column(t, x, w, column_men, successor - base - (row - start) * width)
-                    _propagate(t, x, w, p, r, item, successor)
-                    close_column(t, w, column_men)
+            for successor in range(block, block_end):
+                if p.theirs[successor] != wanted:
+                    continue
+                if n.room > 0 and n.place[1] > full:
+                    n.place[0] = successor
+                    return w.cursor.head[ERRORS]
+                row = begin + (successor - base) // width
+                if row != opened:
+                    open_later_row(t, x, w, p.tier, row, opened, p.side ^ 1)
+                    opened = row
+                open_column(t, x, w, column_men, successor - base - (row - begin) * width)
+                _propagate(t, x, w, p, r, item, successor)
+                close_column(t, w, column_men)
+    if n.room > 0:
+        n.place[0] = -1
+    return w.cursor.head[ERRORS]
+
+
+@kernel
+def receive(
+    desk: NDArray[np.int64], task: Pass, entries: NDArray[np.uint32], moves: NDArray[np.uint8], shift: int, item: int
+) -> int:
+    """Make of messages, that positions have moves to a value, what that says for them; O(messages)."""
+    d, p = record_at(pointer(desk), Desk), flat(task)
+    t, x, w = d.tables, d.tiers, d.workspace
+    w.cursor.head[ERRORS] = 0
+    for number in range(len(entries)):
+        parent = I64(entries[number]) + shift
+        if is_loss(item):
+            _propagate_loss(w, p, plies_of(item), parent)
+        elif not is_decided(I64(p.mine[parent])):
+            _take_moves(t, x, w, p, plies_of(item), parent, I64(moves[number]))
     return w.cursor.head[ERRORS]

@@ -1,8 +1,13 @@
-"""A row and a column of a tier, opened in a workspace: as lists of cells and as a board.
+"""The open position of a tier, and where a change of place leads from it.
 
 A *row* fixes the king and the row soldiers; `open_row` writes them down, with the numbers
 that the row gives to the cells left over. A *column* adds the column soldiers, attackers.
 In a tier without defenders the attackers are the row soldiers and a row has one column.
+
+`attacker_entry` and `white_entry` need no list of cells: an attacker's step changes one
+term of the column's rank; a step of a defender or of the king leads to another row,
+in which all cells have other numbers, and these depend on the row alone, so that they are
+worked out once a row.
 """
 
 from __future__ import annotations
@@ -12,21 +17,49 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograde.solver.kernels.workspace import BASE, CELLS, KING, ORBIT, RESIDUAL, STAMP
-from tablut.engine.jit import I64, advance, called, inlined
+from tablut.engine.attacks import slides_along
+from tablut.engine.jit import I64, advance, called, inlined, items_at
 from tablut.engine.kernels import toggle
-from tablut.engine.layout import put_count, put_king, put_side
-from tablut.indexing.tier_kernels import entry_of
-from tablut.indexing.tier_tables import unrank_places
+from tablut.engine.layout import (
+    coordinates,
+    count_of,
+    is_occupied,
+    king_of,
+    line_of,
+    occupied,
+    put_count,
+    put_king,
+    put_side,
+    side_of,
+)
+from tablut.indexing.tier_kernels import ROOM, entry_of, place_of, tier_at
+from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Workspace
+    from retrograde.solver.kernels.workspace import Men, Workspace
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
 """Columns up to which it is quicker to step on than to unrank."""
+
+
+@inlined
+def rows_of_king(x: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
+    """Return which of some rows of a tier have a king: the first, the end, its first entry, the columns of each."""
+    by_king = tier * x.square.kings + orbit
+    start, width = x.tier.first_row[by_king], x.tier.width[by_king]
+    begin, end = max(I64(first), start), min(I64(last), start + x.tier.row_count[by_king])
+    return begin, end, x.tier.base[by_king] + (begin - start) * width, width
+
+
+@inlined
+def are_all_rows(x: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
+    """Return whether a range of rows, not an empty one, is all that a king has."""
+    by_king = tier * x.square.kings + orbit
+    return begin < end and begin == x.tier.first_row[by_king] and end == begin + x.tier.row_count[by_king]
 
 
 @called
@@ -179,3 +212,248 @@ def next_run(numbers: NDArray[np.int64], column_men: int) -> None:
 def is_alias(x: TierTables, w: Workspace, tier: int, entry: int) -> bool:
     """Return whether the open position is ranked elsewhere; only a row with a residual group has such."""
     return entry_of(x, tier, w.cursor.head[KING], w.here.black, w.here.white, w.scratch) != entry
+
+
+# -- symmetries ----------------------------------------------------------------------------
+
+
+@inlined
+def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bool:
+    """Return whether a permutation maps a list of cells to the same cells."""
+    for k in range(count):
+        found = False
+        for other in range(count):
+            found |= cells[other] == table[I64(cells[k])]
+        if not found:
+            return False
+    return True
+
+
+@inlined
+def _is_kept(
+    x: TierTables, tier: int, element: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]
+) -> bool:
+    """Return whether an element of the group keeps a position."""
+    table = advance(x.square.image, element * x.square.cells)
+    if I64(table[king]) != king:
+        return False
+    return _keeps(table, black, x.tier.attackers[tier]) and _keeps(table, white, x.tier.defenders[tier])
+
+
+@called
+def has_symmetry(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> bool:
+    """Return whether an element of the group other than the identity keeps a position; O(elements * men * men)."""
+    for element in range(1, x.square.elements):
+        kept = _is_kept(x, tier, element, king, black, white)
+        if kept:
+            return True
+    return False
+
+
+@called
+def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
+    """Return how many elements of the group keep a position; O(elements * men * men)."""
+    count = I64(1)
+    for element in range(1, x.square.elements):
+        count += I64(_is_kept(x, tier, element, king, black, white))
+    return count
+
+
+# -- where a change of place leads ---------------------------------------------------------
+
+
+_MISSING, _GENERIC = -1, -2
+"""Instead of a base: no such entry; a row with aliases, in which the rank needs all images."""
+
+
+@inlined
+def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
+    """Write what the other attackers contribute to a rank, for `attacker_entry`; O(men).
+
+    With j of the others below the attacker, those contribute ``others[128 + j]`` and
+    the ones above ``others[256 + j]``.
+    """
+    others, binomial, most = w.others, x.square.binomial, x.square.most
+    for k in range(men - 1):
+        others[k] = w.cursor.numbers[k + (1 if k >= man else 0)]
+    total = I64(0)
+    for k in range(men - 1):
+        others[ROOM + k] = total
+        total += binomial[others[k] * most + k + 1]
+    others[ROOM + men - 1] = total
+    total = I64(0)
+    for k in range(men - 1, 0, -1):
+        others[2 * ROOM + k] = total
+        total += binomial[others[k - 1] * most + k + 1]
+    others[2 * ROOM] = total
+
+
+@inlined
+def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
+    """Return the entry of the open position with one attacker elsewhere, or -1; O(men)."""
+    head, s = w.cursor.head, x.square
+    column_men, men = x.tier.column_men[tier], x.tier.attackers[tier]
+    if column_men > 0 and head[RESIDUAL] != 1:
+        return _moved_entry(x, w, tier, 1, man, target)
+    number = I64(w.cursor.number[target]) if column_men > 0 else I64(s.place[target])
+    if number < 0:
+        return I64(-1)
+    others = w.others
+    below = I64(0)
+    while below < men - 1 and others[below] < number:
+        below += 1
+    rank = others[ROOM + below] + s.binomial[number * s.most + below + 1] + others[2 * ROOM + below]
+    if column_men > 0:
+        return head[BASE] + rank
+    orbit = head[ORBIT]
+    row = I64(x.row.number[x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + rank])
+    return x.tier.base[tier * s.kings + orbit] + row if row >= 0 else I64(-1)
+
+
+@inlined
+def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
+    """Return the entry of the open position with a defender or the king elsewhere, or -1; O(men * men)."""
+    column_men = x.tier.column_men[tier]
+    if column_men == 0:
+        return _moved_entry(x, w, tier, 0, man, target)
+    key = man * x.square.cells + target
+    if w.hops.stamp[key] != w.cursor.head[STAMP]:
+        _find_hop(x, w, tier, man, target)
+    base = w.hops.base[key]
+    if base < 0:
+        return _moved_entry(x, w, tier, 0, man, target) if base == _GENERIC else I64(-1)
+    numbers = advance(w.hops.number, key * ROOM)
+    for k in range(column_men):
+        sort_in(w.scratch, k, I64(numbers[w.cursor.numbers[k]]))
+    return base + combination_rank(x.square.binomial, x.square.most, w.scratch, column_men)
+
+
+@called
+def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, target: int) -> int:
+    """Return the entry of the open position with one man of a side elsewhere, from the lists of cells."""
+    black, white, king = w.here.black, w.here.white, w.cursor.head[KING]
+    if side == 0 and man == x.tier.defenders[tier]:
+        return entry_of(x, tier, target, black, white, w.scratch)
+    men = black if side == 1 else white
+    cell = men[man]
+    men[man] = target
+    entry = entry_of(x, tier, king, black, white, w.scratch)
+    men[man] = cell
+    return entry
+
+
+@inlined
+def row_place(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
+    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men)."""
+    s = x.square
+    orbit = I64(s.king[king])
+    if orbit < 0:
+        return I64(-1)
+    first, kind, men = I64(s.to_king[king]), x.tier.row_kind[tier], x.tier.row_men[tier]
+    for k in range(men):
+        number = I64(s.place[kind * s.cells + I64(s.image[first * s.cells + cells[k]])])
+        if number < 0:
+            return I64(-1)
+        sort_in(w.scratch, k, number)
+    combination = combination_rank(s.binomial, s.most, w.scratch, men)
+    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
+    return at if x.row.number[at] >= 0 else I64(-1)
+
+
+@called
+def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
+    """Work out, for the open row, where a defender's or the king's change of place leads."""
+    key, c = man * x.square.cells + target, w.cursor
+    w.hops.stamp[key] = c.head[STAMP]
+    if man == x.tier.row_men[tier]:
+        _write_hop(x, w, tier, key, target)
+        return
+    here = c.row_cells[man]
+    c.row_cells[man] = target
+    _write_hop(x, w, tier, key, c.head[KING])
+    c.row_cells[man] = here
+
+
+@inlined
+def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> None:
+    """Write what is known of the row to which a change of place, already made in the list of row soldiers, leads."""
+    s, h, c, row_men = x.square, w.hops, w.cursor, x.tier.row_men[tier]
+    h.base[key] = _MISSING
+    at = row_place(x, w, tier, king, c.row_cells)
+    if at < 0:
+        return
+    orbit, row = I64(s.king[king]), I64(x.row.number[at])
+    by_king = tier * s.kings + orbit
+    if x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row] != 1:
+        h.base[key] = _GENERIC
+        return
+    h.base[key] = x.tier.base[by_king] + row * x.tier.width[by_king]
+    element = I64(s.compose[(I64(x.row.element[at]) << 3) + I64(s.to_king[king])])
+    for k in range(row_men):
+        w.scratch[k] = I64(s.image[element * s.cells + c.row_cells[k]])
+    for cell in range(s.cells):
+        number = I64(c.number[cell])
+        if number >= 0:
+            there = place_of(x, orbit, w.scratch, row_men, I64(s.image[element * s.cells + cell]))
+            h.number[key * ROOM + number] = there & 0xFF
+
+
+# -- plies -----------------------------------------------------------------------------------
+
+
+@inlined
+def piece_of(t: Tables, w: Workspace, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
+    """Return where a man of the open position stands, and how it slides."""
+    if side == 1:
+        return I64(w.here.black[man]), t.attacker_slides
+    if man == men - 1:
+        return I64(w.cursor.head[KING]), t.king_slides
+    return I64(w.here.white[man]), t.defender_slides
+
+
+@called
+def capture_item(
+    t: Tables,
+    x: TierTables,
+    w: Workspace,
+    m: Men,
+    lower: NDArray[np.int64],
+    start: int,
+    target: int,
+) -> int:
+    """Return the item of the position that a capture leads to, from a lower tier; -1 if there is none."""
+    side = side_of(t, m.board) ^ 1
+    attackers, defenders = count_of(t, m.board, 1), count_of(t, m.board, 0)
+    # The board's counts are those after the capture; the lists are as long as before it.
+    own, enemy = (w.below.black, w.below.white) if side == 1 else (w.below.white, w.below.black)
+    own_men, enemy_men = (m.black, m.white) if side == 1 else (m.white, m.black)
+    for k in range(attackers if side == 1 else defenders):
+        own[k] = own_men[k]
+        if I64(own_men[k]) == start:
+            own[k] = target
+    count, k = I64(0), I64(0)
+    while count < (defenders if side == 1 else attackers):
+        cell = I64(enemy_men[k])
+        k += 1
+        # What was captured is no longer on the board.
+        enemy[count] = cell
+        count += I64(is_occupied(t, m.board, cell))
+    tier = tier_at(x, attackers, defenders)
+    if tier < 0:
+        return I64(-1)
+    entry = entry_of(x, tier, king_of(t, m.board), w.below.black, w.below.white, w.scratch)
+    if entry < 0:
+        return I64(-1)
+    return I64(items_at(lower[2 * tier + (side ^ 1)], np.uint16)[entry])
+
+
+@inlined
+def may_return(t: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
+    """Return whether a piece that goes to an empty cell, and captures nothing there, may go straight back."""
+    rank, file = coordinates(t, target)
+    along_row = I64(t.rank[start]) == rank
+    line = rank if along_row else t.size + file
+    content = occupied(line_of(board, line))
+    home = I64(t.file[start]) if along_row else I64(t.rank[start])
+    back = slides_along(t, slides, line, file if along_row else rank, (content & ~(1 << home)))
+    return (back >> home) & 1 != 0

@@ -1,8 +1,11 @@
-"""The forward passes: what a position's moves say about it, once and for all of a tier.
+"""The passes that look at a position's moves: the first pass, and the forward passes.
 
-`evaluate` looks at every move of the open position. Moves that capture lead to
-lower tiers, whose values are known; quiet moves stay in the tier, whose other
-side may be partly known.
+The first pass says who has no move, and where white wins at once; most of it for many columns together. Columns that
+differ in their lowest soldier alone follow each other, in a *run*; whether a column soldier closes a way of the king's,
+or can itself be shut in, depends on its cell and on nothing else in the row.
+
+A forward pass looks at every move of a position. Moves that capture lead to lower tiers, whose values are known;
+quiet moves stay in the tier, whose other side may be partly known.
 """
 
 from __future__ import annotations
@@ -11,16 +14,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.cursor import open_later_row, step_to
-from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, white_entry
-from retrograde.solver.kernels.moves import capture_item, may_return, piece_of
-from retrograde.solver.kernels.rows import PENDING, judge_row
-from retrograde.solver.kernels.task import FULL, LOSSES, WINS, Pass
-from retrograde.solver.kernels.together import judge_king
-from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
-from tablut.engine.attacks import beside, blocking_places, may_capture, slides_along, winner_of
-from tablut.engine.jit import I64, advance, inlined, kernel, pointer, trailing_zeros
-from tablut.engine.kernels import make, unmake
+from retrograde.solver.kernels.cursor import (
+    are_all_rows,
+    attacker_entry,
+    capture_item,
+    close_column,
+    columns_of_row,
+    is_alias,
+    may_return,
+    next_run,
+    open_column,
+    open_later_row,
+    piece_of,
+    prepare_attacker,
+    rows_of_king,
+    step_to,
+    white_entry,
+)
+from retrograde.solver.kernels.rows import PENDING, is_spread, judge_king, judge_row, open_king, spread_out, take_in
+from retrograde.solver.kernels.workspace import ERRORS, FULL, KING, LOSSES, RESIDUAL, WINS, Desk, Pass, Workspace
+from tablut.engine.attacks import (
+    beside,
+    blocking_places,
+    escape_targets,
+    escape_ways,
+    may_capture,
+    slides_along,
+    slides_from,
+    winner_of,
+)
+from tablut.engine.jit import I64, advance, called, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import can_move, make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
@@ -30,8 +54,211 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from retrograde.solver.kernels.workspace import Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
+
+
+@inlined
+def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
+    """Return whether the side to move has a move in the open position."""
+    if p.side == 0:
+        return can_move(t, w.here.board, 0)
+    for k in range(x.tier.attackers[p.tier]):
+        row, column = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
+        if (row | column) != 0:
+            return True
+    return False
+
+
+@called
+def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
+    """Mark the columns of the open row in which the king escapes; return how many there are."""
+    king = w.cursor.head[KING]
+    rank, file = coordinates(t, king)
+    west, east, south, north = escape_ways(t, w.here.board, king)
+    ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
+    if ways == 0:
+        return I64(0)
+    # The ways that a column soldier closes, by the number of its cell.
+    closed = w.traits
+    for cell in range(x.square.cells):
+        number = I64(w.cursor.number[cell])
+        if number >= 0:
+            found = I64(0)
+            if I64(t.rank[cell]) == rank:
+                place = I64(t.file[cell])
+                found |= ((west >> place) & 1) | (((east >> place) & 1) << 1)
+            if I64(t.file[cell]) == file:
+                place = I64(t.rank[cell])
+                found |= (((south >> place) & 1) << 2) | (((north >> place) & 1) << 3)
+            closed[number] = found
+    marked, numbers = I64(0), w.run
+    for k in range(men):
+        numbers[k] = k
+    column = I64(0)
+    while column < width:
+        left = ways
+        for k in range(1, men):
+            left &= ~I64(closed[numbers[k]])
+        run = numbers[1] if men > 1 else width
+        if left != 0:
+            for low in range(run):
+                if left & ~I64(closed[low]) != 0:
+                    items[column + low] = np.uint16(won_in(1))
+                    marked += 1
+        column += run
+        next_run(numbers, men)
+    return marked
+
+
+@called
+def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
+    """Mark the columns of the open row in which no column soldier has a move; return how many there are."""
+    # Another column soldier shuts one direction at most: with more of them, it can always move.
+    free = w.traits
+    for cell in range(x.square.cells):
+        number = I64(w.cursor.number[cell])
+        if number >= 0:
+            row, column = slides_from(t, w.here.board, t.attacker_slides, cell)
+            rank, file = coordinates(t, cell)
+            ways = I64(row >> file != 0) + I64(row & ((1 << file) - 1) != 0)
+            ways += I64(column >> rank != 0) + I64(column & ((1 << rank) - 1) != 0)
+            free[number] = ways >= men
+    marked, numbers = I64(0), w.run
+    for k in range(men):
+        numbers[k] = k
+    column = I64(0)
+    while column < width:
+        moves = False
+        for k in range(1, men):
+            moves |= free[numbers[k]] != 0
+        run = numbers[1] if men > 1 else width
+        if not moves:
+            for low in range(run):
+                if free[low] != 0:
+                    continue
+                open_column(t, x, w, men, column + low)
+                moves = False
+                for k in range(men):
+                    along_row, along_column = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
+                    moves |= (along_row | along_column) != 0
+                close_column(t, w, men)
+                if not moves:
+                    items[column + low] = np.uint16(lost_in(0))
+                    marked += 1
+        column += run
+        next_run(numbers, men)
+    return marked
+
+
+@called
+def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> bool:
+    """Mark the rows of a king in a tier without defenders as if they were columns; return whether that is all."""
+    if p.side == 0 and t.either_after_ply != 0:
+        return False
+    open_king(t, x, w, p, orbit)
+    men, mine = x.tier.row_men[p.tier], advance(p.mine, x.tier.base[p.tier * x.square.kings + orbit])
+    width, spread = columns_of_row(x, w, men), is_spread(x, w, p)
+    items = w.judged.mine if spread else mine
+    if spread:
+        spread_out(x, w, p, mine, items)
+    marked = _mark_stuck(t, x, w, items, men, width) if p.side == 1 else _mark_escapes(t, x, w, items, men, width)
+    if spread:
+        take_in(x, w, p, mine, items)
+    else:
+        p.report[1 if p.side == 1 else 2] += marked
+    return p.side == 1
+
+
+@inlined
+def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
+    """Return whether an escape or a capture of white's in the open position wins within this ply.
+
+    A capture also wins at once if it leaves black without a move. Quiet moves that
+    do are not looked for: the positions that they lead to are propagated to their parents.
+    """
+    board, king = w.here.board, w.cursor.head[KING]
+    if t.either_after_ply == 0:
+        row, column = escape_targets(t, board, king)
+        if (row | column) != 0:
+            return True
+    men = x.tier.defenders[p.tier] + 1
+    for man in range(men):
+        royal = man == men - 1
+        start, slides = piece_of(t, w, 0, man, men)
+        rank, file = coordinates(t, start)
+        for axis in range(2):
+            line = rank if axis == 0 else t.size + file
+            content = occupied(line_of(board, line))
+            near = beside(t, board, line, 1)
+            if royal:
+                near |= I64(t.escapes_on[line])
+            targets = near & slides_along(t, slides, line, file if axis == 0 else rank, content)
+            while targets:
+                place = trailing_zeros(targets)
+                targets &= targets - 1
+                target = rank * t.size + place if axis == 0 else place * t.size + file
+                if (royal and t.escapes[target] != 0) or may_capture(t, board, 0, target, target if royal else king):
+                    undo, outcome = make(t, board, move_of(start, target))
+                    stuck = False
+                    if outcome == UNDECIDED and undo_captured(undo) != 0:
+                        stuck = capture_item(t, x, w, w.here, p.lower, start, target) == lost_in(0)
+                    unmake(t, board, undo)
+                    if stuck or (outcome != UNDECIDED and winner_of(outcome) == 0):
+                        return True
+    return False
+
+
+@kernel
+def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
+    """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply; O(entries)."""
+    d, p = record_at(pointer(desk), Desk), flat(task)
+    t, x, w = d.tables, d.tiers, d.workspace
+    column_men = x.tier.column_men[p.tier]
+    w.cursor.head[ERRORS] = 0
+    for orbit in range(x.square.kings):
+        opened = I64(-1)
+        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
+        may_mark = column_men == 0 and x.tier.attackers[p.tier] <= w.judged.men
+        if may_mark and are_all_rows(x, p.tier, orbit, begin, end) and _mark_king(t, x, w, p, orbit):
+            continue
+        for row in range(begin, end):
+            base = at_begin + (row - begin) * width
+            if column_men == 0 and p.mine[base] != 0:
+                continue
+            open_later_row(t, x, w, p.tier, row, opened, p.side)
+            opened = I64(row)
+            aliases = column_men > 0 and w.cursor.head[RESIDUAL] != 1
+            if column_men > 0 and not aliases:
+                if p.side == 1:
+                    p.report[1] += _mark_stuck(t, x, w, advance(p.mine, base), column_men, width)
+                    continue
+                if t.either_after_ply == 0:
+                    p.report[2] += _mark_escapes(t, x, w, advance(p.mine, base), column_men, width)
+            at = I64(-1)
+            for column in range(width):
+                if p.mine[base + column] != 0:
+                    continue
+                step_to(t, x, w, column_men, at, column)
+                at = I64(column)
+                new = I64(0)
+                if aliases and is_alias(x, w, p.tier, base + column):
+                    p.mine[base + column] = np.uint16(ALIAS)
+                    p.report[ALIAS] += 1
+                    continue
+                if p.side == 0 and _wins_at_once(t, x, w, p):
+                    new = won_in(1)
+                elif not _has_move(t, x, w, p):
+                    new = lost_in(0)
+                if new != 0:
+                    p.mine[base + column] = np.uint16(new)
+                    p.report[code_of(new)] += 1
+    return w.cursor.head[ERRORS]
+
+
+# -- the forward passes ----------------------------------------------------------------------
+
 
 _QUIET, _WON, _LOST = -2, -3, -4
 """Instead of a successor's item: the move captures nothing; it ends the game, won or lost for its side."""
@@ -186,14 +413,13 @@ def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> 
     may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and men <= w.judged.men
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):
-        by_king = p.tier * x.square.kings + orbit
         opened = I64(-1)
-        start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
-        together = may_judge and column_men == 0 and rows > 0 and first <= start and start + rows <= last
+        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
+        together = may_judge and column_men == 0 and are_all_rows(x, p.tier, orbit, begin, end)
         if together:
             judge_king(t, x, w, p, orbit)
-        for row in range(max(first, start), min(last, start + rows)):
-            base = x.tier.base[by_king] + (row - start) * width
+        for row in range(begin, end):
+            base = at_begin + (row - begin) * width
             at = I64(-1)
             judged = together
             if may_judge and column_men > 0 and x.row.residual[x.tier.meta_at[p.tier] + row] == 1:

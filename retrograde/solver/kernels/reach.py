@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retrograde.solver.kernels.cursor import close_column, open_column, open_row
-from retrograde.solver.kernels.entries import attacker_entry, prepare_attacker, white_entry
-from retrograde.solver.kernels.symmetry import symmetry_order
+from retrograde.solver.kernels.cursor import (
+    attacker_entry,
+    close_column,
+    open_column,
+    open_row,
+    prepare_attacker,
+    rows_of_king,
+    symmetry_order,
+    white_entry,
+)
 from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
 from tablut.engine.jit import I64, called, items_at, keep, kernel, pointer
 from tablut.engine.kernels import generate, make, unmake
@@ -26,7 +33,7 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.task import Marking
+    from retrograde.solver.kernels.workspace import Marking
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
@@ -93,11 +100,10 @@ def mark_successors(desk: NDArray[np.int64], task: Marking, first: int, last: in
     w.cursor.head[ERRORS] = 0
     fresh = 0
     for orbit in range(x.square.kings):
-        by_king = p.tier * x.square.kings + orbit
-        start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
-        for row in range(max(first, start), min(last, start + rows)):
+        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
+        for row in range(begin, end):
             is_open = False
-            entry = x.tier.base[by_king] + (row - start) * width
+            entry = at_begin + (row - begin) * width
             for column in range(width):
                 if p.mine[entry + column] == NEW:
                     if not is_open:
@@ -125,10 +131,9 @@ def count_values(
     t, x, w = d.tables, d.tiers, d.workspace
     own, marked, column_men = pointer(items), pointer(marks), x.tier.column_men[tier]
     for orbit in range(x.square.kings):
-        by_king = tier * x.square.kings + orbit
-        start, rows, width = x.tier.first_row[by_king], x.tier.row_count[by_king], x.tier.width[by_king]
-        for row in range(start, start + rows):
-            entry = x.tier.base[by_king] + (row - start) * width
+        begin, end, at_begin, width = rows_of_king(x, tier, orbit, I64(0), I64(1) << 62)
+        for row in range(begin, end):
+            entry = at_begin + (row - begin) * width
             residual = x.row.residual[x.tier.meta_at[tier] + row] != 1
             if residual:
                 open_row(t, x, w, tier, row, 0)

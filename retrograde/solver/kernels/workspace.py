@@ -1,42 +1,225 @@
-"""The memory of one thread: what is open in a tier, positions beside it, and room for what a pass works out."""
+"""What the compiled passes are given: the task of a pass, and the memory of one thread.
+
+The kernels check no bounds. `judging_room` says how long the arrays are by which rows are judged as a whole, for every
+row of a tier; `new_workspace` makes these and all others.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from math import comb
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.judging import NOT_JUDGED, JudgingRoom
-from retrograde.solver.kernels.sources import LineSources, line_sources
 from tablut.engine.layout import new_board
-from tablut.engine.tables import Tables  # noqa: TC001 (the fields of records are read when kernels are compiled)
-from tablut.engine.unmoves import OriginTables  # noqa: TC001
+from tablut.engine.tables import Tables, build_tables
+from tablut.engine.unmoves import OriginTables, build_origins
 from tablut.indexing.tier_kernels import ROOM, SCRATCH
-from tablut.indexing.tier_tables import TierTables  # noqa: TC001
+from tablut.indexing.tier_tables import TierTables  # noqa: TC001 (the fields of records are read when kernels are compiled)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
 
-__all__ = [
-    "BASE",
-    "CELLS",
-    "ERRORS",
-    "KING",
-    "ORBIT",
-    "RESIDUAL",
-    "ROOM",
-    "STAMP",
-    "STRIDE",
-    "Cursor",
-    "Desk",
-    "Hops",
-    "Men",
-    "RowMasks",
-    "Workspace",
-    "new_workspace",
-]
+_MOST_MEN: Final = 5
+"""Attackers of a tier up to which its rows are judged: what it takes grows with the choices of all but one."""
+
+
+class JudgingRoom(NamedTuple):
+    """Lengths of the arrays of `retrograde.solver.kernels.workspace.RowMasks`.
+
+    Attributes
+    ----------
+    men : int
+        The attackers of the tier's positions; 0 if its rows are not judged.
+    masks, marks : int
+        A mask for each line, and a mark for each cell, of every choice of all attackers but one.
+    columns : int
+        Without defenders the choices of all attackers: what a king's rows are spread out to.
+    """
+
+    men: int
+    masks: int
+    marks: int
+    columns: int
+
+    @property
+    def bytes(self) -> int:
+        """What the arrays take, the items of both sides among them."""
+        return 2 * self.masks + self.marks + 2 * 2 * self.columns
+
+
+NOT_JUDGED: Final = JudgingRoom(0, 0, 0, 0)
+
+
+def judging_room(variant: Variant, material: tuple[int, int]) -> JudgingRoom:
+    """Return the room to judge a tier, none if its rows are not judged.
+
+    A row leaves fewer cells to the attackers than there are, so no choice of theirs has a number beyond these.
+    """
+    attackers, defenders = material
+    if attackers > _MOST_MEN:
+        return NOT_JUDGED
+    cells = len(variant.regions.free_cells | variant.regions.camp_cells)
+    choices = comb(cells, attackers - 1)
+    columns = 0 if defenders else comb(cells, attackers)
+    return JudgingRoom(attackers, 2 * variant.size * choices, cells * choices, columns)
+
+
+# -- lines: from which places a slide ends on one of some targets ---------------------------
+
+
+class LineSources(NamedTuple):
+    """The places of lines from which an attacker reaches a target; N is the board's size.
+
+    Attributes
+    ----------
+    places : ndarray of uint16, flat
+        Blocks of ``3**N`` masks; within a block, index by the line's content in base 3: digit 1 where
+        a piece stands, 2 for a target. Only empty places where an attacker may stand are in a mask.
+    at : ndarray of uint32, shape (2N,)
+        Where the block of a line begins; rows, then columns.
+    """
+
+    places: NDArray[np.uint16]
+    at: NDArray[np.uint32]
+
+
+@lru_cache(maxsize=8)
+def line_sources(variant: Variant) -> LineSources:
+    """Return the sources of all lines of a variant."""
+    tables, standing = build_tables(variant), build_origins(variant).attacker_cells
+    size = variant.size
+    content = np.arange(3**size)
+    taken, wanted = np.zeros_like(content), np.zeros_like(content)
+    for place in range(size):
+        digit = content // 3**place % 3
+        taken |= (digit == 1).astype(content.dtype) << place
+        wanted |= (digit == 2).astype(content.dtype) << place
+    known: dict[tuple[int, int], int] = {}
+    blocks: list[NDArray[np.uint16]] = []
+    at = np.zeros(2 * size, dtype=np.uint32)
+    for line, kind in enumerate(zip(tables.attacker_slides.tolist(), standing.tolist(), strict=True)):
+        if kind not in known:
+            known[kind] = len(blocks) * 3**size
+            slides = tables.slides[kind[0] : kind[0] + (size << size)].reshape(size, 1 << size)
+            block = np.zeros(3**size, dtype=np.uint16)
+            for place in range(size):
+                reaches = (slides[place, taken] & wanted != 0) & (taken >> place & 1 == 0)
+                block |= (reaches & bool(kind[1] >> place & 1)).astype(np.uint16) << np.uint16(place)
+            blocks.append(block)
+        at[line] = known[kind]
+    return LineSources(np.concatenate(blocks), at)
+
+
+# -- the task of a pass -----------------------------------------------------------------------
+
+
+LOSSES: Final = 0
+"""A forward pass asks whether all moves lose."""
+WINS: Final = 1
+"""It asks whether a move wins within ``limit`` plies and two."""
+FULL: Final = 2
+"""It asks for all that the moves say."""
+
+
+class Messages(NamedTuple):
+    """Room for messages to other slices: positions that a new value of the other side's concerns.
+
+    Attributes
+    ----------
+    room : int
+        How many there is room for; 0 if a pass is to change the positions itself.
+    entries : ndarray of int64, shape (room,)
+        Receives whom it concerns, as entries of the whole tier.
+    moves : ndarray of uint8, shape (room,)
+        Receives how many of their moves lead to the new value.
+    place : ndarray of int64, shape (2,)
+        Where to go on, -1 if all is written; and how much is written.
+    starts : ndarray of int64, shape (rows,)
+        For each row that the task has, its first entry in the whole tier.
+    """
+
+    room: int
+    entries: NDArray[np.int64]
+    moves: NDArray[np.uint8]
+    place: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
+    """Return room for so many messages."""
+    return Messages(room, _zeros(np.int64, room), _zeros(np.uint8, room), _zeros(np.int64, 2), starts)
+
+
+class Pass(NamedTuple):
+    """One pass over a tier: the items of one side are written, those of the other are read.
+
+    Attributes
+    ----------
+    tier : int
+        The number of the tier.
+    side : int
+        Who is to move in the positions whose items are written: 0 white, 1 black.
+    mode : int
+        Of a forward pass: `LOSSES`, `WINS` or `FULL`.
+    limit : int
+        Of a forward pass: successors that are won for the opponent in more plies count as
+        open, because they have yet to be propagated. Wins in more than ``limit + 2`` plies are
+        looked at again: there may be quicker ones.
+    by_rows : int
+        Of a forward pass: not 0 to judge black's losses a row at a time, where that can be; for when most
+        of a tier is to be looked at.
+    mine : ndarray of uint16, shape (entries,)
+        The tier's items with ``side`` to move; see `tablut.indexing.values`.
+    theirs : ndarray of uint16, shape (entries,)
+        Its items with the other side to move.
+    lower : ndarray of int64, shape (2 * tiers,)
+        At ``2 * tier + side to move`` the address of a tier's items.
+    report : ndarray of int64, shape (CODES,)
+        Receives how many items were given each code, or found to be aliases, on top of what it has.
+    messages : Messages
+        Of a backward pass: what is new is written there, if there is room, and changes nothing here.
+    """
+
+    tier: int
+    side: int
+    mode: int
+    limit: int
+    by_rows: int
+    mine: NDArray[np.uint16]
+    theirs: NDArray[np.uint16]
+    lower: NDArray[np.int64]
+    report: NDArray[np.int64]
+    messages: Messages
+
+
+class Marking(NamedTuple):
+    """One pass that marks the successors of what is marked in a tier.
+
+    Attributes
+    ----------
+    tier : int
+        The number of the tier.
+    side : int
+        Who is to move in the positions whose successors are marked: 0 white, 1 black.
+    mine, theirs : ndarray of uint8, shape (entries,)
+        The tier's marks with this side to move, and with the other.
+    lower : ndarray of int64, shape (2 * tiers,)
+        At ``2 * tier + side to move`` the address of a tier's marks.
+    """
+
+    tier: int
+    side: int
+    mine: NDArray[np.uint8]
+    theirs: NDArray[np.uint8]
+    lower: NDArray[np.int64]
+
+
+# -- the memory of one thread -----------------------------------------------------------------
+
 
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
 """Places in a cursor's head: the king's orbit, the first entry of the row, the
@@ -121,7 +304,7 @@ class RowMasks(NamedTuple):
     found : ndarray of uint8, shape (ROOM,)
         What the moves of a position come to, for each column of a run.
     mine, theirs : ndarray of uint16, flat
-        The items of all columns of one king, see `retrograde.solver.kernels.together`.
+        The items of all columns of one king, see `retrograde.solver.kernels.rows`.
     """
 
     men: int
@@ -154,7 +337,7 @@ class Workspace(NamedTuple):
     sharp, quiet : ndarray of int64, shape (2 * ROOM,)
         At ``2 * man`` and the next the targets on its row and on its column; see `retrograde.solver.kernels.forward`.
     others : ndarray of int64, shape (3 * ROOM,)
-        Sums for `retrograde.solver.kernels.entries`.
+        Sums for `retrograde.solver.kernels.cursor`.
     scratch : ndarray of int64, shape (SCRATCH,)
         For `tablut.indexing.tier_kernels.entry_of`.
     seen : ndarray of int64

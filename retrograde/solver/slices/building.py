@@ -3,40 +3,44 @@
 A build that was killed goes on at the last checkpoint; of the step that it was in, it keeps the files
 that are whole. A file that is damaged or lost is made again. What does not help ends in a new beginning, never
 in another value.
+
+The files of the last two checkpoints are kept: if one of the last is damaged or lost, its step is done
+again from the one before, as far as its files are not there. File names are never read from a file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from retrograde.solver.slices.checkpoints import Checkpoint, SliceFolder, SliceState
-from retrograde.solver.slices.files import DamagedSliceError, SliceOwner, open_slice
-from retrograde.solver.slices.packed import PackedItems
-from retrograde.solver.slices.plan import SlicedTier, cut_tier
-from retrograde.solver.slices.sharing import forget_tier, share_tier
-from retrograde.solver.slices.tasks import (
-    LAST_PASS,
-    LOSSES_STEP,
-    MOVES_STEP,
-    START,
-    WINS_STEP,
-    SliceTask,
-    distance_of,
-    run_slice,
-    stride_of,
+from retrograde.solver.passes import BLACK, MOVES, START, WHITE, WINS, describe_step, is_last, values_of
+from retrograde.solver.slices.files import (
+    Counts,
+    DamagedSliceError,
+    PackedItems,
+    SliceOwner,
+    Source,
+    check_blocks,
+    damaged,
+    open_slice,
 )
-from retrograde.solver.tier_solver import BLACK, SEEN, WHITE
+from retrograde.solver.slices.plan import SlicedTier, cut_tier
+from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
 from retrograde.solver.trace import PASS, PLAN, Meter
+from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import SIDES, open_store, tier_name
-from tablut.errors import InputError
-from tablut.indexing.values import ALIAS, code_of, lost_in, won_in
+from tablut.errors import InputError, output_failure
+from tablut.indexing.values import ALIAS, code_of
 from tablut.running.scheduling import LocalScheduler
+from tablut.store.files import read_bytes, remove_temporaries, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +48,138 @@ if TYPE_CHECKING:
     from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.running.scheduling import Scheduler
+
+_RECORD_BYTES: Final = 256 << 20
+_CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
+_SLICE: Final = re.compile(r"(\d{5})-(\d{6})\.slice")
+
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Number = Annotated[int, Field(ge=0, lt=1 << 20)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SliceState(_Record):
+    """A slice at a checkpoint: the step that made its file, and what that says."""
+
+    step: Number
+    digest: Digest
+    white: Counts
+    black: Counts
+    wins: Counts
+    losses: Counts
+
+
+class Checkpoint(_Record):
+    """All slices after a step, and what the tier has cost so far."""
+
+    format: Literal[1] = 1
+    plan: Digest
+    step: Number
+    slices: tuple[SliceState, ...]
+    cpu_seconds: float
+    read: int
+    written: int
+
+
+class SliceFolder:
+    """The folder of a tier that is built in slices."""
+
+    def __init__(self, folder: Path, plan: str, count: int, tell: Callable[[str], None]) -> None:
+        self.folder, self.plan, self.count, self.tell = folder, plan, count, tell
+
+    def path(self, step: int, number: int) -> Path:
+        """Return the file of a slice after a step."""
+        return self.folder / f"{step:05}-{number:06}.slice"
+
+    def source(self, checkpoint: Checkpoint, number: int) -> Source:
+        """Return the file of a slice at a checkpoint."""
+        state = checkpoint.slices[number]
+        return Source(str(self.path(state.step, number)), state.digest)
+
+    def open(self) -> Checkpoint | None:
+        """Make the folder if it is missing, and return the checkpoint to go on from; see `resume`."""
+        shown = f"tablebase folder {str(self.folder)!r}"
+        try:
+            if self.folder.is_symlink():
+                raise TablebaseError(f"{shown}: is a link; remove it")
+            self.folder.mkdir(exist_ok=True)
+            remove_temporaries(self.folder)
+        except OSError as error:
+            raise output_failure(f"{shown}: {error.strerror}; remove it", error) from error
+        return self.resume()
+
+    def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
+        """Write a checkpoint, and remove the files that neither it names nor the one before."""
+        write_text(self.folder / f"step-{checkpoint.step:05}.json", _sealed(checkpoint), lasting=True)
+        kept = [some for some in (checkpoint, before) if some is not None]
+        steps = {some.step for some in kept}
+        named = {self.path(state.step, number).name for some in kept for number, state in enumerate(some.slices)}
+        for path in self.folder.iterdir():
+            step = _CHECKPOINT.fullmatch(path.name)
+            if (step and int(step[1]) not in steps) or (_SLICE.fullmatch(path.name) and path.name not in named):
+                path.unlink(missing_ok=True)
+
+    def resume(self) -> Checkpoint | None:
+        """Return the last checkpoint of which all files are whole; what is not is told and removed."""
+        found = sorted(
+            (int(match[1]), path) for path in self.folder.iterdir() if (match := _CHECKPOINT.fullmatch(path.name))
+        )
+        for step, path in reversed(found):
+            try:
+                checkpoint = self._read(path, step)
+            except DamagedSliceError as error:
+                self.tell(str(error))
+                path.unlink(missing_ok=True)
+                continue
+            whole = [self._is_whole(self.source(checkpoint, number)) for number in range(self.count)]
+            if all(whole):
+                return checkpoint
+        return None
+
+    def _read(self, path: Path, step: int) -> Checkpoint:
+        """Return a checkpoint, verified."""
+        if path.is_symlink():
+            raise damaged(path, "is a link")
+        try:
+            text = read_bytes(path, "scratch file", _RECORD_BYTES).decode()
+            checkpoint = Checkpoint.model_validate(json.loads(text)["checkpoint"])
+        except (InputError, ValidationError, ValueError, KeyError, TypeError) as error:
+            raise damaged(path, "is no checkpoint") from error
+        if text != _sealed(checkpoint):
+            raise damaged(path, "has another digest")
+        if checkpoint.plan != self.plan:
+            raise damaged(path, "is of other slices, or of other tiers below")
+        if checkpoint.step != step or len(checkpoint.slices) != self.count:
+            raise damaged(path, "does not belong to its place")
+        return checkpoint
+
+    def _is_whole(self, source: Source) -> bool:
+        try:
+            check_blocks(open_slice(source))
+        except DamagedSliceError as error:
+            self.tell(str(error))
+            Path(source.path).unlink(missing_ok=True)
+            return False
+        return True
+
+    def remove(self) -> None:
+        """Remove all files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _sealed(checkpoint: Checkpoint) -> str:
+    """Return the one text that a checkpoint has."""
+    body = checkpoint.model_dump(mode="json")
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps({"checkpoint": body, "sha256": digest}, sort_keys=True) + "\n"
+
+
+# -- the build ---------------------------------------------------------------------------------
+
 
 _TRIES: Final = 3
 """Damages without progress, after which the disk is not to be trusted."""
@@ -83,8 +219,8 @@ class SliceBuild:
         self.name = tier_name(material)
         store = open_store(root)
         self.game = store.variant.digest
-        self.stride = stride_of(store.variant)
         self.tier = SlicedTier(store.variant, material)
+        self.stride = self.tier.solver.stride
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         self.plan = _plan_of(self.game, self.name, self.cuts, _digests(store, self.tier.lower))
@@ -149,8 +285,6 @@ class SliceBuild:
 
     def _finished(self, done: Checkpoint) -> bool:
         """Return whether no value is left that another could follow from."""
-        if done.step < LAST_PASS:
-            return False
         longest = max(
             (
                 int(code) >> 1
@@ -161,13 +295,13 @@ class SliceBuild:
             ),
             default=0,
         )
-        told = any(state.wins or state.losses for state in done.slices if state.step == done.step)
-        return not told and distance_of(done.step, self.stride) + self.stride - 1 >= longest
+        sent = any(state.wins or state.losses for state in done.slices if state.step == done.step)
+        return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
         """Do one step: a task for each slice that it concerns."""
         tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
-        what = self._describe(step)
+        what = describe_step(step, self.stride)
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
         left = len(tasks)
 
@@ -197,47 +331,34 @@ class SliceBuild:
             self._furthest, self._failures = step, 0
         return checkpoint
 
-    def _describe(self, step: int) -> str:
-        names = {
-            START: "immediate wins",
-            LOSSES_STEP: "quick losses",
-            WINS_STEP: "quick wins, black's moves",
-            MOVES_STEP: "white's moves",
-        }
-        return names.get(step) or f"distance {distance_of(step, self.stride)}"
-
     def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
         """Return what is to be done with a slice, or None if the step does not concern it."""
-        own, near, heard = None, [], []
+        own, near, received = None, [], []
         if before is not None:
             own = self.folder.source(before, number)
-            if step in (WINS_STEP, MOVES_STEP):
+            if step in (WINS, MOVES):
                 near = [(other, self.folder.source(before, other)) for other in self.near[number]]
-            heard = [
+            received = [
                 self.folder.source(before, other)
                 for other in self.near[number]
                 for state in (before.slices[other],)
                 if state.step == step - 1 and (number in state.wins or number in state.losses)
             ]
-            if step > LAST_PASS and not heard and not self._concerns(step, before.slices[number]):
+            if step > MOVES and not received and not self._concerns(step, before.slices[number]):
                 return None
-        inputs = [source and source.digest for source in (own, *(source for _, source in near), *heard)]
+        inputs = [source and source.digest for source in (own, *(source for _, source in near), *received)]
         plan = hashlib.sha256(json.dumps([self.plan, step, number, inputs]).encode()).hexdigest()
         owner = SliceOwner(game=self.game, tier=self.name, plan=plan, step=step, number=number)
         target = str(self.folder.path(step, number))
         return SliceTask(
-            str(self.root), self.material, self.plan, self.cuts, owner, own, tuple(near), tuple(heard), target
+            str(self.root), self.material, self.plan, self.cuts, owner, own, tuple(near), tuple(received), target
         )
 
     def _concerns(self, step: int, state: SliceState) -> bool:
-        """Return whether a slice has values from which others follow in a round, or of which others must hear."""
-        distance = distance_of(step, self.stride)
-        matters = {
-            WHITE: [lost_in(distance + self.stride - 1), *([won_in(distance)] if distance > SEEN else [])],
-            BLACK: [won_in(distance + self.stride), *([lost_in(distance + 1)] if distance > SEEN else [])],
-        }
+        """Return whether a slice has values from which others follow in a round, in its rows or in other slices."""
         found = {WHITE: state.white, BLACK: state.black}
-        return any(code_of(item) in found[side] for side, items in matters.items() for item in items)
+        values = ((side, item) for side in found for item in values_of(step, self.stride, side))
+        return any(code_of(item) in found[side] for side, item in values)
 
     def _after_damage(self, error: DamagedSliceError) -> Checkpoint | None:
         """Return the checkpoint to go on from after a damage, which is told."""

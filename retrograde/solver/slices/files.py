@@ -4,6 +4,8 @@ A file has sections: the items of a slice with white and with black to move, and
 slices. A section is cut into blocks, each packed by LZ4 and bound by a digest in the head; the head is bound by
 its own digest, which the next pass and the checkpoint name. So a file that is damaged, cut
 short, swapped or left by another plan is told apart, and its name is never read from anything.
+
+What is packed waits on disk until its file is written: the news of a slice takes more room than the slice.
 """
 
 from __future__ import annotations
@@ -11,22 +13,128 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+import tempfile
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from retrograde.solver.slices.blocks import BLOCK, PackedSection, block_codec, block_digest
 from retrograde.tablebase.records import TablebaseError
+from tablut.errors import output_failure
+from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
 from tablut.store.files import write_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from tablut.errors import TablutError
+
+BLOCK: Final = 1 << 16
+"""Items of a block: what is unpacked to read one of them."""
+_DIGEST: Final = 16
+"""Bytes of a block's digest."""
+
+
+class Spool:
+    """Packed blocks on disk until their file is written; nothing of it is left if the process is killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def add(self, block: bytes) -> int:
+        """Write a block down."""
+        try:
+            at = self._file.seek(0, os.SEEK_END)
+            self._file.write(block)
+        except OSError as error:
+            raise self._failure(error) from error
+        return at
+
+    def read(self, at: int, length: int) -> bytes:
+        """Read a block again."""
+        try:
+            self._file.seek(at)
+            return self._file.read(length)
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _failure(self, error: OSError) -> TablutError:
+        return output_failure(f"scratch folder {str(self.folder)!r}: {error.strerror}", error)
+
+
+class PackedSection:
+    """Items that are packed block by block, so that few of them are in memory."""
+
+    def __init__(self, dtype: str, spool: Spool) -> None:
+        self.dtype, self.items = dtype, 0
+        self.sizes: list[int] = []
+        self.digests: list[str] = []
+        self._codec, self._spool = block_codec(), spool
+        self._places: list[int] = []
+        self._rest: list[NDArray[Any]] = []
+        self._held = 0
+
+    def add(self, items: NDArray[Any]) -> None:
+        """Append items."""
+        self.items += len(items)
+        self._held += len(items)
+        self._rest.append(items)
+        if self._held >= BLOCK:
+            held = self._rest[0] if len(self._rest) == 1 else np.concatenate(self._rest)
+            whole = self._held - self._held % BLOCK
+            for at in range(0, whole, BLOCK):
+                self._pack(held[at : at + BLOCK])
+            # A copy, or the rest would keep all of it.
+            self._rest, self._held = [held[whole:].copy()], self._held - whole
+
+    def finish(self) -> None:
+        """Pack what is left: the last block may have fewer than `BLOCK` items. Nothing is added afterwards."""
+        if self._held:
+            self._pack(np.concatenate(self._rest))
+            self._rest, self._held = [], 0
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the packed blocks."""
+        for at, size in zip(self._places, self.sizes, strict=True):
+            yield self._spool.read(at, size)
+
+    def _pack(self, items: NDArray[Any]) -> None:
+        packed = bytes(self._codec.encode(np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))))
+        self._places.append(self._spool.add(packed))
+        self.sizes.append(len(packed))
+        self.digests.append(block_digest(packed))
+
+
+def block_codec() -> Any:
+    """Return what packs and unpacks a block."""
+    from numcodecs.lz4 import LZ4
+
+    return LZ4(1)
+
+
+def block_digest(packed: bytes) -> str:
+    """Return the digest that a head has of a packed block."""
+    return hashlib.sha256(packed).hexdigest()[: 2 * _DIGEST]
+
+
+# -- files -------------------------------------------------------------------------------------
+
 
 FORMAT: Final = 1
 _MAGIC: Final = b"TBLSLICE"
@@ -215,3 +323,47 @@ def check_blocks(file: SliceFile) -> None:
 def damaged(path: Path, what: str) -> DamagedSliceError:
     """Return the error for a file that is not as it was written."""
     return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {_WAY_OUT}")
+
+
+# -- the codes of a tier -----------------------------------------------------------------------
+
+
+_PART = 1 << 16
+"""Items that are turned into codes together, so that the cache holds what is in between."""
+
+
+def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Turn a solver's items into codes that are to be stored, in their place; see `tablut.indexing.values`."""
+    for start in range(0, len(items), _PART):
+        part = items[start : start + _PART]
+        codes = code_of(part)
+        codes[part == ALIAS] = ALIAS_CODE
+        part[:] = codes
+    return items
+
+
+class PackedItems:
+    """The codes with one side to move; a range of them is unpacked when it is asked for."""
+
+    def __init__(self, files: Sequence[SliceFile], side: str, starts: NDArray[np.int64]) -> None:
+        self.files, self.side, self.starts = list(files), side, starts
+        self.shape, self.dtype = (int(starts[-1]),), np.dtype(np.uint16)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: slice) -> NDArray[np.uint16]:
+        """Return a range of codes, each block verified."""
+        start, stop, _ = part.indices(len(self))
+        found = np.empty(max(stop - start, 0), dtype=np.uint16)
+        first = int(np.searchsorted(self.starts, start, side="right")) - 1
+        for number in range(first, len(self.files)):
+            begin, end = int(self.starts[number]), int(self.starts[number + 1])
+            if begin >= stop:
+                break
+            blocks = np.arange(-(-(end - begin) // BLOCK))
+            wanted = (begin + blocks * BLOCK < stop) & (begin + (blocks + 1) * BLOCK > start)
+            for at, items in read_items(self.files[number], self.side, wanted):
+                low, high = max(begin + at, start), min(begin + at + len(items), stop)
+                found[low - start : high - start] = items[low - begin - at : high - begin - at]
+        return to_codes(found)

@@ -1,22 +1,13 @@
-"""One pass over one slice: what is read, what the passes do with it, and the file that it leaves.
+"""One step of one slice: what is read, and the file that the passes leave.
 
-==========  =======================================  ==================================
-step        white's positions                        black's positions
-==========  =======================================  ==================================
-`START`     immediate wins, no move                  no move; white hears of it
-`LOSSES`    wins that were heard of                  losses in two
-`WINS`      wins in three, from black's near         all moves
-`MOVES`     all moves, from black's near             wins in three (two)
-then        what was heard of, round by round        what follows in the same rows
-==========  =======================================  ==================================
-
-The order of the passes, and what each may take for granted, are those of `retrograde.solver.tier_solver`. At the
-end of a round a slice writes down which new values of black's concern which of white's positions,
-slice by slice: the news. Their slices hear it in the next round.
+The steps are those of `retrograde.solver.passes`. White's moves lead to other slices: at the end of a step a slice
+writes down which new values of black's concern which of white's positions, slice by slice. These messages are
+received in the next step. What black's moves lead to is near: in the rows of the slice.
 """
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -24,45 +15,80 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.kernels.backward import backward_pass
-from retrograde.solver.kernels.forward import forward_pass
-from retrograde.solver.kernels.immediate import immediate_pass
-from retrograde.solver.kernels.slices import hear, tell
-from retrograde.solver.kernels.task import FULL, LOSSES, WINS, News, Pass
-from retrograde.solver.rules import rules_to_solve_by
-from retrograde.solver.slices.blocks import BLOCK, PackedSection, Spool
+from retrograde.solver.kernels.backward import backward_pass, receive
+from retrograde.solver.kernels.workspace import new_messages
+from retrograde.solver.passes import BLACK, MOVES, WHITE, WINS, SolverError, TierPasses, values_of
 from retrograde.solver.slices.files import (
+    BLOCK,
     DamagedSliceError,
+    PackedSection,
     SliceOwner,
     SliceStats,
     Source,
+    Spool,
     open_slice,
     read_items,
     read_section,
     write_slice,
 )
-from retrograde.solver.slices.sharing import shared_tier, workspace_of
-from retrograde.solver.slices.windows import before, gather, room, runs_of, window_tables
-from retrograde.solver.tier_solver import BLACK, SEEN, WHITE, SolverError
+from retrograde.solver.slices.plan import SlicedTier, Window, before, gather, room, runs_of, window_tables
 from retrograde.solver.trace import Meter
-from retrograde.tablebase.store import SIDES
-from tablut.engine.records import directory
-from tablut.indexing.values import ALIAS, CODES, DECIDED, code_of, lost_in, won_in
+from retrograde.tablebase.store import SIDES, open_store
+from tablut.indexing.values import DECIDED, code_of, is_loss
 from tablut.running.machine import return_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from retrograde.solver.kernels.workspace import Desk
     from retrograde.solver.slices.files import SliceFile
-    from tablut.variants import Variant
+    from retrograde.tablebase.store import Store
 
-START, LOSSES_STEP, WINS_STEP, MOVES_STEP = 0, 1, 2, 3
-"""The first steps; each one after them is a round of news."""
-LAST_PASS: Final = MOVES_STEP
-_NEWS: Final = 1 << 18
-"""Pieces of news that are found together."""
+_lock = threading.Lock()
+_tiers: dict[tuple[str, tuple[int, int], str], tuple[Store, SlicedTier]] = {}
+_own = threading.local()
+
+
+def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store, SlicedTier]:
+    """Return a store and one of its tiers, ready to be solved; the last one asked for is kept."""
+    key = (root, material, plan)
+    with _lock:
+        if key not in _tiers:
+            _tiers.clear()
+            store = open_store(root)
+            _tiers[key] = (store, SlicedTier(store.variant, material))
+        return _tiers[key]
+
+
+def share_tier(root: str, plan: str, store: Store, tier: SlicedTier) -> None:
+    """Have the tasks of this process use a tier whose tables are there."""
+    with _lock:
+        _tiers.clear()
+        _tiers[root, tier.material, plan] = (store, tier)
+
+
+def forget_tier() -> None:
+    """Forget the tier that the tasks of this process have shared."""
+    with _lock:
+        _tiers.clear()
+
+
+def workspace_of(tier: SlicedTier) -> Desk:
+    """Return this thread's desk for a tier."""
+    held: tuple[SlicedTier, Desk] | None = getattr(_own, "desk", None)
+    if held is None or held[0] is not tier:
+        held = (tier, tier.solver.solving_desk(tier.material))
+        _own.desk = held
+    return held[1]
+
+
+# -- the tasks ---------------------------------------------------------------------------------
+
+
+_MESSAGES: Final = 1 << 18
+"""Messages that are found together."""
 
 
 class SliceTask(NamedTuple):
@@ -75,18 +101,8 @@ class SliceTask(NamedTuple):
     owner: SliceOwner
     own: Source | None
     near: tuple[tuple[int, Source], ...]
-    heard: tuple[Source, ...]
+    received: tuple[Source, ...]
     target: str
-
-
-def stride_of(variant: Variant) -> int:
-    """Return how many distances a round takes together."""
-    return 1 if rules_to_solve_by(variant).rules.no_moves == "either_after_ply" else 2
-
-
-def distance_of(step: int, stride: int) -> int:
-    """Return the distance in plies of black's wins that are heard of in a step."""
-    return 1 + stride * (step - MOVES_STEP)
 
 
 def run_slice(task: SliceTask) -> dict[str, Any]:
@@ -101,7 +117,8 @@ def run_slice(task: SliceTask) -> dict[str, Any]:
             found = str(error)
     with Spool(Path(task.target).parent) as spool:
         work = _Slice(task, spool)
-        work.run()
+        work.receive()
+        work.run(task.owner.step)
         file = work.write()
     answer = {**_answer(file, work.read, meter.read()), "entries": work.size, "window": work.total, "found": found}
     del work
@@ -124,45 +141,47 @@ def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict
 # -- one slice -----------------------------------------------------------------------------
 
 
-class _Slice:
+class _Slice(TierPasses):
     """A slice while it is worked on."""
 
     def __init__(self, task: SliceTask, spool: Spool) -> None:
         self.task, self.spool, self.step, self.number = task, spool, task.owner.step, task.owner.number
-        self.store, self.tier = shared_tier(task.root, task.material, task.plan)
-        self.stride = stride_of(self.tier.variant)
+        self.store, self.whole = shared_tier(task.root, task.material, task.plan)
         rows = task.cuts[self.number], task.cuts[self.number + 1]
-        self.window = self.tier.window(*rows)
-        whole, own = self.tier.solver.index, self.tier.number
-        masks = {count: self.window.below[material] for count, material in enumerate(self.tier.lower)}
-        self.index = window_tables(whole, {**masks, own: self.window.near})
-        self.runs = runs_of(whole, own, self.window.near)
-        self.begin, self.end = int(self.tier.starts[rows[0]]), int(self.tier.starts[rows[1]])
+        window, starts = self.whole.window(*rows), self.whole.starts
+        masks = {count: window.below[material] for count, material in enumerate(self.whole.lower)}
+        index = window_tables(self.whole.solver.index, {**masks, self.whole.number: window.near})
+        self.runs = runs_of(self.whole.solver.index, self.whole.number, window.near)
         # The rows of the slice follow each other in the window, too.
-        earlier = self.window.near[: rows[0]]
-        self.rows = int(np.count_nonzero(earlier)), int(np.count_nonzero(earlier)) + rows[1] - rows[0]
-        self.shift = int(np.diff(self.tier.starts)[: rows[0]][earlier].sum())
-        self.size, self.total, self.read = self.end - self.begin, self.runs.total, 0
-        self.own = slice(self.shift, self.shift + self.size)
-        self._part = room("white", self.size)
-        self.white = before(self._part, self.shift, self.total)
-        self.black = room("black", self.total)
-        self.found = np.zeros((2, CODES), dtype=np.int64)
-        self.news: dict[str, PackedSection] = {}
-        self._lower()
-        desk = workspace_of(self.tier)._replace(tiers=self.index)
-        self.desk, self._alive = directory(desk), desk
+        earlier = window.near[: rows[0]]
+        first = int(np.count_nonzero(earlier))
+        self.shift = int(np.diff(starts)[: rows[0]][earlier].sum())
+        size, self.total, self.read = int(starts[rows[1]] - starts[rows[0]]), self.runs.total, 0
+        self.own = slice(self.shift, self.shift + size)
+        self._near = starts[:-1][window.near]
+        self._white, self._black = room("white", size), room("black", self.total)
+        attackers, defenders = task.material
+        super().__init__(
+            f"tier {attackers}v{defenders} of {self.whole.variant.name}, slice {self.number}, step {self.step}",
+            self.whole.number,
+            self.whole.solver.stride,
+            (before(self._white, self.shift, self.total), self._black),
+            self._lower(window),
+            (first, first + rows[1] - rows[0]),
+            [workspace_of(self.whole)._replace(tiers=index)],
+        )
+        self.size = size
+        self.messages: dict[str, PackedSection] = {}
         self._load()
 
     # -- reading -----------------------------------------------------------------------
 
-    def _lower(self) -> None:
-        """Read what captures lead to: with white to move after black's, and the other way round."""
-        lower = self.tier.lower
-        self.lower = np.zeros(2 * len(self.tier.solver.materials), dtype=np.int64)
-        for count, material in enumerate(lower):
+    def _lower(self, window: Window) -> NDArray[np.int64]:
+        """Read what captures lead to, with white to move after black's, and the other way round; return where it is."""
+        lower = np.zeros(2 * len(self.whole.solver.materials), dtype=np.int64)
+        for count, material in enumerate(self.whole.lower):
             side = WHITE if material[0] == self.task.material[0] else BLACK
-            runs = runs_of(self.tier.solver.index, count, self.window.below[material])
+            runs = runs_of(self.whole.solver.index, count, window.below[material])
             items = room(f"lower-{count}", runs.total)
             stored = self.store.tier(*material)
 
@@ -172,26 +191,26 @@ class _Slice:
 
             gather(runs, stored.record.chunk, stored.entries, read)(items, 0)
             np.bitwise_or(items, np.uint16(DECIDED), out=items, where=items != 0)
-            self.lower[2 * count + side] = items.ctypes.data
+            lower[2 * count + side] = items.ctypes.data
+        return lower
 
     def _load(self) -> None:
         """Read the slice so far, and black's items near it."""
         if self.task.own is None:
-            self._part.fill(0)
-            self.black[self.own].fill(0)
+            self._white.fill(0)
+            self._black[self.own].fill(0)
             return
         file = open_slice(self.task.own)
-        self._read(file, "white", self._part)
-        if self.step not in (WINS_STEP, MOVES_STEP):
-            self._read(file, "black", self.black[self.own])
-        for code, count in file.stats.white.items():
-            self.found[WHITE, code] = count
-        for code, count in file.stats.black.items():
-            self.found[BLACK, code] = count
+        self._read(file, "white", self._white)
+        if self.step not in (WINS, MOVES):
+            self._read(file, "black", self._black[self.own])
+        for side, counts in ((WHITE, file.stats.white), (BLACK, file.stats.black)):
+            for code, count in counts.items():
+                self.found[side, code] = count
         for number, source in self.task.near:
-            first, last = (int(self.tier.starts[self.task.cuts[number + more]]) for more in (0, 1))
-            parts = partial(self._parts, open_slice(source), "black")
-            gather(self.runs, BLOCK, last - first, parts)(self.black, first)
+            first, last = (int(self.whole.starts[self.task.cuts[number + more]]) for more in (0, 1))
+            parts = partial(self._parts_of, open_slice(source), "black")
+            gather(self.runs, BLOCK, last - first, parts)(self._black, first)
 
     def _read(self, file: SliceFile, name: str, out: NDArray[Any]) -> None:
         """Read all items of a section, and count its bytes."""
@@ -204,79 +223,26 @@ class _Slice:
         for _, items in read_items(file, name):
             yield items
 
-    def _parts(self, file: SliceFile, name: str, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any]]]:
+    def _parts_of(self, file: SliceFile, name: str, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the blocks of a section that are wanted, and count their bytes."""
         lengths = file.sections[name][0].blocks
         for at, items in read_items(file, name, wanted):
             self.read += lengths[at // BLOCK]
             yield at, items
 
-    # -- the passes --------------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Do the pass of the task's step."""
-        for source in self.task.heard:
-            self._hear(open_slice(source))
-        if self.step == START:
-            self._pass(WHITE, immediate_pass)
-            self._pass(BLACK, immediate_pass)
-            self._tell(lost_in(0))
-        elif self.step == LOSSES_STEP:
-            self._pass(BLACK, forward_pass, LOSSES, 1, by_rows=1)
-        elif self.step == WINS_STEP:
-            self._pass(WHITE, forward_pass, WINS, 1)
-            self._pass(BLACK, forward_pass, FULL, SEEN, by_rows=1)
-        elif self.step == MOVES_STEP:
-            self._pass(WHITE, forward_pass, FULL, 1)
-            self._follow()
-        else:
-            self._follow()
-
-    def _follow(self) -> None:
-        """Propagate white's values of this round to black's positions, and tell what is new there."""
-        distance = distance_of(self.step, self.stride)
-        self._backward(lost_in(distance + self.stride - 1))
-        if distance > SEEN:
-            self._backward(won_in(distance))
-        if distance + 1 > SEEN + 1:
-            self._tell(lost_in(distance + 1))
-        self._tell(won_in(distance + self.stride))
-
-    def _pass(self, side: int, kernel: Callable[..., int], mode: int = FULL, limit: int = 0, by_rows: int = 0) -> None:
-        """Run a pass over the rows of the slice."""
-        mine, theirs = (self.white, self.black) if side == WHITE else (self.black, self.white)
-        task = Pass(self.tier.number, side, mode, limit, by_rows, mine, theirs, self.lower, self.found[side])
-        self._check(kernel(self.desk, task, *self.rows))
-
-    def _backward(self, item: int) -> None:
-        """Propagate a value of white's to black's positions; nothing to do if there is none."""
-        if self.found[WHITE, code_of(item)]:
-            task = Pass(self.tier.number, BLACK, FULL, 0, 0, self.black, self.white, self.lower, self.found[BLACK])
-            self._check(backward_pass(self.desk, task, item, *self.rows))
-
-    def _check(self, errors: int) -> None:
-        if errors:
-            attackers, defenders = self.task.material
-            raise SolverError(
-                f"tier {attackers}v{defenders} of {self.tier.variant.name}, slice {self.number}, step {self.step}: "
-                f"{errors} contradictions"
-            )
-
-    # -- news --------------------------------------------------------------------------
-
-    def _tell(self, item: int) -> None:
+    def pass_on(self, item: int) -> None:
         """Write down whom a value of black's concerns, slice by slice."""
         if not self.found[BLACK, code_of(item)]:
             return
-        kind = "losses" if item & 1 else "wins"
-        near = self.tier.starts[:-1][self.window.near]
-        news = News(np.empty(_NEWS, dtype=np.int64), np.empty(_NEWS, dtype=np.uint8), np.zeros(2, dtype=np.int64), near)
-        nobody = Pass(self.tier.number, WHITE, FULL, 0, 0, self.white, self.black, self.lower, self.found[WHITE])
-        edges = self.tier.starts[np.array(self.task.cuts)]
-        while news.place[0] >= 0:
-            news.place[1] = 0
-            self._check(tell(self.desk, nobody, news, item, *self.rows))
-            entries, moves = news.entries[: news.place[1]], news.moves[: news.place[1]]
+        kind = "losses" if is_loss(item) else "wins"
+        messages = new_messages(_MESSAGES, self._near)
+        edges = self.whole.starts[np.array(self.task.cuts)]
+        while messages.place[0] >= 0:
+            messages.place[1] = 0
+            self.check(backward_pass(self.directories[0], self.pass_of(WHITE, messages=messages), item, *self.rows))
+            entries, moves = messages.entries[: messages.place[1]], messages.moves[: messages.place[1]]
             slices = (np.searchsorted(edges, entries, side="right") - 1).astype(np.min_scalar_type(len(edges)))
             order = np.argsort(slices, kind="stable")
             counts = np.bincount(slices, minlength=len(edges) - 1)
@@ -289,43 +255,39 @@ class _Slice:
                     self._section(f"moves-{number}", "uint8").add(moves[places])
 
     def _section(self, name: str, dtype: str) -> PackedSection:
-        if name not in self.news:
-            self.news[name] = PackedSection(dtype, self.spool)
-        return self.news[name]
+        if name not in self.messages:
+            self.messages[name] = PackedSection(dtype, self.spool)
+        return self.messages[name]
 
-    def _hear(self, file: SliceFile) -> None:
-        """Make of the news in a file what it says for the slice."""
-        distance = distance_of(self.step, self.stride)
-        here = Pass(self.tier.number, WHITE, FULL, 0, 0, self.white, self.black, self.lower, self.found[WHITE])
-        for kind, plies in (("losses", distance - self.stride + 1), ("wins", distance)):
-            name = f"{kind}-{self.number}"
-            if name not in file.sections:
-                continue
-            lost = int(kind == "losses")
-            plies = 0 if self.step == LOSSES_STEP else plies
-            # Block by block: all news for a slice together can take more room than the slice.
-            counted = self._blocks(file, f"moves-{self.number}") if kind == "wins" else repeat(np.zeros(0, np.uint8))
-            for entries, moves in zip(self._blocks(file, name), counted, strict=kind == "wins"):
-                if int(entries.max()) >= self.size:
-                    raise SolverError(f"{file.path}: its news is of entries that the slice does not have")
-                self._check(hear(self.desk, here, entries, moves, self.shift, lost, plies))
+    def receive(self) -> None:
+        """Do what the messages say that were written in the step before."""
+        values = values_of(self.step - 1, self.stride, BLACK)
+        for file in map(open_slice, self.task.received):
+            for item in values:
+                kind = "losses" if is_loss(item) else "wins"
+                name = f"{kind}-{self.number}"
+                if name not in file.sections:
+                    continue
+                # Block by block: all messages for a slice together can take more room than the slice.
+                moves = self._blocks(file, f"moves-{self.number}") if kind == "wins" else repeat(np.zeros(0, np.uint8))
+                for entries, counted in zip(self._blocks(file, name), moves, strict=kind == "wins"):
+                    if int(entries.max()) >= self.size:
+                        raise SolverError(f"{file.path}: its messages are for entries that the slice does not have")
+                    desk, here = self.directories[0], self.pass_of(WHITE)
+                    self.check(receive(desk, here, entries, counted, self.shift, item))
 
     # -- writing -----------------------------------------------------------------------
 
     def write(self) -> SliceFile:
-        """Write the slice as it is now, and the news."""
-        odd = self.found[:, 3:ALIAS:4].any() or self.found[:, 4:ALIAS:4].any()
-        if self.stride > 1 and odd:
-            # A win in an even number of plies, or a loss in an odd one: the rounds would miss it.
-            self._check(1)
+        """Write the slice as it is now, and the messages."""
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
-        news = dict(sorted(self.news.items()))
-        told = {
-            kind: {int(name.partition("-")[2]): news[name].items for name in news if name.startswith(kind)}
+        messages = dict(sorted(self.messages.items()))
+        sent = {
+            kind: {int(name.partition("-")[2]): messages[name].items for name in messages if name.startswith(kind)}
             for kind in ("wins", "losses")
         }
-        stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **told)
+        stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **sent)
         sides = {"white": PackedSection("uint16", self.spool), "black": PackedSection("uint16", self.spool)}
-        sides["white"].add(self._part)
-        sides["black"].add(self.black[self.own])
-        return write_slice(Path(self.task.target), self.task.owner, stats, {**sides, **news})
+        sides["white"].add(self._white)
+        sides["black"].add(self._black[self.own])
+        return write_slice(Path(self.task.target), self.task.owner, stats, {**sides, **messages})

@@ -1,32 +1,257 @@
-"""The proof of one entry, plainly: its images ranked, its moves made, its two values out of those of its successors.
+"""The proof of a tier: its index, and its values out of those of their successors.
 
 What it shares with the solver is said in `retrograde.verification`. The index is among that,
 and therefore put to the proof as well: placements are listed by a decoding of its own, from
 the stored representatives; every image of every placement must be ranked to its entry, and
 the sizes of the orbits are added up, so that nothing can be missing.
-
-Everything can be proved like this. Most rows are proved by `retrograde.verification.kernels.rows`, which comes to
-the same with less work; rows that have symmetries of their own are proved here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retrograde.verification.kernels.desk import ALIASES, CHECKED, FAILURES, ORBITS
-from retrograde.verification.kernels.plies import LOST, QUIET, UNPROVED, WON, entry_at, judged_code
-from retrograde.verification.kernels.walk import first_column, next_column, open_row, set_board
-from tablut.engine.jit import I64, U64, advance, called, inlined
-from tablut.engine.kernels import generate
-from tablut.engine.layout import put_side, start_of, target_of
-from tablut.indexing.tier_kernels import entry_of
-from tablut.indexing.tier_tables import code_at, is_loss, plies_of
+import numpy as np
+
+from tablut.engine.attacks import may_capture, slides_from, winner_of
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
+from tablut.engine.kernels import generate, make, toggle, unmake
+from tablut.engine.layout import (
+    count_of,
+    king_of,
+    new_board,
+    put_count,
+    put_king,
+    put_side,
+    start_of,
+    target_of,
+    undo_captured,
+)
+from tablut.engine.records import record_at
+from tablut.engine.tables import Tables  # noqa: TC001 (the fields of records are read when kernels are compiled)
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
+from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
+from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from retrograde.verification.kernels.desk import ProofDesk, Tally
+    from tablut.variants import Variant
+
+CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
+"""Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
+
+
+class Listing(NamedTuple):
+    """The placements of a tier in the order of its entries; C cells, K orbits of the king, G symmetries.
+
+    Attributes
+    ----------
+    row_kind, row_men, column_men : int
+        Who the row soldiers are (1: the defenders), how many, and how many column soldiers.
+    row_spots, column_spots : int
+        How many cells each of them may have.
+    most, order : int
+        The length of a row of ``binomial``, and G.
+    king_cell, base, width : ndarray of int64, shape (K,)
+        By king: its cell, its first entry, and the columns of its rows.
+    first_row : ndarray of int64, shape (K + 1,)
+        By king, the number of its first row.
+    combination : ndarray of int64, flat
+        By row, the row soldiers' combination.
+    row_cell, column_cell : ndarray of uint8
+        The cells that row soldiers and column soldiers may have.
+    binomial : ndarray of int64, flat
+        At ``n * most + k`` the number of k-combinations of n.
+    image : ndarray of uint8, shape (G * C,)
+        At ``element * C + cell`` the image of a cell.
+    """
+
+    row_kind: int
+    row_men: int
+    column_men: int
+    row_spots: int
+    column_spots: int
+    most: int
+    order: int
+    king_cell: NDArray[np.int64]
+    base: NDArray[np.int64]
+    width: NDArray[np.int64]
+    first_row: NDArray[np.int64]
+    combination: NDArray[np.int64]
+    row_cell: NDArray[np.uint8]
+    column_cell: NDArray[np.uint8]
+    binomial: NDArray[np.int64]
+    image: NDArray[np.uint8]
+
+
+class ProofMemory(NamedTuple):
+    """The memory of one thread; C is the number of cells.
+
+    Attributes
+    ----------
+    board : ndarray of uint32, shape (2N + 4,)
+        The position that is proved.
+    moves : ndarray of int32, shape (4 * C,)
+        Its moves.
+    black, white : ndarray of uint8, shape (C,)
+        The cells of its attackers and of its defenders.
+    spare_black, spare_white : ndarray of uint8, shape (C,)
+        Those of another: an image, or what a capture leads to.
+    left : ndarray of uint8, shape (C,)
+        The cells that the row leaves to column soldiers, ascending.
+    column : ndarray of int64, shape (C + 1,)
+        Which of them are taken, ascending.
+    scratch : ndarray of int64, shape (SCRATCH,)
+        For `tablut.indexing.tier_kernels.entry_of`.
+    """
+
+    board: NDArray[np.uint32]
+    moves: NDArray[np.int32]
+    black: NDArray[np.uint8]
+    white: NDArray[np.uint8]
+    spare_black: NDArray[np.uint8]
+    spare_white: NDArray[np.uint8]
+    left: NDArray[np.uint8]
+    column: NDArray[np.int64]
+    scratch: NDArray[np.int64]
+
+
+class Tally(NamedTuple):
+    """What a proof finds.
+
+    Attributes
+    ----------
+    codes, room : int
+        Codes from ``codes`` on are not counted; so many failures are written down.
+    counters : ndarray of int64, shape (COUNTERS,)
+        See `CHECKED` and its fellows.
+    histogram : ndarray of int64, shape (2 * codes,)
+        By side to move and stored code, the number of classes.
+    failures : ndarray of int64, shape (4 * room,)
+        Of each: kind, entry, side to move, and the proved code (for `WRONG_ALIAS` where the placement is ranked to).
+    """
+
+    codes: int
+    room: int
+    counters: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+    failures: NDArray[np.int64]
+
+
+class ProofDesk(NamedTuple):
+    """All that a proof works with."""
+
+    tables: Tables
+    tiers: TierTables
+    listing: Listing
+    memory: ProofMemory
+    tally: Tally
+    places: NDArray[np.int64]
+    tier: int
+
+
+def new_memory(variant: Variant) -> ProofMemory:
+    """Return memory for one thread."""
+    cells = variant.size**2
+    return ProofMemory(
+        board=new_board(variant.size),
+        moves=np.zeros(4 * cells, dtype=np.int32),
+        black=np.zeros(cells, dtype=np.uint8),
+        white=np.zeros(cells, dtype=np.uint8),
+        spare_black=np.zeros(cells, dtype=np.uint8),
+        spare_white=np.zeros(cells, dtype=np.uint8),
+        left=np.zeros(cells, dtype=np.uint8),
+        column=np.zeros(cells + 1, dtype=np.int64),
+        scratch=np.zeros(SCRATCH, dtype=np.int64),
+    )
+
+
+def new_tally(codes: int, room: int) -> Tally:
+    """Return a tally of nothing."""
+    return Tally(
+        codes=codes,
+        room=room,
+        counters=np.zeros(COUNTERS, dtype=np.int64),
+        histogram=np.zeros(2 * codes, dtype=np.int64),
+        failures=np.zeros(4 * room, dtype=np.int64),
+    )
+
+
+# -- the placements of a tier in the order of its entries ------------------------------------
+
+
+@inlined
+def _write_combination(r: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
+    """Write the ascending numbers below ``spots`` that make the combination of a rank."""
+    number = I64(spots)
+    for k in range(men, 0, -1):
+        number -= 1
+        while r.binomial[number * r.most + k] > rank:
+            number -= 1
+        rank -= r.binomial[number * r.most + k]
+        numbers[k - 1] = number
+
+
+@inlined
+def _open_row(d: ProofDesk, row: int, king: int) -> None:
+    """Write the row soldiers' cells, and those that are left to column soldiers; O(cells)."""
+    r, m = d.listing, d.memory
+    soldiers = m.white if r.row_kind == 1 else m.black
+    _write_combination(r, r.combination[row], r.row_men, r.row_spots, m.column)
+    for k in range(r.row_men):
+        soldiers[k] = r.row_cell[m.column[k]]
+    left = I64(0)
+    for k in range(r.column_spots):
+        cell = I64(r.column_cell[k])
+        taken = cell == king
+        for soldier in range(r.row_men):
+            taken = taken or I64(soldiers[soldier]) == cell
+        if not taken:
+            m.left[left] = cell
+            left += 1
+
+
+@inlined
+def _first_column(d: ProofDesk) -> None:
+    """Set the column soldiers of an open row to the first of their combinations."""
+    for k in range(d.listing.column_men):
+        d.memory.column[k] = k
+
+
+@inlined
+def _next_column(d: ProofDesk) -> None:
+    """Write the column soldiers' cells, and move on to the next combination of them."""
+    m, men = d.memory, d.listing.column_men
+    soldiers = m.black if d.listing.row_kind == 1 else m.white
+    for k in range(men):
+        soldiers[k] = m.left[m.column[k]]
+    # The first place that can move up does, those below start again.
+    k = I64(0)
+    while k + 1 < men and m.column[k] + 1 == m.column[k + 1]:
+        m.column[k] = k
+        k += 1
+    m.column[k] += 1
+
+
+@inlined
+def _set_board(d: ProofDesk, king: int) -> None:
+    """Put the king and the lists of cells on the board; the side to move stays as it is."""
+    t, m = d.tables, d.memory
+    attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
+    for line in range(2 * t.size):
+        m.board[line] = np.uint32(0)
+    toggle(t, m.board, king, 16)
+    for k in range(attackers):
+        toggle(t, m.board, I64(m.black[k]), 0)
+    for k in range(defenders):
+        toggle(t, m.board, I64(m.white[k]), 16)
+    put_king(t, m.board, king)
+    put_count(t, m.board, 1, attackers)
+    put_count(t, m.board, 0, defenders)
+
+
+# -- the proof ---------------------------------------------------------------------------------
+
 
 WRONG_VALUE: Final = 0
 """Failure: the stored code is not the one that the successors give."""
@@ -37,7 +262,42 @@ WRONG_ALIAS: Final = 2
 WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked elsewhere."""
 
+_UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
+"""Instead of a successor's code: it has no entry; the ply wins, or loses, at once; the ply captures nothing and ends
+nothing, and the successor is of the same tier."""
 _FAR: Final = 1 << 20
+
+
+@called
+def _entry_at(
+    x: TierTables,
+    tier: int,
+    king: int,
+    black: NDArray[np.uint8],
+    white: NDArray[np.uint8],
+    scratch: NDArray[np.int64],
+) -> int:
+    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
+    return entry_of(x, tier, king, black, white, scratch)
+
+
+@called
+def _made_code(d: ProofDesk, side: int, move: int) -> int:
+    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
+    t, x, m = d.tables, d.tiers, d.memory
+    undo, outcome = make(t, m.board, move)
+    if outcome != UNDECIDED:
+        unmake(t, m.board, undo)
+        return I64(_WON) if winner_of(outcome) == side else I64(_LOST)
+    if undo_captured(undo) == 0:
+        unmake(t, m.board, undo)
+        return I64(_QUIET)
+    tier, entry = tier_at(x, count_of(t, m.board, 1), count_of(t, m.board, 0)), I64(-1)
+    if tier >= 0:
+        men_of_board(t, m.board, m.spare_black, m.spare_white)
+        entry = _entry_at(x, tier, king_of(t, m.board), m.spare_black, m.spare_white, m.scratch)
+    unmake(t, m.board, undo)
+    return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
 
 @inlined
@@ -51,40 +311,72 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 
 @inlined
-def _successor_code(d: ProofDesk, side: int, king: int, move: int) -> int:
-    """Return the stored code of what a move leads to; or `UNPROVED`, `WON`, `LOST`."""
-    x, m = d.tiers, d.memory
-    code = judged_code(d, side, move)
-    if code != QUIET:
-        return code
+def _free_men(d: ProofDesk, side: int, king: int) -> int:
+    """Return how many men of a side may slide along their row as well as along their column."""
+    t, m, tier = d.tables, d.memory, d.tiers.tier
+    men, cells = (tier.attackers[d.tier], m.black) if side == 1 else (tier.defenders[d.tier], m.white)
+    found = I64(0)
+    for k in range(men):
+        row, column = slides_from(t, m.board, t.attacker_slides if side == 1 else t.defender_slides, I64(cells[k]))
+        found += I64(row != 0 and column != 0)
+    if side == 0:
+        row, column = slides_from(t, m.board, t.king_slides, king)
+        found += I64(row != 0 and column != 0)
+    return found
+
+
+@inlined
+def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
+    """Return whether after each ply of a side that captures nothing both sides surely have a move.
+
+    Whoever arrives on a cell blocks a row or a column of another man, not both; and who leaves one blocks nothing.
+    """
+    return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
+
+
+@inlined
+def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
+    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST`.
+
+    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
+    """
+    t, x, m = d.tables, d.tiers, d.memory
     start, target = start_of(move), target_of(move)
-    if side == 0 and start == king:
-        entry = entry_of(x, d.tier, target, m.black, m.white, m.scratch)
+    royal = side == 0 and start == king
+    escapes = royal and t.escapes[target] != 0
+    if not certain or escapes or may_capture(t, m.board, side, target, target if royal else king):
+        code = _made_code(d, side, move)
+        if code != _QUIET:
+            return code
+    if royal:
+        entry = _entry_at(x, d.tier, target, m.black, m.white, m.scratch)
     else:
         own = m.black if side == 1 else m.white
         place = _replace(own, start, target)
-        entry = entry_of(x, d.tier, king, m.black, m.white, m.scratch)
+        entry = _entry_at(x, d.tier, king, m.black, m.white, m.scratch)
         own[place] = start
-    return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(UNPROVED)
+    return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
 
 @inlined
 def _prove(d: ProofDesk, side: int, king: int) -> int:
-    """Return the code of the position on the board by its successors, or `UNPROVED` if one of them has no entry."""
+    """Return the code of the position on the board by its successors, or `_UNPROVED` if one of them has no entry."""
     t, m = d.tables, d.memory
     put_side(t, m.board, side)
     count = generate(t, m.board, m.moves)
     if count == 0:
         return I64(1)
+    # Only some rules ask it after every ply.
+    certain = t.either_after_ply == 0 or _leaves_moves(d, side, king)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
-        code = _successor_code(d, side, king, I64(m.moves[number]))
-        if code == UNPROVED:
+        code = _successor_code(d, side, king, I64(m.moves[number]), certain)
+        if code == _UNPROVED:
             return code
-        if code == WON:
+        if code == _WON:
             # Nothing is quicker than to win at once.
             return I64(2)
-        if code == LOST:
+        if code == _LOST:
             worst = max(worst, I64(1))
         elif code == 0:
             safe = True
@@ -102,17 +394,18 @@ def _orbit(d: ProofDesk, entry: int, king: int) -> int:
     """Return the size of a placement's orbit, or -1 if an image of it is ranked elsewhere."""
     x, m, order = d.tiers, d.memory, d.listing.order
     attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
-    stabiliser = I64(0)
+    stabiliser = I64(1)
     low, high = _mask(m.black, attackers)
     white_low, white_high = _mask(m.white, defenders)
-    for element in range(order):
+    # The first is the identity.
+    for element in range(1, order):
         table = advance(d.listing.image, element * x.square.cells)
         for k in range(attackers):
             m.spare_black[k] = table[I64(m.black[k])]
         for k in range(defenders):
             m.spare_white[k] = table[I64(m.white[k])]
         moved = I64(table[king])
-        if entry_at(x, d.tier, moved, m.spare_black, m.spare_white, m.scratch) != entry:
+        if _entry_at(x, d.tier, moved, m.spare_black, m.spare_white, m.scratch) != entry:
             return I64(-1)
         same_low, same_high = _mask(m.spare_black, attackers)
         same_white_low, same_white_high = _mask(m.spare_white, defenders)
@@ -141,7 +434,7 @@ def _mask(cells: NDArray[np.uint8], count: int) -> tuple[np.uint64, np.uint64]:
 
 
 @inlined
-def report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
+def _report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
     """Count a failure, and write it down while there is room."""
     number = tally.counters[FAILURES]
     if number < tally.room:
@@ -153,35 +446,47 @@ def report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
 
 
 @inlined
-def settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> None:
+def _settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> None:
     """Count a value that is proved, and report it if it is not the stored one."""
     tally.counters[CHECKED] += 1
     if stored < tally.codes:
         tally.histogram[side * tally.codes + stored] += 1
     if proved != stored:
-        report(tally, I64(NO_ENTRY) if proved < 0 else I64(WRONG_VALUE), entry, side, proved)
+        _report(tally, I64(NO_ENTRY) if proved < 0 else I64(WRONG_VALUE), entry, side, proved)
 
 
-@called
-def prove_row_plainly(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
+@inlined
+def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
     """Prove all positions of a row; O(entries * moves)."""
     m = d.memory
-    open_row(d, row, king)
-    first_column(d)
+    _open_row(d, row, king)
+    _first_column(d)
     for entry in range(start, start + width):
-        next_column(d)
-        ranked = entry_at(d.tiers, d.tier, king, m.black, m.white, m.scratch)
+        _next_column(d)
+        ranked = _entry_at(d.tiers, d.tier, king, m.black, m.white, m.scratch)
         if ranked != entry:
             d.tally.counters[ALIASES] += 1
             if ranked < start or ranked > entry:
-                report(d.tally, I64(WRONG_ALIAS), entry, I64(0), ranked)
+                _report(d.tally, I64(WRONG_ALIAS), entry, I64(0), ranked)
             continue
         images = _orbit(d, entry, king)
         if images < 0:
-            report(d.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
+            _report(d.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
         else:
             d.tally.counters[ORBITS] += images
-        set_board(d, king)
+        _set_board(d, king)
         for side in range(2):
             stored = code_at(d.places, 2 * d.tier + side, entry)
-            settle(d.tally, entry, side, stored, _prove(d, side, king))
+            _settle(d.tally, entry, side, stored, _prove(d, side, king))
+
+
+@kernel
+def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
+    """Prove all positions in some rows of a tier; O(entries * moves)."""
+    d = record_at(pointer(desk), ProofDesk)
+    r, orbit = d.listing, I64(0)
+    for row in range(first, last):
+        while row >= r.first_row[orbit + 1]:
+            orbit += 1
+        start = r.base[orbit] + (row - r.first_row[orbit]) * r.width[orbit]
+        _prove_row(d, row, r.king_cell[orbit], start, r.width[orbit])

@@ -1,4 +1,4 @@
-"""What a tablebase will take, said before it is begun; and whether this machine can make it."""
+"""The tiers of a game: which captures lead to which, and what it takes to build them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,72 @@ from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retrograde.solver.judging import judging_room
-from retrograde.solver.tier_graph import Material, tier_graph
+import networkx as nx
+
 from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
 from tablut.indexing.tiers import TierIndex
 from tablut.running.machine import physical_memory
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
-__all__ = [
-    "CLASSES_A_SECOND",
-    "BuildEstimate",
-    "check_build",
-    "estimate_build",
-    "least_memory",
-    "most_men",
-    "tier_bytes",
-    "too_little",
-]
+Material = tuple[int, int]
+"""Attackers and defenders."""
+
+_MOST_CAPTURED = 3
+"""Soldiers that a ply captures at most: one on each side of its target but that it came from."""
+
+
+def tier_graph(
+    variant: VariantLike, men: int | None = None, materials: Sequence[Material] = ()
+) -> nx.DiGraph[Material]:
+    """Return the tiers and what a capture leads from each to."""
+    variant = as_variant(variant)
+    if not materials:
+        return _tier_graph(variant, men)
+    whole = _tier_graph(variant, None)
+    wanted = set() if men is None else set(_tier_graph(variant, men))
+    for material in materials:
+        if material not in whole:
+            raise InputError(
+                f"--material {material[0]}v{material[1]}: {variant.name} has no tier of it; its tiers have 1 to "
+                f"{variant.attackers} attackers and at most {variant.defenders} defenders"
+            )
+        wanted |= {material, *nx.descendants(whole, material)}
+    return whole.subgraph(wanted)
+
+
+@lru_cache(maxsize=64)
+def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
+    most = 1 + variant.attackers + variant.defenders if men is None else men
+    if most < 2:
+        raise InputError(f"--men {most}: an undecided position has two men or more, a king and an attacker")
+    # Captures lead strictly downwards, so it has no circles.
+    graph: nx.DiGraph[Material] = nx.DiGraph()
+    sizes = PlacementIndex(variant).tiers
+    for material, tier in sizes.items():
+        if sum(material) < most:
+            graph.add_node(material, positions=2 * tier.size)
+    for attackers, defenders in list(graph):
+        for captured in range(1, _MOST_CAPTURED + 1):
+            for below in ((attackers - captured, defenders), (attackers, defenders - captured)):
+                if below in graph:
+                    graph.add_edge((attackers, defenders), below)
+    return graph
+
+
+def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
+    """Return the tiers in an order in which they can be solved; those of one list do not need each other."""
+    return [sorted(tiers) for tiers in nx.topological_generations(graph.reverse(copy=False))]
+
+
+# -- what a build takes ------------------------------------------------------------------------
+
 
 CLASSES_A_SECOND: Final = 4_000_000
 """What a processor solves: 7 to 12 million were measured in memory, less in slices (docs/solving.md)."""
@@ -62,6 +106,8 @@ def tier_bytes(variant: Variant, material: Material) -> int:
 @lru_cache(maxsize=1024)
 def least_memory(variant: Variant, material: Material) -> int:
     """Return how many bytes of memory are enough to build a tier, in the smallest slices if it has defenders."""
+    from retrograde.solver.kernels.workspace import judging_room
+
     defenders = material[1]
     if not defenders:
         return tier_bytes(variant, material)
