@@ -164,7 +164,8 @@ def parse_beginning(path: Location, file: Readable, size: int) -> RowFile:
     begin = HEAD.size + length + 24 * leaves + 32 * filled
     wanted = begin + (0 if header.kind == "tally" else row_size(header.words, header.codes) * header.rows)
     # Each by itself: a sum of 64 bits can wrap around.
-    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows)).any():
+    moves = np.frombuffer(parts[2], dtype="<i8").astype(np.int64)
+    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows) | (moves < 0)).any():
         raise damaged(path, "its index does not add up")
     if size != wanted:
         raise damaged(path, f"it has {size} bytes instead of {wanted}")
@@ -173,7 +174,7 @@ def parse_beginning(path: Location, file: Readable, size: int) -> RowFile:
         header,
         counts,
         np.frombuffer(parts[1], dtype="<u8").astype(np.uint64),
-        np.frombuffer(parts[2], dtype="<i8").astype(np.int64),
+        moves,
         digests,
         begin,
         wanted,

@@ -26,6 +26,7 @@ from counting.census.expansion import DECIDED, EXPANSION_COUNTERS, expand_canoni
 from counting.census.files import open_rows, read_rows, spans
 from counting.census.memory import room
 from counting.census.records import LEAF_BITS, Owner
+from counting.census.row_head import damaged
 from counting.census.row_writing import write_rows
 from counting.census.survey import COUNTERS, survey
 from counting.census.toolbox import Toolbox, toolbox
@@ -106,9 +107,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     else:
         handled, found = expand_leaves(tools.expander, rows, children, counters, (LEAF_BITS, *task.leaves))
     if handled != len(rows) or (found != total if task.leaves is None else found > total):
-        raise ArithmeticError(
-            f"{task.source.path}: {found} children of {handled} rows where {total} of {len(rows)} were due"
-        )
+        raise damaged(task.source.path, f"its rows have {found:,} children where its index says {total:,}")
     leaves = len(file.counts)
     counts, sums = np.zeros(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.uint64)
     leaf_bits = leaves.bit_length() - 1
