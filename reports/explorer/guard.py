@@ -1,20 +1,19 @@
 """What stands before every request: who may ask, how much at once, how large; and the headers of every answer.
 
 On the loopback a page from elsewhere must not be able to ask, so the name that the browser believes to have reached
-(``Host``) must be one of this machine's own, and ``Origin``, where there is one, the same. This holds off what is
-known as DNS rebinding.
+(``Host``) must be one of this machine's own, and ``Origin`` and ``Sec-Fetch-Site``, where there are any, must name the
+same. This holds off what is known as DNS rebinding, and pages that embed an address here to have it compute.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 
 from reports.explorer.failures import failure
-from reports.explorer.settings import LOOPBACK
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,6 +36,8 @@ HEADERS: Final = {
 }
 """Headers that every answer has."""
 
+_OWN: Final = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?")
+_ELSEWHERE: Final = "another site's page may not ask this explorer"
 _RECORDS: Final = ("/api/record", "/api/analyse")
 
 
@@ -82,12 +83,15 @@ class Guard:
     def _refusal(self, headers: Headers, path: str) -> tuple[str, int, dict[str, str]] | None:
         if self._in_flight >= self._settings.in_flight:
             return "the server is busy; try again in a moment", 503, {"Retry-After": "1"}
-        host = headers.get("host", "")
-        if self._settings.local and _name(host) not in LOOPBACK:
+        host = headers.get("host", "").lower()
+        if self._settings.local and _OWN.fullmatch(host) is None:
             return "this explorer answers to the names of the loopback only, such as 127.0.0.1", 421, {}
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return "another site's page may not ask this explorer", 403, {}
+        if headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
+            return _ELSEWHERE, 403, {}
+        # What a browser says of a request that has no Origin. Links from elsewhere to pages are all right.
+        leads_here = headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not leads_here:
+            return _ELSEWHERE, 403, {}
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal() and len(length) < 20):
             return "the header Content-Length is no number", 400, {}
@@ -130,13 +134,6 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-def _name(host: str) -> str:
-    """Return the name in a Host header, without the port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.count(":") == 1 else host
 
 
 def _too_large(most: int) -> str:
