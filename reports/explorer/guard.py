@@ -1,26 +1,175 @@
-"""What stands before every request: who may ask, how much at once, how large; and the headers of every answer.
-
-On the loopback a page from elsewhere must not be able to ask, so the name that the browser believes to have reached
-(``Host``) must be one of this machine's own, and ``Origin`` and ``Sec-Fetch-Site``, where there are any, must name the
-same. This holds off what is known as DNS rebinding, and pages that embed an address here to have it compute.
-"""
+"""What the person who starts the explorer decides: where it listens, and how much a visitor may ask for."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import re
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 
-from reports.explorer.failures import failure
+from tablut.errors import MachineError, TablutError
+from tablut.prober import MissingTableError
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from reports.explorer.settings import Settings
+    from tablut.locations import LocationLike
 
-__all__ = ["HEADERS", "Guard"]
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+"""Addresses that only this machine reaches."""
+
+
+def _half_of_the_cores() -> int:
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the explorer listens, and its limits."""
+
+    host: str = "127.0.0.1"
+    stores: tuple[LocationLike, ...] = ()
+    searches: int = field(default_factory=_half_of_the_cores)
+    waiting: int = 4
+    patience: float = 10.0
+    movetime: float = 20.0
+    proof_seconds: float = 10.0
+    analysis_seconds: float = 120.0
+    puzzle_seconds: float = 60.0
+    count_seconds: float = 30.0
+    bounds_seconds: float = 10.0
+    margin: float = 10.0
+    """Seconds beyond its own limit that a search or a proof has before it is killed."""
+    remembered: int = 4096
+    """Probed positions that are kept; a thousand take about 10 MiB."""
+    nodes: int = 50_000_000
+    sequences: int = 2_000_000_000
+    hash_mib: int = 32
+    table_mib: int = 8
+    proof_mib: int = 64
+    body_bytes: int = 192 << 10
+    record_bytes: int = 3 << 20
+    in_flight: int = 64
+    request_seconds: float = 15.0
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine reaches the explorer."""
+        return self.host in LOOPBACK
+
+
+# -- why the explorer refuses a request, beside the errors of the toolkit itself ---------
+
+
+class BusyError(TablutError):
+    """The server has enough to do; the same request will be answered later."""
+
+    def __init__(self, message: str, status: int = 503, retry_after: int = 2) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class NotFoundError(TablutError):
+    """Nothing has the name that was asked for."""
+
+
+# -- what goes wrong, as one JSON object with one clear line: `{"error": "...", "status": 422}`
+
+
+_LOG = logging.getLogger("tablut.explorer")
+_SAID: Final = {
+    400: "the request is no JSON object, or not what this address takes",
+    404: "there is nothing at this address; /api lists what there is",
+    405: "this address does not take that method",
+}
+
+
+def status_of(error: TablutError) -> int:
+    """Return the HTTP status of an error of the toolkit."""
+    if isinstance(error, BusyError):
+        return error.status
+    if isinstance(error, (MissingTableError, NotFoundError)):
+        return 404
+    return 503 if isinstance(error, MachineError) else 422
+
+
+def failure(message: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return a response that says in one line what is wrong."""
+    return JSONResponse({"error": _line(message), "status": status}, status, headers)
+
+
+def content_of(error: BaseException, where: str) -> dict[str, Any]:
+    """Return what a visitor is told of an error; one that nobody foresaw is shown to whoever runs the explorer."""
+    if isinstance(error, TablutError):
+        return {"error": _line(str(error)), "status": status_of(error)}
+    _LOG.error("%s failed", where, exc_info=error)
+    return {"error": "a defect of the explorer; its terminal shows the trace", "status": 500}
+
+
+def _line(message: str) -> str:
+    return " ".join(message.split())
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Have an application answer every failure in this form."""
+    app.add_exception_handler(TablutError, _refused)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _defect)
+
+
+def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TablutError)
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, BusyError) else None
+    return failure(str(error), status_of(error), headers)
+
+
+def _not_valid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first: dict[str, Any] = error.errors()[0]
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    if first["type"] == "json_invalid" or (first["type"] == "missing" and not place):
+        return failure(_SAID[400], 400)
+    more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
+    message = first["msg"][:1].lower() + first["msg"][1:]
+    named = f"field {excerpt('.'.join(place))}: " if place else ""
+    return failure(f"{named}{message}{more}", 422 if place else 400)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    line = _SAID.get(error.status_code, str(error.detail))
+    if _for_people(request):
+        from reports.explorer.pages import failed_page
+
+        return failed_page("no page has this address" if error.status_code == 404 else line, error.status_code)
+    return failure(line, error.status_code, dict(error.headers or {}))
+
+
+def _for_people(request: Request) -> bool:
+    """Return whether a browser asked for a page."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api", "/static"))
+
+
+def _defect(request: Request, error: Exception) -> JSONResponse:
+    content = content_of(error, f"{request.method} {request.url.path}")
+    return JSONResponse(content, content["status"])
+
+
+# -- what stands before every request: who may ask, how much at once, how large; and the headers of every answer
+
 
 HEADERS: Final = {
     "Content-Security-Policy": (

@@ -15,8 +15,7 @@ import httpx
 import pytest
 from explorers import Running
 
-from reports.explorer.guard import HEADERS
-from reports.explorer.settings import Settings
+from reports.explorer.guard import HEADERS, Settings
 from tests.support.waiting import PATIENCE, eventually
 
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"

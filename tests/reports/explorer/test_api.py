@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.explorer.asked import rules_of_text
-from reports.explorer.facts import position_facts
-from reports.explorer.layers import layers_of
+from reports.explorer.facts import layers_of, position_facts
 from reports.explorer.tables import Tables
 from reports.solutions import results as solved_boards
 from retrograde.puzzles.collection import read_puzzles
