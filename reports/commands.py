@@ -12,7 +12,7 @@ COMMANDS = (
     ),
     CommandSpec(
         "serve",
-        "reports.explorer.cli:serve_command",
+        "reports.explorer.server:serve_command",
         "The explorer in the browser, and a JSON API.",
         85,
         examples=("tablut serve", "tablut serve --tablebase endings"),

@@ -312,7 +312,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
     begin = HEAD.size + length + len(arrays) + len(digests)
     wanted = begin + (0 if header.kind == "tally" else _row_size(header.words, header.codes) * header.rows)
     # Each by itself: a sum of 64 bits can wrap around.
-    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows)).any():
+    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows) | (moves < 0)).any():
         raise damaged(path, "its index does not add up")
     if size != wanted:
         raise damaged(path, f"it has {size} bytes instead of {wanted}")

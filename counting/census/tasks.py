@@ -237,9 +237,7 @@ def run_expand(task: ExpandTask) -> dict[str, Any]:
     else:
         handled, found = expand_leaves(tools.expander, rows, children, counters, (LEAF_BITS, *task.leaves))
     if handled != len(rows) or (found != total if task.leaves is None else found > total):
-        raise ArithmeticError(
-            f"{task.source.path}: {found} children of {handled} rows where {total} of {len(rows)} were due"
-        )
+        raise damaged(task.source.path, f"its rows have {found:,} children where its index says {total:,}")
     ordered, counts, sums = _ordered(children[:found], _scratch.rows)
     stats = {"children": found, "counters": counters.tolist()}
     index = (counts, sums, np.zeros_like(counts))

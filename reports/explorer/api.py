@@ -2,33 +2,86 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cachetools import LRUCache
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from counting import BoundsReport
-from reports.explorer.asked import BestMoveAsked, GameAsked, MovesAsked, PerftAsked, SolveAsked, known_players
-from reports.explorer.searching import bestmove, count_sequences, prove, size_of, solve_board
+from reports.explorer.asked import (
+    AnalysisAsked,
+    BestMoveAsked,
+    EndingsAsked,
+    GameAsked,
+    MovesAsked,
+    PerftAsked,
+    RecordAsked,
+    SolveAsked,
+    ThinkAsked,
+    TryAsked,
+    known_players,
+)
+from reports.explorer.facts import PositionFacts, position_facts
+from reports.explorer.guard import BusyError, NotFoundError
+from reports.explorer.jobs import (
+    EndingsFound,
+    ListedPuzzle,
+    Revealed,
+    Tried,
+    analysed,
+    bestmove,
+    count_sequences,
+    defence,
+    found_endings,
+    judged,
+    list_puzzles,
+    prove,
+    revealed,
+    size_of,
+    solution,
+    solve_board,
+    think,
+)
+from reports.explorer.tables import TableListed, list_tables
 from retrograde.answers import ProbeResult, SolvedResult, probe_result
 from retrograde.proofs import ProofLimits
 from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
-from tablut.answers import BestMoveResult, MovesResult, PerftResult, moves_result
+from tablut import svg
+from tablut.answers import (
+    BestMoveResult,
+    DescribedVariant,
+    ListedVariant,
+    MovesResult,
+    PerftResult,
+    described_variant,
+    listed_variant,
+    moves_result,
+)
 from tablut.cli.runtime import commit, origin
 from tablut.errors import InputError
+from tablut.notation import square_name
 from tablut.play.search.limits import SearchLimits
+from tablut.records.native import replay
 from tablut.results import Result
+from tablut.store.files import excerpt
+from tablut.variants import shipped_name, shipped_variants
+from tablut.variants.schema import write_variant
 
 if TYPE_CHECKING:
-    from reports.explorer.desk import Desk
-    from reports.explorer.settings import Settings
-    from reports.explorer.tables import Tables
+    from collections.abc import AsyncIterator
+    from enum import Enum
 
-__all__ = ["api_router"]
+    from pydantic import BaseModel
+
+    from reports.explorer.guard import Settings
+    from reports.explorer.tables import Tables
+    from reports.explorer.work import Job, Places
 
 _SOLVABLE: Final = 64 << 20
 """Bytes of a solution that `/api/solve` makes on the spot: some seconds."""
@@ -47,40 +100,56 @@ class Provenance(Result):
     peak_rss_bytes: int | None
 
 
-def api_router(settings: Settings, desk: Desk, tables: Tables) -> APIRouter:
+def api_router(settings: Settings, places: Places, tables: Tables) -> APIRouter:
     """Return the addresses of the API."""
-    router = APIRouter(prefix="/api", tags=["commands"])
-    calls = _Calls(settings, desk, tables)
+    router = APIRouter(prefix="/api")
+    _add_commands(router, _Calls(settings, places, tables))
+    _add_boards(router, tables)
+    _add_puzzles(router, settings, places)
+    _add_endings(router, settings, places, tables)
+    _add_games(router)
+    _add_streams(router, settings, places)
+    return router
 
-    def _both(path: str, asked: type[GameAsked], answered: Any, call: Any, summary: str) -> None:
-        """Add an address under both methods."""
 
-        async def _get(request: Request, said: Any) -> Response:
+def _add_both(router: APIRouter, path: str, asked: type[BaseModel], call: Any, **kept: Any) -> None:
+    """Add an address under both methods: the fields in the query, or as one JSON object."""
+
+    async def _get(request: Request, said: Any) -> Any:
+        return await call(request, said)
+
+    async def _post(request: Request, said: Any) -> Any:
+        return await call(request, said)
+
+    _get.__annotations__ |= {"said": Annotated[asked, Query()], "request": Request}
+    _post.__annotations__ |= {"said": asked, "request": Request}
+    router.add_api_route(f"/{path}", _get, methods=["GET"], operation_id=f"{path}_get", **kept)
+    router.add_api_route(f"/{path}", _post, methods=["POST"], operation_id=f"{path}_post", **kept)
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+def _add_commands(router: APIRouter, calls: _Calls) -> None:
+    def add(path: str, asked: type[GameAsked], answered: Any, call: Any, summary: str) -> None:
+        async def answer(request: Request, said: GameAsked) -> Response:
             return await calls.answer(request, path, said, call)
 
-        async def _post(request: Request, said: Any) -> Response:
-            return await calls.answer(request, path, said, call)
+        kept: dict[str, Any] = {"responses": {200: {"model": answered}}, "response_model": None}
+        _add_both(router, path, asked, answer, summary=summary, tags=["commands"], **kept)
 
-        _get.__annotations__["said"] = Annotated[asked, Query()]
-        _post.__annotations__["said"] = asked
-        _get.__annotations__["request"] = _post.__annotations__["request"] = Request
-        kept: dict[str, Any] = {"summary": summary, "responses": {200: {"model": answered}}, "response_model": None}
-        router.add_api_route(f"/{path}", _get, methods=["GET"], operation_id=f"{path}_get", **kept)
-        router.add_api_route(f"/{path}", _post, methods=["POST"], operation_id=f"{path}_post", **kept)
-
-    _both("moves", MovesAsked, _with_provenance(MovesResult), calls.moves, "The legal moves of a position")
-    _both("probe", MovesAsked, _with_provenance(ProbeResult), calls.probe, "A tablebase's value of it and of each move")
-    _both("bestmove", BestMoveAsked, _with_provenance(BestMoveResult), calls.bestmove, "One move by a player")
-    _both(
+    add("moves", MovesAsked, _with_provenance(MovesResult), calls.moves, "The legal moves of a position")
+    add("probe", MovesAsked, _with_provenance(ProbeResult), calls.probe, "A tablebase's value of it and of each move")
+    add("bestmove", BestMoveAsked, _with_provenance(BestMoveResult), calls.bestmove, "One move by a player")
+    add(
         "solve",
         SolveAsked,
         _with_provenance(SolvedResult) | _with_provenance(SolveReport),
         calls.solve,
         "Proof of a position (as puzzle solve); without a position a whole small board (as solve)",
     )
-    _both("perft", PerftAsked, _with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
-    _both("bounds", GameAsked, _with_provenance(BoundsReport), calls.bounds, "The size of the state space")
-    return router
+    add("perft", PerftAsked, _with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
+    add("bounds", GameAsked, _with_provenance(BoundsReport), calls.bounds, "The size of the state space")
 
 
 @cache
@@ -98,9 +167,9 @@ def _with_provenance(model: Any) -> Any:
 class _Calls:
     """One method for each address: it takes what was asked, and returns a result."""
 
-    def __init__(self, settings: Settings, desk: Desk, tables: Tables) -> None:
-        self._settings, self._desk, self._tables = settings, desk, tables
-        self._probed: LRUCache[Any, ProbeResult] = LRUCache(4096)
+    def __init__(self, settings: Settings, places: Places, tables: Tables) -> None:
+        self._settings, self._places, self._tables = settings, places, tables
+        self._probed: LRUCache[Any, ProbeResult] = LRUCache(settings.remembered)
         self._bounds: LRUCache[str, BoundsReport] = LRUCache(32)
         self._reports: LRUCache[str, SolveReport] = LRUCache(32)
 
@@ -137,7 +206,10 @@ class _Calls:
         asked.board()  # what cannot be read is refused before anybody waits
         if asked.player not in known_players():
             raise InputError(f"player {asked.player!r}: unknown; the players are {', '.join(known_players())}")
-        return await self._desk.work(request, bestmove, asked, self._limits(asked), self._settings)
+        limits = self._limits(asked)
+        assert limits.movetime is not None
+        seconds = limits.movetime + self._settings.margin
+        return await self._places.work(request, seconds, bestmove, asked, limits, self._settings)
 
     def _limits(self, asked: BestMoveAsked) -> SearchLimits:
         """Return the limits of a search: those asked for, and never more than the server's."""
@@ -160,11 +232,13 @@ class _Calls:
         most = self._settings.proof_seconds
         if asked.seconds is not None and asked.seconds > most:
             raise InputError(f"seconds {asked.seconds:g}: at most {most:g} here")
-        limits = ProofLimits(self._settings.nodes, asked.seconds or most, self._settings.proof_mib << 20, 50_000)
+        seconds = asked.seconds or most
+        limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # what cannot be played on is refused here
         # Where a table has the position it answers at once; unpacked for a search, it would take too much memory.
         table = self._tables.covering(board)
-        return await self._desk.work(request, prove, asked, limits, None if table is None else table.folder)
+        folder = None if table is None else table.folder
+        return await self._places.work(request, seconds + self._settings.margin, prove, asked, limits, folder)
 
     async def _solve_board(self, request: Request, asked: GameAsked) -> Result:
         variant = asked.game()
@@ -175,16 +249,245 @@ class _Calls:
                 f"variant {variant.name}: its whole solution needs about {needed / 2**20:,.0f} MiB, and at most "
                 f"{_SOLVABLE >> 20} MiB are given here; name a position to have it proved, or use tablut solve"
             )
-        report = self._reports[variant.digest] = await self._desk.work(request, solve_board, asked)
+        report = self._reports[variant.digest] = await self._places.work(
+            request, self._settings.count_seconds, solve_board, asked
+        )
         return report
 
     async def perft(self, request: Request, asked: PerftAsked) -> Result:
         asked.board().outcome()  # what cannot be played on is refused here
-        return await self._desk.work(request, count_sequences, asked, self._settings.sequences)
+        return await self._places.work(
+            request, self._settings.count_seconds, count_sequences, asked, self._settings.sequences
+        )
 
     async def bounds(self, request: Request, asked: GameAsked) -> Result:
         variant = asked.game()
         key = f"{variant.digest} {variant.name}"
         if key not in self._bounds:
-            self._bounds[key] = await self._desk.work(request, size_of, asked)
+            self._bounds[key] = await self._places.work(request, self._settings.bounds_seconds, size_of, asked)
         return self._bounds[key]
+
+
+# -- boards ----------------------------------------------------------------------------------------
+
+
+class Variants(Result):
+    """The rule sets that ship."""
+
+    variants: list[ListedVariant]
+
+
+class Players(Result):
+    """Who can be played against."""
+
+    players: dict[str, str]
+
+
+def _add_boards(router: APIRouter, tables: Tables) -> None:
+    tags: list[str | Enum] = ["boards"]
+
+    @router.get("/variants", summary="The rule sets that ship", tags=tags)
+    def _variants() -> Variants:
+        return Variants(variants=[listed_variant(variant) for variant in shipped_variants()])
+
+    @router.post("/rules", summary="A rule set with all its fields; your own is checked", tags=tags)
+    async def _rules(asked: GameAsked) -> DescribedVariant:
+        return described_variant(asked.game())
+
+    @router.get("/players", summary="Who can be played against", tags=tags)
+    def _players() -> Players:
+        return Players(players=known_players())
+
+    async def _facts(_: Request, asked: MovesAsked) -> PositionFacts:
+        return await asyncio.to_thread(lambda: position_facts(asked.board(), tables))
+
+    async def _drawing(_: Request, asked: MovesAsked) -> Response:
+        return Response(svg.board(asked.board()), media_type="image/svg+xml")
+
+    shown = "All that the board page shows of a position"
+    _add_both(router, "position", MovesAsked, _facts, summary=shown, tags=tags, response_model=PositionFacts)
+    _add_both(
+        router, "svg", MovesAsked, _drawing, summary="A drawing of a position", tags=tags, response_class=Response
+    )
+
+
+# -- puzzles ---------------------------------------------------------------------------------------
+
+
+class Hint(Result):
+    """Where the piece stands that is to be moved."""
+
+    square: str
+
+
+class Opened(Result):
+    """A puzzle opened: itself, and the first move where the side that loses begins."""
+
+    puzzle: ListedPuzzle
+    reply: str | None
+
+
+def _named(name: str) -> ListedPuzzle:
+    found = list_puzzles().get(name)
+    if found is None:
+        raise NotFoundError(f"puzzle {excerpt(name)}: there is none of that id; /api/puzzles lists them")
+    return found
+
+
+def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
+    tags: list[str | Enum] = ["puzzles"]
+    seconds = settings.puzzle_seconds
+
+    @router.get("/puzzles", summary="The puzzles that ship, without solutions", tags=tags)
+    def _list() -> dict[str, list[ListedPuzzle]]:
+        return {"puzzles": list(list_puzzles().values())}
+
+    @router.get("/puzzles/{name}", summary="One puzzle, and the first move where the side that loses begins", tags=tags)
+    async def _open(request: Request, name: str) -> Opened:
+        listed = _named(name)
+        if listed.side == listed.winner:
+            return Opened(puzzle=listed, reply=None)
+        reply = await places.work(request, seconds, defence, listed, settings)
+        if reply is None:
+            raise BusyError("the defence was not found in time; try again in a moment")
+        return Opened(puzzle=listed, reply=reply)
+
+    @router.post("/puzzles/{name}/try", summary="The last of the moves judged, by proof", tags=tags)
+    async def _try(request: Request, name: str, asked: TryAsked) -> Tried:
+        listed = _named(name)
+        if not asked.moves:
+            raise InputError("field 'moves': give the moves so far, the one to be judged last")
+        return await places.work(request, seconds, judged, listed, asked.moves, settings)
+
+    @router.post("/puzzles/{name}/hint", summary="Which piece to move", tags=tags)
+    async def _hint(request: Request, name: str, asked: TryAsked) -> Hint:
+        line = await places.work(request, seconds, solution, _named(name), asked.moves, settings, 1)
+        return Hint(square=line[0].split("-")[0])
+
+    @router.post("/puzzles/{name}/reveal", summary="The solution from here", tags=tags)
+    async def _reveal(request: Request, name: str, asked: TryAsked) -> Revealed:
+        return await places.work(request, seconds, revealed, _named(name), asked.moves, settings)
+
+
+# -- endings ---------------------------------------------------------------------------------------
+
+
+def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: Tables) -> None:
+    tags: list[str | Enum] = ["endings"]
+    kept: LRUCache[str, EndingsFound] = LRUCache(256)
+
+    @router.get("/endings", summary="The tablebases that are here", tags=tags)
+    def _list() -> dict[str, list[TableListed]]:
+        return {"tables": list_tables(tables)}
+
+    @router.get("/endings/{name}", summary="Positions of a tablebase: longest wins, draws, mutual zugzwangs", tags=tags)
+    async def _positions(request: Request, name: str, asked: Annotated[EndingsAsked, Query()]) -> EndingsFound:
+        table = next((table for table in tables.all() if table.name == name), None)
+        if table is None:
+            raise NotFoundError(f"tablebase {excerpt(name)}: there is none of that name; /api/endings lists them")
+        key, most = f"{name} {asked.model_dump_json()}", settings.movetime
+        if key not in kept:
+            kept[key] = await places.work(
+                request, most + settings.margin, found_endings, table.name, table.folder, asked, most
+            )
+        return kept[key]
+
+
+# -- game records ----------------------------------------------------------------------------------
+
+
+class RecordPly(Result):
+    """A move of a record, as the rules give it."""
+
+    move: str
+    captures: list[str]
+
+
+class RecordRead(Result):
+    """A record that was read and replayed."""
+
+    variant: str
+    shipped: str | None
+    rules: str | None
+    start: str
+    tags: dict[str, str]
+    moves: list[RecordPly]
+    result: str | None
+    outcome: str | None
+    problems: list[str]
+    notes: list[str]
+
+
+def _add_games(router: APIRouter) -> None:
+    @router.post("/record", summary="A game record, checked by the rules", tags=["games"])
+    def _record(asked: RecordAsked) -> RecordRead:
+        record, variant = asked.record_and_rules()
+        game = replay(record)
+        outcome = game.board.outcome()
+        shipped = shipped_name(variant)
+        return RecordRead(
+            variant=variant.name,
+            shipped=shipped,
+            rules=write_variant(variant) if shipped is None else None,
+            start=str(game.start),
+            tags=dict(record.tags),
+            moves=[
+                RecordPly(
+                    move=str(ply.move.move),
+                    captures=[square_name(square, variant.size) for square in sorted(ply.move.captures or ())],
+                )
+                for ply in game.plies
+            ],
+            result=record.result,
+            outcome=None if outcome is None else f"{outcome.termination}, {outcome.winner or 'draw'}",
+            problems=list(game.problems),
+            notes=list(game.notes),
+        )
+
+
+# -- answers that come while the work goes on ------------------------------------------------------
+
+_HEARTBEAT: Final = 1.0
+"""Seconds without messages after which a line is sent, so that a visitor who has gone is noticed."""
+
+
+def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
+    kept: dict[str, Any] = {"tags": ["streams"], "response_class": StreamingResponse}
+
+    @router.post("/think", summary="A search, with what it finds while it goes on", **kept)
+    async def _think(request: Request, asked: ThinkAsked) -> StreamingResponse:
+        if asked.movetime > settings.movetime:
+            raise InputError(f"movetime {asked.movetime:g}: at most {settings.movetime:g} seconds here")
+        board = asked.board()
+        if board.outcome() is not None:
+            raise InputError(f"position '{board.position}': the game is over; there is nothing to search")
+        seconds = asked.movetime + settings.margin
+        return _streamed(await places.stream(request, seconds, think, asked, asked.movetime, settings))
+
+    @router.post("/analyse", summary="A game analysed, ply by ply", **kept)
+    async def _analyse(request: Request, asked: AnalysisAsked) -> StreamingResponse:
+        asked.record_and_rules()  # what cannot be read is refused before anybody waits
+        seconds = settings.analysis_seconds + settings.margin
+        return _streamed(await places.stream(request, seconds, analysed, asked, settings))
+
+
+def _streamed(job: Job) -> StreamingResponse:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events_of(job), media_type="text/event-stream", headers=headers)
+
+
+async def events_of(job: Job) -> AsyncIterator[bytes]:
+    """Yield the messages of a job as server-sent events, the last ``done`` or ``failed``; without a reader it stops."""
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(_HEARTBEAT):
+                    name, content = await job.messages.get()
+            except TimeoutError:
+                yield b": still at it\n\n"
+                continue
+            yield f"event: {name}\ndata: {json.dumps(content)}\n\n".encode()
+            if name in ("done", "failed"):
+                return
+    finally:
+        job.stop()

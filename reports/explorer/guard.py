@@ -1,27 +1,175 @@
-"""What stands before every request: who may ask, how much at once, how large; and the headers of every answer.
-
-On the loopback a page from elsewhere must not be able to ask, so the name that the browser believes to have reached
-(``Host``) must be one of this machine's own, and ``Origin``, where there is one, the same. This holds off what is
-known as DNS rebinding.
-"""
+"""What the person who starts the explorer decides: where it listens, and how much a visitor may ask for."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+import logging
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 
-from reports.explorer.failures import failure
-from reports.explorer.settings import LOOPBACK
+from tablut.errors import MachineError, TablutError
+from tablut.prober import MissingTableError
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from reports.explorer.settings import Settings
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+"""Addresses that only this machine reaches."""
 
-__all__ = ["HEADERS", "Guard"]
+
+def _half_of_the_cores() -> int:
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the explorer listens, and its limits."""
+
+    host: str = "127.0.0.1"
+    stores: tuple[Path | str, ...] = ()
+    searches: int = field(default_factory=_half_of_the_cores)
+    waiting: int = 4
+    patience: float = 10.0
+    movetime: float = 20.0
+    proof_seconds: float = 10.0
+    analysis_seconds: float = 120.0
+    puzzle_seconds: float = 60.0
+    count_seconds: float = 30.0
+    bounds_seconds: float = 10.0
+    margin: float = 10.0
+    """Seconds beyond its own limit that a search or a proof has before it is killed."""
+    remembered: int = 4096
+    """Probed positions that are kept; a thousand take about 10 MiB."""
+    nodes: int = 50_000_000
+    sequences: int = 2_000_000_000
+    hash_mib: int = 32
+    table_mib: int = 8
+    proof_mib: int = 64
+    body_bytes: int = 192 << 10
+    record_bytes: int = 3 << 20
+    in_flight: int = 64
+    request_seconds: float = 15.0
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine reaches the explorer."""
+        return self.host in LOOPBACK
+
+
+# -- why the explorer refuses a request, beside the errors of the toolkit itself ---------
+
+
+class BusyError(TablutError):
+    """The server has enough to do; the same request will be answered later."""
+
+    def __init__(self, message: str, status: int = 503, retry_after: int = 2) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class NotFoundError(TablutError):
+    """Nothing has the name that was asked for."""
+
+
+# -- what goes wrong, as one JSON object with one clear line: `{"error": "...", "status": 422}`
+
+
+_LOG = logging.getLogger("tablut.explorer")
+_SAID: Final = {
+    400: "the request is no JSON object, or not what this address takes",
+    404: "there is nothing at this address; /api lists what there is",
+    405: "this address does not take that method",
+}
+
+
+def status_of(error: TablutError) -> int:
+    """Return the HTTP status of an error of the toolkit."""
+    if isinstance(error, BusyError):
+        return error.status
+    if isinstance(error, (MissingTableError, NotFoundError)):
+        return 404
+    return 503 if isinstance(error, MachineError) else 422
+
+
+def failure(message: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return a response that says in one line what is wrong."""
+    return JSONResponse({"error": _line(message), "status": status}, status, headers)
+
+
+def content_of(error: BaseException, where: str) -> dict[str, Any]:
+    """Return what a visitor is told of an error; one that nobody foresaw is shown to whoever runs the explorer."""
+    if isinstance(error, TablutError):
+        return {"error": _line(str(error)), "status": status_of(error)}
+    _LOG.error("%s failed", where, exc_info=error)
+    return {"error": "a defect of the explorer; its terminal shows the trace", "status": 500}
+
+
+def _line(message: str) -> str:
+    return " ".join(message.split())
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Have an application answer every failure in this form."""
+    app.add_exception_handler(TablutError, _refused)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _defect)
+
+
+def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TablutError)
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, BusyError) else None
+    return failure(str(error), status_of(error), headers)
+
+
+def _not_valid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first: dict[str, Any] = error.errors()[0]
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    if first["type"] == "json_invalid" or (first["type"] == "missing" and not place):
+        return failure(_SAID[400], 400)
+    more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
+    message = first["msg"][:1].lower() + first["msg"][1:]
+    named = f"field {excerpt('.'.join(place))}: " if place else ""
+    return failure(f"{named}{message}{more}", 422 if place else 400)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    line = _SAID.get(error.status_code, str(error.detail))
+    if _for_people(request):
+        from reports.explorer.pages import failed_page
+
+        return failed_page("no page has this address" if error.status_code == 404 else line, error.status_code)
+    return failure(line, error.status_code, dict(error.headers or {}))
+
+
+def _for_people(request: Request) -> bool:
+    """Return whether a browser asked for a page."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api", "/static"))
+
+
+def _defect(request: Request, error: Exception) -> JSONResponse:
+    content = content_of(error, f"{request.method} {request.url.path}")
+    return JSONResponse(content, content["status"])
+
+
+# -- what stands before every request: who may ask, how much at once, how large; and the headers of every answer
+
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -37,6 +185,8 @@ HEADERS: Final = {
 }
 """Headers that every answer has."""
 
+_OWN: Final = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?")
+_ELSEWHERE: Final = "another site's page may not ask this explorer"
 _RECORDS: Final = ("/api/record", "/api/analyse")
 
 
@@ -82,12 +232,15 @@ class Guard:
     def _refusal(self, headers: Headers, path: str) -> tuple[str, int, dict[str, str]] | None:
         if self._in_flight >= self._settings.in_flight:
             return "the server is busy; try again in a moment", 503, {"Retry-After": "1"}
-        host = headers.get("host", "")
-        if self._settings.local and _name(host) not in LOOPBACK:
+        host = headers.get("host", "").lower()
+        if self._settings.local and _OWN.fullmatch(host) is None:
             return "this explorer answers to the names of the loopback only, such as 127.0.0.1", 421, {}
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return "another site's page may not ask this explorer", 403, {}
+        if headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
+            return _ELSEWHERE, 403, {}
+        # What a browser says of a request that has no Origin. Links from elsewhere to pages are all right.
+        leads_here = headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not leads_here:
+            return _ELSEWHERE, 403, {}
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal() and len(length) < 20):
             return "the header Content-Length is no number", 400, {}
@@ -130,13 +283,6 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-def _name(host: str) -> str:
-    """Return the name in a Host header, without the port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.count(":") == 1 else host
 
 
 def _too_large(most: int) -> str:

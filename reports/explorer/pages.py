@@ -14,16 +14,16 @@ from markupsafe import Markup
 
 from counting import bounds
 from reports.explorer.asked import known_players
-from reports.explorer.desk import VISITOR
-from reports.explorer.endings import list_tables
-from reports.explorer.judging import list_puzzles
+from reports.explorer.jobs import list_puzzles
+from reports.explorer.tables import list_tables
+from reports.explorer.work import VISITOR
 from tablut import __version__, svg
 from tablut.variants import shipped_variants
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from reports.explorer.settings import Settings
+    from reports.explorer.guard import Settings
     from reports.explorer.tables import Tables
 
 __all__ = ["STATIC", "Headline", "failed_page", "headline", "pages_router"]

@@ -5,19 +5,23 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cachetools import LRUCache
 
+from reports.solutions import results
+from retrograde.answers import TierResult, tier_result
 from retrograde.solver.solution import memory_needed, solve_game
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import shipped_store
 from tablut.errors import TablutError
 from tablut.prober import MissingTableError
+from tablut.results import Result
 from tablut.store.files import store_path
-from tablut.variants import shipped_variants
+from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,3 +124,73 @@ class Tables:
                 verdict = table.tablebase.probe(board)
                 return verdict.wdl, verdict.dtm
         return None
+
+
+# -- endings: which tablebases there are, and their positions by value, distance and material
+
+
+_AT_ONCE: Final = 3_000_000
+"""Classes that are read in a fraction of a second."""
+
+
+class Reached(NamedTuple):
+    """What the start of a solved board reaches: positions, and their classes under the symmetries of the start."""
+
+    positions: int
+    classes: int
+
+
+class TableListed(Result):
+    """A tablebase: what it holds, and what the start reaches of it, if it is a board that the reports have solved."""
+
+    name: str
+    variant: str
+    start: str
+    whole: bool
+    max_men: int
+    longest: int
+    positions: int
+    classes: int
+    reached: Reached | None
+    first: str
+    tiers: list[TierResult]
+
+
+def list_tables(tables: Tables) -> list[TableListed]:
+    """Return the tablebases of the explorer."""
+    return sorted(
+        (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
+    )
+
+
+def _listed(table: Table) -> TableListed:
+    store, variant = table.tablebase.store, table.tablebase.variant
+    tiers = [tier_result(store.tier(*material).record, variant) for material in store.tiers()]
+    return TableListed(
+        name=table.name,
+        variant=variant.name,
+        start=variant.start_position,
+        whole=table.whole,
+        max_men=table.tablebase.max_men,
+        longest=max((tier.max_dtm for tier in tiers), default=0),
+        positions=sum(tier.positions for tier in tiers),
+        classes=sum(tier.classes for tier in tiers),
+        reached=_reached().get(variant.digest) if table.whole else None,
+        first=_first(tiers),
+        tiers=tiers,
+    )
+
+
+@cache
+def _reached() -> dict[str, Reached]:
+    """Return what the starts of the solved boards reach, by the digest of the game."""
+    return {load_variant(name).digest: Reached(one["positions"], one["classes"]) for name, one in results().items()}
+
+
+def _first(tiers: list[TierResult]) -> str:
+    """Return the material to begin with; empty for all, where all are few."""
+    if sum(tier.classes for tier in tiers) <= _AT_ONCE:
+        return ""
+    small = [tier for tier in tiers if tier.classes <= _AT_ONCE]
+    tier = max(small, key=lambda tier: tier.classes) if small else min(tiers, key=lambda tier: tier.classes)
+    return f"{tier.attackers}v{tier.defenders}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -235,7 +236,9 @@ def _on_server(
     if save is not None:
         record = record_of(game.board, {own: settings.name, other: "the opponent"}, game.result)
         write_text(save, write_record(record))
-    outcome = game.board.outcome()
+    outcome = None
+    with suppress(InputError):  # a server may leave a captured king out of its last state
+        outcome = game.board.outcome()
     result = _Played(
         variant=rules.name,
         position=str(game.board.position),

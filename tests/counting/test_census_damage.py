@@ -237,6 +237,28 @@ def test_a_forged_index_is_not_followed(sound: Path, tmp_path: Path) -> None:
         open_rows(path)
 
 
+def test_a_forged_sum_of_moves_is_refused(sound: Path, tmp_path: Path) -> None:
+    """The last record is sealed anew with one child more than its positions have, and its part says the same."""
+    store = copied(sound, tmp_path)
+    (store / "classes/ply-004.json").unlink()
+    path = store / "classes/ply-003/part-00000.rows"
+    content, leaves, file = path.read_bytes(), 8 << LEAF_BITS, open_rows(path)
+    magic, version, length, cpu, *_ = HEAD.unpack(content[: HEAD.size])
+    moves = file.moves.copy()
+    moves[np.flatnonzero(moves)[0]] += 1
+    number = int(moves.sum())
+    text = content[HEAD.size : HEAD.size + length]
+    text = text.replace(b'"next_children":%d' % (number - 1), b'"next_children":%d' % number)
+    at = HEAD.size + len(text) + 2 * leaves
+    rest = text + content[HEAD.size + length : at] + moves.astype("<i8").tobytes() + content[at + leaves : file.begin]
+    head = HEAD.pack(magic, version, len(text), cpu, hashlib.sha256(rest).digest(), 0)[:-4]
+    path.write_bytes(head + zlib.crc32(head).to_bytes(4, "little") + rest + content[file.begin :])
+    record = read_record(store / "classes/ply-003.json", PlyRecord, "")
+    entries = ({**record.parts[0].model_dump(), "digest": open_rows(path).digest},)
+    reseal(store, 3, next_children=number, parts=entries)
+    assert "its index says" in str(answer(store))
+
+
 def forge_rows(store: Path, ply: int, keep: Any) -> None:
     """Leave rows out of a ply, with fitting index, statistics and digests."""
     from counting.census.tasks import write_part

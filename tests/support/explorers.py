@@ -8,9 +8,9 @@ import httpx
 import uvicorn
 
 from reports.explorer.app import create_app
+from reports.explorer.guard import Settings
 from reports.explorer.server import configured, listen
-from reports.explorer.settings import Settings
-from reports.explorer.workers import Workers
+from reports.explorer.work import Workers
 from tests.support.waiting import PATIENCE, eventually
 
 Running = Callable[[Settings], httpx.Client]

@@ -107,6 +107,22 @@ def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any
     assert "before the game began" in capsys.readouterr().err
 
 
+NO_KING = "9/9/9/9/9/9/9/w8/b8 w"
+
+
+@pytest.mark.parametrize("before", [b"", state(START)])
+def test_a_state_without_a_king_is_the_servers_failure(server: Any, before: bytes, capsys: Captured) -> None:
+    for side in ("w", "b"):
+        assert play(server(lambda connection, side=side: connection.sendall(before + state(NO_KING[:-1] + side)))) == 74
+        assert capsys.readouterr().err.count("there is no king") == 1
+
+
+def test_an_end_without_a_king_is_the_end(server: Any, capsys: Captured) -> None:
+    end = encode_frame(bologna.write_state(Position.parse(NO_KING, 9), "BLACKWIN"))
+    assert play(server(lambda connection: connection.sendall(state(START) + end)), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["result"] == "black"
+
+
 def test_an_interrupted_game_on_a_server_is_kept(
     server: Any, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

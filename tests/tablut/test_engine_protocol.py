@@ -111,6 +111,16 @@ def test_stop_ends_an_endless_search() -> None:
         assert sum(line.startswith("bestmove") for line in talk.said[before:]) == 1
 
 
+@pytest.mark.parametrize("player", ["alphabeta", "random"])
+def test_every_go_of_a_burst_has_its_best_move(player: str) -> None:
+    talk = Talk(variant="brandubh", player=player)
+    times = 50 if player == "alphabeta" else 3
+    talk("isready", "go infinite", *(times * ["stop", "position startpos", "go infinite"]), "stop")
+    talk.engine.finish()
+    assert sum(line.startswith("bestmove") for line in talk.said) == times + 1
+    assert not any("a search runs" in line for line in talk.said)
+
+
 def test_a_stop_that_comes_with_the_go_is_not_lost() -> None:
     talk = Talk()
     talk("isready")

@@ -187,7 +187,7 @@ class Engine:
                     self._go(rest.split())
                 case "show":
                     self._show()
-                case "setoption" | "ucinewgame" | "position" if self._searching():
+                case "setoption" | "ucinewgame" | "position" if self._busy():
                     self._info(f"{command}: a search runs; stop it first")
                 case "setoption":
                     self._set(rest)
@@ -223,6 +223,12 @@ class Engine:
 
     def _searching(self) -> bool:
         return self._search is not None and self._search.running
+
+    def _busy(self) -> bool:
+        """Return whether a search runs that was not told to stop; one that was is waited for, its answer is near."""
+        if self._search is not None and self._search.stopped:
+            self._search.wait()
+        return self._searching()
 
     def _write(self, line: str) -> None:
         with self._lock:
@@ -328,7 +334,7 @@ class Engine:
     # -- searching ---------------------------------------------------------------------
 
     def _go(self, words: list[str]) -> None:
-        if self._searching():
+        if self._busy():
             self._info("go: a search runs; stop it first")
             return
         try:

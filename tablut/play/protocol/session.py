@@ -91,6 +91,11 @@ class Search:
         """Whether only `stop` ends it."""
         return self._wanted.endless
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it was told to stop."""
+        return self._stopped.is_set()
+
     def stop(self) -> None:
         """Have the search end at once; the answer comes from its own thread."""
         self._stopped.set()

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from explorers import Running, running
 
-from reports.explorer.settings import Settings
-from reports.explorer.workers import Workers
+from reports.explorer.guard import Settings
+from reports.explorer.work import Workers
 from tests.support.waiting import PATIENCE
 
 

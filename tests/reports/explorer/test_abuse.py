@@ -15,8 +15,7 @@ import httpx
 import pytest
 from explorers import Running
 
-from reports.explorer.guard import HEADERS
-from reports.explorer.settings import Settings
+from reports.explorer.guard import HEADERS, Settings
 from tests.support.waiting import PATIENCE, eventually
 
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
@@ -28,7 +27,11 @@ ALLOWED = {200, 400, 404, 405, 413, 422, 429, 503}
 # -- who may ask ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8137", "", "[::2]:80"])
+OTHERS = ["evil.example", "127.0.0.1.evil.example", "evil.example:8137", "", "[::2]:80"]
+OTHERS += ["[127.0.0.1].evil.example", "[::1]evil.example", "[::1", "[::1]:x", "127.0.0.1:", "127.0.0.1@evil.example"]
+
+
+@pytest.mark.parametrize("host", OTHERS)
 def test_another_name_than_the_loopbacks_is_not_answered(client: httpx.Client, host: str) -> None:
     for path in ("/", "/api/moves", "/static/king.svg"):
         assert client.get(path, headers={"Host": host}).status_code == 421
@@ -40,10 +43,21 @@ def test_the_loopbacks_names_are_answered(client: httpx.Client) -> None:
 
 
 def test_another_sites_page_may_not_ask(client: httpx.Client) -> None:
-    for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
-        assert client.post("/api/moves", json={}, headers={"Origin": origin}).status_code == 403
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "http://[", "", "//", "\x80"):
+        response = client.post("/api/moves", json={}, headers={"Origin": origin.encode("latin-1")})
+        assert (response.status_code, response.json()["status"]) == (403, 403)
     own = str(client.base_url).rstrip("/")
     assert client.post("/api/moves", json={}, headers={"Origin": own}).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_what_another_sites_page_embeds_is_refused_and_its_links_lead_here(client: httpx.Client, site: str) -> None:
+    for mode in ("no-cors", "navigate"):
+        headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+        assert client.get("/api/bestmove", params={"nodes": 1}, headers=headers).status_code == 403
+        assert client.get("/board", headers=headers).status_code == (200 if mode == "navigate" else 403)
+    for site_of_ours in ("none", "same-origin"):
+        assert client.get("/api/variants", headers={"Sec-Fetch-Site": site_of_ours}).status_code == 200
 
 
 def test_every_answer_has_the_headers(client: httpx.Client) -> None:

@@ -15,12 +15,12 @@ import httpx
 import pytest
 from explorers import running
 
-from reports.explorer.settings import Settings
+from reports.explorer.guard import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reports.explorer.workers import Workers
+    from reports.explorer.work import Workers
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from reports.explorer.guard import Settings
 from reports.explorer.server import address_of, listen
-from reports.explorer.settings import Settings
 from tablut.cli.shell import run
 from tests.support.waiting import PATIENCE
 

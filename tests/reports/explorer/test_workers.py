@@ -1,4 +1,4 @@
-"""Workers do what they are told, tell news, stop, and may die without anything else failing."""
+"""Workers do their jobs, send messages, stop, and may die without anything else failing."""
 
 import asyncio
 import os
@@ -10,16 +10,14 @@ from typing import Any
 
 import pytest
 
-from reports.explorer.desk import Desk
-from reports.explorer.errors import BusyError
-from reports.explorer.settings import Settings
-from reports.explorer.streaming import events_of
-from reports.explorer.workers import Caller, Errand, Job, Workers
+from reports.explorer.api import events_of
+from reports.explorer.guard import BusyError, Settings
+from reports.explorer.work import Job, Link, Places, Workers
 from tablut.errors import InputError, MachineError
 from tests.support.waiting import PATIENCE
 
 
-def niceness(_: Caller) -> tuple[int, int]:
+def niceness(_: Link) -> tuple[int, int]:
     return os.getpid(), os.nice(0) if hasattr(os, "nice") else 10
 
 
@@ -27,43 +25,62 @@ MANY = 100 * PATIENCE
 """Of these nobody waits for the last."""
 
 
-def count_until_gone(caller: Caller, most: int) -> int:
+def count_until_stopped(link: Link, most: int) -> int:
     for number in range(most):
-        caller.tell("counted", {"number": number})
-        if caller.gone:
+        link.send("counted", {"number": number})
+        if link.stopped:
             return number
         time.sleep(0.02)
     return most
 
 
-def deaf(_: Caller) -> None:
+def deaf(_: Link) -> None:
     time.sleep(2 * PATIENCE)
 
 
-def refuse(_: Caller) -> None:
+def refuse(_: Link) -> None:
     raise InputError("position 'x': is none")
 
 
-def be_busy(_: Caller) -> None:
+def be_busy(_: Link) -> None:
     raise BusyError("later", 429, 7)
 
 
-def break_down(_: Caller) -> Any:
+def break_down(_: Link) -> Any:
     return {}["nothing"]
 
 
-def hand_over_what_cannot_be(_: Caller) -> Any:
+def hand_over_what_cannot_be(_: Link) -> Any:
     return threading.Lock()
 
 
-def die(_: Caller) -> None:
+def die(_: Link) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def chatter(caller: Caller, most: int) -> dict[str, int]:
+def freeze(_: Link) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def chatter(link: Link, most: int) -> dict[str, int]:
     for number in range(most):
-        caller.tell("counted", {"number": number})
+        link.send("counted", {"number": number})
     return {"number": most}
+
+
+def done(workers: Workers, function: Any, *arguments: Any, stop: float | None = None, seconds: float = MANY) -> Any:
+    """Return what comes of a job, which may be told to stop after some seconds."""
+
+    async def run() -> Any:
+        job = Job(workers, seconds, function, *arguments)
+        if stop == 0:
+            job.stop()
+        elif stop is not None:
+            asyncio.get_running_loop().call_later(stop, job.stop)
+        async with asyncio.timeout(PATIENCE):
+            return await job.task
+
+    return asyncio.run(run())
 
 
 @pytest.fixture
@@ -74,78 +91,78 @@ def own() -> Iterator[Workers]:
 
 
 def test_a_worker_is_another_process_that_stands_back_and_is_kept(workers: Workers) -> None:
-    first, priority = Errand(workers, Job(niceness)).run()
+    first, priority = done(workers, niceness)
     assert first != os.getpid()
     assert priority >= (os.nice(0) + 10 if hasattr(os, "nice") and os.nice(0) < 9 else 10)
-    assert Errand(workers, Job(niceness)).run()[0] == first
+    assert done(workers, niceness)[0] == first
 
 
-def test_news_come_in_order_and_a_job_stops_when_it_is_told_to(workers: Workers) -> None:
-    heard: list[int] = []
-    errand = Errand(workers, Job(count_until_gone, (MANY,)), lambda _, told: heard.append(told["number"]))
-    threading.Timer(0.3, errand.stop).start()
-    last = errand.run()
+def test_messages_come_in_order_and_a_job_stops_when_it_is_told_to(workers: Workers) -> None:
+    async def run() -> tuple[int, list[tuple[str, Any]]]:
+        job = Job(workers, MANY, count_until_stopped, MANY)
+        asyncio.get_running_loop().call_later(0.3, job.stop)
+        last = await job.task
+        return last, [job.messages.get_nowait() for _ in range(job.messages.qsize())]
+
+    last, messages = asyncio.run(run())
     assert last < MANY
-    assert heard == list(range(last + 1))
-    stopped = Errand(workers, Job(count_until_gone, (MANY,)))
-    stopped.stop()
-    assert stopped.run() < MANY
+    assert messages == [*(("counted", {"number": number}) for number in range(last + 1)), ("done", last)]
+    # One that is stopped before it begins, and one after it that is not.
+    assert done(workers, count_until_stopped, MANY, stop=0) < MANY
+    assert done(workers, count_until_stopped, 3) == 3
 
 
 def test_what_a_job_raises_passes_through_and_says_where(workers: Workers) -> None:
     with pytest.raises(InputError, match="position 'x': is none") as refused:
-        Errand(workers, Job(refuse)).run()
-    assert "in refuse" in refused.value.__notes__[0]
+        done(workers, refuse)
+    assert "in refuse" in str(refused.value.__cause__)
     with pytest.raises(BusyError) as busy:
-        Errand(workers, Job(be_busy)).run()
+        done(workers, be_busy)
     assert (busy.value.status, busy.value.retry_after) == (429, 7)
     with pytest.raises(KeyError):
-        Errand(workers, Job(break_down)).run()
+        done(workers, break_down)
     with pytest.raises(TypeError, match="pickle"):
-        Errand(workers, Job(hand_over_what_cannot_be)).run()
+        done(workers, hand_over_what_cannot_be)
 
 
 def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
     own: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reports.explorer.workers._GRACE", 0.2)
-    first = Errand(own, Job(niceness)).run()[0]
-    errand = Errand(own, Job(deaf))
-    threading.Timer(0.1, errand.stop).start()
-    with pytest.raises(MachineError, match="took too long"):
-        errand.run()
+    monkeypatch.setattr("reports.explorer.work._GRACE", 0.2)
+    first = done(own, niceness)[0]
+    with pytest.raises(MachineError, match="was ended"):
+        done(own, deaf, stop=0.1)
     with pytest.raises(MachineError, match="has ended"):
-        Errand(own, Job(die)).run()
-    assert Errand(own, Job(niceness)).run()[0] != first
-    own.longest = 0.1
-    with pytest.raises(MachineError, match="took too long"):
-        Errand(own, Job(deaf)).run()
+        done(own, die)
+    assert done(own, niceness)[0] != first
+    for function in (deaf, freeze):
+        with pytest.raises(MachineError, match=r"longer than 0\.1 seconds"):
+            done(own, function, seconds=0.1)
     own.close()
     with pytest.raises(MachineError, match="the explorer ends"):
-        Errand(own, Job(niceness)).run()
+        done(own, niceness)
 
 
 # -- streams -------------------------------------------------------------------------------------
 
 
 def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers: Workers) -> None:
-    async def last_of(job: Job, pause: float) -> bytes:
-        events = events_of(await Desk(Settings(), workers).enter("anna"), job)
+    async def last_of(pause: float, function: Any, *arguments: Any) -> bytes:
+        events = events_of(await Places(Settings(), workers).start("anna", MANY, function, *arguments))
         await asyncio.sleep(pause)
         async with asyncio.timeout(PATIENCE):
             return [event async for event in events][-1]
 
-    assert asyncio.run(last_of(Job(break_down), 0.0)).startswith(b'event: failed\ndata: {"error": "a defect')
-    assert asyncio.run(last_of(Job(chatter, (1500,)), 3.0)) == b'event: done\ndata: {"number": 1500}\n\n'
+    assert asyncio.run(last_of(0.0, break_down)).startswith(b'event: failed\ndata: {"error": "a defect')
+    assert asyncio.run(last_of(3.0, chatter, 1500)) == b'event: done\ndata: {"number": 1500}\n\n'
 
 
-def test_a_stream_that_nobody_reads_gives_its_place_back(workers: Workers) -> None:
+def test_a_job_that_is_left_gives_its_place_back(workers: Workers) -> None:
     async def again() -> None:
-        desk = Desk(Settings(searches=1, patience=PATIENCE), workers)
-        place = await desk.enter("anna")
-        events_of(place, Job(count_until_gone, (MANY,)))
-        place.stop()
+        places = Places(Settings(searches=1, patience=PATIENCE), workers)
+        (await places.start("anna", MANY, count_until_stopped, MANY)).stop()
         async with asyncio.timeout(PATIENCE):
-            await desk.enter("bert")
+            job = await places.start("bert", MANY, niceness)
+            await job.task
 
     asyncio.run(again())

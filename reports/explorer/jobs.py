@@ -1,0 +1,430 @@
+"""What workers do about positions and games: search, prove, count, analyse. Nothing here answers requests.
+
+Each function is a job of `reports.explorer.work`: it takes whoever asked, what he asked, and the limits.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from reports.explorer.guard import BusyError, NotFoundError
+from retrograde.answers import SolvedResult, solution_result, tier_result
+from retrograde.proofs import ProofLimits, Solver
+from retrograde.puzzles.game import PuzzleGame
+from retrograde.puzzles.puzzle_file import read_puzzles
+from retrograde.solver.report import SolveReport, solve_report
+from retrograde.tablebase import open_tablebase
+from retrograde.tablebase.querying import Listing, TableQuery, list_positions
+from tablut.answers import BestMoveResult, PerftCount, PerftResult, bestmove_result
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.indexing.values import unforced
+from tablut.play.analysis import Analyst, analyse
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players.registry import ready_player
+from tablut.play.players.simple import AlphaBetaPlayer
+from tablut.play.search.limits import SearchLimits
+from tablut.results import Result
+from tablut.running.clocks import wall_clock
+from tablut.variants import shipped_variant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from counting import BoundsReport
+    from reports.explorer.asked import (
+        AnalysisAsked,
+        BestMoveAsked,
+        EndingsAsked,
+        GameAsked,
+        MovesAsked,
+        PerftAsked,
+        SolveAsked,
+    )
+    from reports.explorer.guard import Settings
+    from reports.explorer.work import Link
+    from retrograde.puzzles import Puzzle
+    from retrograde.tablebase import Tablebase
+    from tablut.play.players import Choice
+
+_TABLE_BYTES: Final = 64 << 20
+"""Of a tablebase that a worker keeps unpacked."""
+
+
+class _LeftError(Exception):
+    """Whoever asked has gone."""
+
+
+def get_ready() -> None:
+    """Load what a search and a proof need."""
+    board = Board("ashton")
+    ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
+    small = Board("ashton-5-4v0")
+    Solver(small.variant, ProofLimits(100, 1.0, 1 << 20, 0)).solve(small.position)
+
+
+@lru_cache(maxsize=8)
+def opened(folder: Path) -> Tablebase:
+    """Return a tablebase, opened once in this process."""
+    return open_tablebase(folder, _TABLE_BYTES)
+
+
+def bestmove(link: Link, asked: BestMoveAsked, limits: SearchLimits, settings: Settings) -> BestMoveResult:
+    """Choose a move."""
+    board = asked.board()
+    options = PlayerOptions(seed=asked.seed, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
+    player = make_player(asked.player, board.variant, options)
+    link.when_stopped(getattr(player, "stop", lambda: None))
+    return bestmove_result(board, asked.player, player.choose(board, limits))
+
+
+def think(link: Link, asked: MovesAsked, movetime: float, settings: Settings) -> dict[str, Any]:
+    """Search, and tell what is known after each iteration."""
+    board = asked.board()
+    player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
+    started = time.perf_counter()
+    player.observe(lambda choice: link.send("info", _told(choice, board, started)))
+    link.when_stopped(player.stop)
+    return _told(player.choose(board, SearchLimits(movetime=movetime)), board, started)
+
+
+def _told(choice: Choice, board: Board, started: float) -> dict[str, Any]:
+    return {
+        "move": str(choice.move),
+        "score": choice.score,
+        "mate": choice.mate,
+        "depth": choice.depth,
+        "nodes": choice.nodes,
+        "tbhits": choice.tbhits,
+        "pv": [str(move) for move in choice.pv],
+        "turn": board.turn,
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+
+
+def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, Any]:
+    """Analyse a game, and tell of each position that was looked at."""
+    record, variant = asked.record_and_rules()
+    most = settings.analysis_seconds
+    until = wall_clock() + most
+    limits = SearchLimits(movetime=min(asked.movetime, most / (len(record.moves) + 1)))
+    analyst = Analyst(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
+
+    def _watch(number: int) -> None:
+        """Tell how far it is, and stop where nobody listens."""
+        if link.stopped:
+            raise _LeftError
+        if wall_clock() > until:
+            raise BusyError("the time for an analysis is over; a shorter game can be analysed")
+        link.send("looked", {"ply": number, "plies": len(record.moves)})
+
+    return analyse(record, analyst, _watch).model_dump(mode="json")
+
+
+def prove(link: Link, asked: SolveAsked, limits: ProofLimits, folder: Path | None) -> SolvedResult:
+    """Prove what can be proved of a position."""
+    board = asked.board()
+    solver = Solver(board.variant, limits, None if folder is None else opened(folder))
+    link.when_stopped(solver.stop)
+    solution = solver.solve(board.position, plies_left=asked.plies_left, all_wins=asked.all_wins)
+    left = board.variant.rules.move_limit if asked.plies_left is None else asked.plies_left
+    return SolvedResult(**solution_result(solution).model_dump(), plies_left=left)
+
+
+def solve_board(_: Link, asked: GameAsked) -> SolveReport:
+    """Solve a small board."""
+    return solve_report(asked.game())[0]
+
+
+def count_sequences(link: Link, asked: PerftAsked, most: int) -> PerftResult:
+    """Count move sequences, depth by depth."""
+    board = asked.board()
+    engine = engine_for(board.variant)
+    array = engine.board(board.position.cells, board.position.side)
+    found = PerftCount(board.variant, str(board.position), 1)
+    for plies in range(1, asked.depth + 1):
+        if link.stopped:
+            raise _LeftError
+        _check_perft(found.counts, plies, most)
+        started = wall_clock()
+        found.counts.append(engine.perft(array, plies))
+        found.seconds = wall_clock() - started
+    if asked.divide:
+        found.divided = engine.divide(array, asked.depth)
+    return found.result()
+
+
+def _check_perft(counts: list[int], plies: int, most: int) -> None:
+    """Refuse the next depth if it would count more sequences than the server does for one request."""
+    if len(counts) < 2 or counts[-2] == 0:
+        return
+    expected = counts[-1] * max(counts[-1] // counts[-2], 2)
+    if expected > most:
+        raise InputError(
+            f"depth {plies}: has about {expected:,} sequences; at most {most:,} are counted here, "
+            "and tablut perft counts as many as you like"
+        )
+
+
+def size_of(_: Link, asked: GameAsked) -> BoundsReport:
+    """Count the state space."""
+    from counting import bounds
+
+    return bounds(asked.game())
+
+
+# -- what workers do about puzzles: judge moves, find the defence, show solutions. Nothing here answers requests
+
+
+class ListedPuzzle(Result):
+    """A puzzle without its solution."""
+
+    id: str
+    variant: str
+    size: int
+    position: str
+    side: Literal["white", "black"]
+    winner: Literal["white", "black"]
+    plies: int
+    claim: str
+    grade: int | None
+    theme: str
+    men: int
+    source: str
+
+
+class Tried(Result):
+    """What a try came to."""
+
+    move: str
+    right: bool | None
+    over: bool
+    reply: str | None
+    plies: int
+    said: str
+
+
+class Revealed(Result):
+    """The solution from here: a right move for the winner, the longest defence, and so on; all right first moves."""
+
+    line: list[str]
+    right: list[str]
+
+
+@cache
+def list_puzzles() -> dict[str, ListedPuzzle]:
+    """Return the puzzles of the collection that have a winner and a distance, by id."""
+    return {puzzle.id: _listed(puzzle) for puzzle in _wins().values()}
+
+
+@cache
+def _wins() -> dict[str, Puzzle]:
+    found = read_puzzles("collection")
+    return {one.id: one for one in found if one.stipulation and one.stipulation.winner and one.stipulation.plies}
+
+
+def _listed(puzzle: Puzzle) -> ListedPuzzle:
+    claim = puzzle.stipulation
+    assert claim is not None
+    assert claim.winner is not None
+    assert claim.plies is not None
+    grade = puzzle.tags.get("grade")
+    position = puzzle.position
+    return ListedPuzzle(
+        id=puzzle.id,
+        variant=puzzle.variant,
+        size=position.size,
+        position=str(position),
+        side="white" if position.side == "w" else "black",
+        winner=claim.winner,
+        plies=claim.plies,
+        claim=str(claim),
+        grade=int(grade) if grade and grade.isdecimal() else None,
+        theme=_theme(puzzle),
+        men=1 + sum(position.material),
+        source=puzzle.tags.get("source", ""),
+    )
+
+
+def _theme(puzzle: Puzzle) -> str:
+    """Return what a puzzle is about: an idea of the literature, an ending, or the middle of a game."""
+    if puzzle.tags.get("pattern"):
+        return "pattern"
+    return "ending" if puzzle.id.startswith("ending") else "middle game"
+
+
+def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleGame:
+    """Return the puzzle after some moves."""
+    variant = shipped_variant(listed.variant)
+    board = Board(variant, listed.position)
+    if len(moves) >= listed.plies:
+        raise InputError(f"puzzle {listed.id}: is over after {listed.plies} plies, and {len(moves)} moves are given")
+    for move in moves:
+        board.push_text(move)
+    limits = ProofLimits(settings.nodes, settings.proof_seconds, settings.proof_mib << 20, 0)
+    left = listed.plies - len(moves)
+    return PuzzleGame(variant, board.position, listed.winner, left, limits)
+
+
+def defence(_: Link, listed: ListedPuzzle, settings: Settings) -> str | None:
+    """Find the first move of a puzzle in which the side that loses begins."""
+    move = _game(listed, [], settings).defence()
+    return None if move is None else str(move)
+
+
+def judged(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Tried:
+    """Judge the last of some moves."""
+    game = _game(listed, moves[:-1], settings)
+    if game.board.turn != listed.winner:
+        raise InputError(f"puzzle {listed.id}: after {len(moves) - 1} moves it is the other side's turn")
+    move = game.board.push_text(moves[-1])
+    game.board.pop()
+    answer = game.judge(move)
+    reply = None if answer.reply is None else str(answer.reply)
+    left = game.plies - 1 - (answer.reply is not None) if answer.right else game.plies
+    return Tried(
+        move=str(move),
+        right=answer.right,
+        over=bool(answer.right and answer.over),
+        reply=reply,
+        plies=left,
+        said=_said(game.plies, answer.right, reply, over=answer.over),
+    )
+
+
+def _said(plies: int, right: bool | None, reply: str | None, *, over: bool) -> str:
+    if right is None:
+        return "The proof did not end in time; nothing is known of this move."
+    if right:
+        if over:
+            return "Solved: the game is won."
+        return f"Right. The longest defence is {reply}; {_plies(plies - 2)} to the end."
+    if over:
+        return "That ends the game, and not as it should."
+    after = f" after {reply}" if reply else ""
+    return f"Not this one:{after} the win within {_plies(plies)} is gone. That is proved."
+
+
+def _plies(number: int) -> str:
+    return f"{number} ply" if number == 1 else f"{number} plies"
+
+
+def revealed(link: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Revealed:
+    """Find all right moves, and a line."""
+    right = [str(move) for move in _game(listed, moves, settings).right_moves()]
+    return Revealed(line=solution(link, listed, moves, settings), right=right)
+
+
+def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int = 100) -> list[str]:
+    """Find best play by both sides."""
+    line: list[str] = []
+    so_far = list(moves)
+    while len(so_far) < listed.plies and len(line) < most:
+        game = _game(listed, so_far, settings)
+        if game.board.outcome() is not None:
+            break
+        winner = game.board.turn == listed.winner
+        move = next(game.right_moves(), None) if winner else game.defence()
+        if move is None:
+            raise InputError(f"puzzle {listed.id}: from here the win is not within the plies that it claims")
+        line.append(str(move))
+        so_far.append(str(move))
+    if not line:
+        raise InputError(f"puzzle {listed.id}: is over")
+    return line
+
+
+# -- what workers do about endings: list positions of a tablebase. Nothing here answers requests
+
+
+class EndingListed(Result):
+    """A position of a tablebase."""
+
+    position: str
+    wdl: str
+    dtm: int | None
+
+
+class EndingsFound(Result):
+    """Positions of a tablebase."""
+
+    name: str
+    variant: str
+    found: int
+    at_least: int | None
+    positions: list[EndingListed]
+
+
+def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:
+    """List positions of a tablebase; those of the greatest distances are found without reading the others."""
+    return _Reader(link, name, opened(folder), asked, seconds).found()
+
+
+class _StoppedError(Exception):
+    """The time is over, or the visitor has gone."""
+
+
+class _Reader:
+    """Reads a tablebase for one request, within its time."""
+
+    def __init__(self, link: Link, name: str, tablebase: Tablebase, asked: EndingsAsked, seconds: float) -> None:
+        self._link, self._name, self._tablebase, self._asked = link, name, tablebase, asked
+        self._seconds, self._until = seconds, wall_clock() + seconds
+
+    def _look(self, _: int) -> None:
+        if self._link.stopped or wall_clock() > self._until:
+            raise _StoppedError
+
+    def found(self) -> EndingsFound:
+        """Return the positions that are asked for; those of the greatest distances are found without the others."""
+        materials = self._materials()
+        asked, tablebase = self._asked, self._tablebase
+        least = asked.min_plies
+        if asked.order == "longest" and asked.wdl in ("win", "loss") and asked.zugzwang is None and not asked.max_plies:
+            variant = tablebase.variant
+            tiers = [tier_result(tablebase.store.tier(*one).record, variant) for one in materials]
+            deepest = max((tier.max_dtm for tier in tiers), default=0)
+            bounds = [bound for bound in (deepest - 2, deepest // 2) if bound > (least or 0)]
+        else:
+            bounds = []
+        try:
+            for bound in (*bounds, least):
+                listing = self._list(materials, bound)
+                if len(listing.positions) >= asked.most:
+                    break
+        except _StoppedError:
+            raise BusyError(
+                f"tablebase {self._name}: the list takes longer than {self._seconds:g} seconds; ask for one material"
+            ) from None
+        return EndingsFound(
+            name=self._name,
+            variant=tablebase.variant.name,
+            found=listing.found,
+            at_least=bound,
+            positions=[
+                EndingListed(position=str(listed.position), wdl=listed.wdl, dtm=listed.dtm)
+                for listed in listing.positions
+            ],
+        )
+
+    def _materials(self) -> tuple[tuple[int, int], ...]:
+        there = tuple(self._tablebase.store.tiers())
+        if self._asked.material is None:
+            return there
+        attackers, _, defenders = self._asked.material.partition("v")
+        wanted = (int(attackers), int(defenders))
+        if wanted not in there:
+            raise NotFoundError(
+                f"tablebase {self._name}: has nothing of {self._asked.material}; /api/endings lists its tiers"
+            )
+        return (wanted,)
+
+    def _list(self, materials: tuple[tuple[int, int], ...], least: int | None) -> Listing:
+        asked = self._asked
+        # Of what neither side can force, a game has draws or unresolved positions, never both.
+        wdl = unforced(self._tablebase.variant) if asked.wdl in ("draw", "unresolved") else asked.wdl
+        query = TableQuery(wdl, asked.side, least, asked.max_plies, materials, asked.zugzwang, asked.order)
+        return list_positions(self._tablebase.store, query, asked.most, self._look)

@@ -1,0 +1,343 @@
+"""Work that takes long: done by processes at a lower priority, few at once, few waiting, one a visitor.
+
+In threads of the answering process, searches would make every probe wait for the interpreter's lock. A worker is a
+process of its own, started when it is needed and kept. It does one job at a time, sends messages of it, and ends with
+the process that started it. A job that does not end within its time, or within some seconds after its visitor left, is
+killed with its worker; what takes all memory is killed by the system. Nothing but that job fails.
+
+Only names of this package's functions and plain values travel to a worker, through pipes that nobody else has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from reports.explorer.guard import BusyError, content_of
+from tablut.errors import MachineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+    from multiprocessing.connection import Connection
+
+    from starlette.requests import Request
+
+    from reports.explorer.guard import Settings
+
+Answer = TypeVar("Answer")
+
+VISITOR: Final = "visitor"
+"""The cookie by which a browser is known again; a program that keeps none is known by its address."""
+_NICE: Final = 10
+"""By how much a worker stands behind; where two want one processor, the worker gets a tenth of it."""
+_GRACE: Final = 3.0
+"""Seconds that a job has to end after it was told to."""
+_START: Final = 300.0
+"""Seconds that a process has to start and to load what it needs: on a new machine, kernels are compiled."""
+_LOOK: Final = 0.1
+"""Seconds between two looks at messages, at the time, and whether a visitor is still there."""
+_MOST_MESSAGES: Final = 1000
+"""Messages that wait for a visitor who reads slowly; what comes then is left out, save the end."""
+
+
+# -- in a worker -----------------------------------------------------------------------------------
+
+
+class Link:
+    """What a job has of the process that answers: it sends messages there, and is told from there to stop."""
+
+    def __init__(self, send: Callable[[str, Any], None]) -> None:
+        self.send = send
+        self.stopped = False
+        self._stop: Callable[[], object] = lambda: None
+
+    def when_stopped(self, stop: Callable[[], object]) -> None:
+        """Have something called when the job is to stop, at once if it is."""
+        self._stop = stop
+        if self.stopped:
+            stop()
+
+    def stop(self) -> None:
+        """Note that the job is to stop."""
+        self.stopped = True
+        self._stop()
+
+
+class _Channel:
+    """A worker's end of the pipe. Jobs have numbers, since a stop may come before its job or after it."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe, self._sending, self._changing = pipe, threading.Lock(), threading.Lock()
+        self._stopped, self._number, self._link = 0, 0, Link(lambda *_: None)
+
+    def open(self, number: int) -> Link:
+        """Return the link of the job that begins."""
+
+        def send(name: str, content: Any) -> None:
+            with self._sending, suppress(OSError):
+                self._pipe.send((number, name, content))
+
+        with self._changing:
+            self._number, self._link = number, Link(send)
+            if number <= self._stopped:
+                self._link.stop()
+        return self._link
+
+    def listen(self) -> None:
+        """Take the numbers of jobs that are to stop; without the process that answers there is nothing more to do."""
+        while True:
+            try:
+                number = self._pipe.recv()
+            except (EOFError, OSError):
+                os._exit(0)
+            with self._changing:
+                self._stopped = number
+                if self._number == number:
+                    self._link.stop()
+
+
+_channel: _Channel
+
+
+def _begin(pipe: Connection, prepare: Callable[[], object]) -> None:
+    """Make this process a worker."""
+    global _channel
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that answers; its end ends this one
+    if hasattr(os, "nice"):
+        with suppress(OSError):
+            os.nice(_NICE)
+    _channel = _Channel(pipe)
+    threading.Thread(target=_channel.listen, daemon=True, name="stops").start()
+    with suppress(Exception):  # the job that needs it tells why it fails
+        prepare()
+
+
+def _do(number: int, function: Callable[..., Answer], arguments: tuple[Any, ...]) -> Answer:
+    link = _channel.open(number)
+    link.send("begun", None)
+    return function(link, *arguments)
+
+
+def nothing(*_: object) -> None:
+    """Do nothing: what a worker prepares, and does first, by default."""
+
+
+# -- in the process that answers -------------------------------------------------------------------
+
+
+class _Worker:
+    """A process that does jobs, one after another."""
+
+    def __init__(self, prepare: Callable[[], object]) -> None:
+        # Started anew, not forked: threads of this process hold locks that nobody would release there.
+        context = multiprocessing.get_context("spawn")
+        self._pipe, self._theirs = context.Pipe()
+        self._pool = ProcessPoolExecutor(1, context, _begin, (self._theirs, prepare))
+        self._number = 0
+
+    def start(self, function: Callable[..., Answer], arguments: tuple[Any, ...] = ()) -> Future[Answer]:
+        self._number += 1
+        try:
+            return self._pool.submit(_do, self._number, function, arguments)
+        except BrokenProcessPool as error:
+            raise MachineError("the process that searched has ended; try again") from error
+        except OSError as error:
+            raise MachineError(f"no process to search in can be started: {error.strerror or error}") from error
+        finally:
+            self._theirs.close()  # the process has it by now
+
+    def stop(self) -> None:
+        """Have the job end that was started last."""
+        with suppress(OSError):  # then it has ended
+            self._pipe.send(self._number)
+
+    def messages(self) -> Iterator[tuple[str, Any]]:
+        """Yield what the job has sent that was started last."""
+        with suppress(EOFError, OSError):
+            while self._pipe.poll():
+                number, name, content = self._pipe.recv()
+                if number == self._number:
+                    yield name, content
+
+    def kill(self) -> None:
+        for process in list((self._pool._processes or {}).values()):  # Python 3.14 has kill_workers for this
+            process.kill()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pipe.close()
+
+
+class Workers:
+    """The processes, each busy or idle."""
+
+    def __init__(self, prepare: Callable[[], object] = nothing) -> None:
+        self._prepare = prepare
+        self._idle: list[_Worker] = []
+        self._all: set[_Worker] = set()
+        self._closed = False
+
+    def take(self) -> _Worker:
+        """Return a worker that has nothing to do, a new one if need be."""
+        if self._closed:
+            raise MachineError("the explorer ends")
+        if self._idle:
+            return self._idle.pop()
+        worker = _Worker(self._prepare)
+        self._all.add(worker)
+        return worker
+
+    def give_back(self, worker: _Worker, *, sound: bool) -> None:
+        """Keep a worker for the next job, or kill it."""
+        if sound and not self._closed:
+            self._idle.append(worker)
+        else:
+            worker.kill()
+            self._all.discard(worker)
+
+    def warm(self) -> None:
+        """Start a worker, so that the first visitor need not wait for it."""
+        worker = self.take()
+        worker.start(nothing)
+        self._idle.append(worker)
+
+    def close(self) -> None:
+        """Kill all of them; jobs that run fail."""
+        self._closed = True
+        for worker in list(self._all):
+            worker.kill()
+
+
+class Job:
+    """A job in a worker: its messages as they come, the last of them ``done`` or ``failed``, and its end."""
+
+    def __init__(self, workers: Workers, seconds: float, function: Callable[..., Any], *arguments: Any) -> None:
+        self._workers, self._seconds = workers, seconds
+        self._function, self._arguments = function, arguments
+        self._until, self._stopping = 0.0, False
+        self._worker: _Worker | None = None
+        self.messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        self.task = asyncio.create_task(self._run())
+        self.task.add_done_callback(lambda task: self.messages.put_nowait(_ending(task)))
+
+    def stop(self) -> None:
+        """Have it end soon; if it does not within some seconds, its worker is killed."""
+        if not self._stopping:
+            self._stopping = True
+            self._until = min(self._until, time.monotonic() + _GRACE)
+            if self._worker is not None:
+                self._worker.stop()
+
+    async def _run(self) -> Any:
+        worker = self._worker = self._workers.take()
+        sound = False
+        try:
+            future = asyncio.wrap_future(worker.start(self._function, self._arguments))
+            future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # of a job that was left
+            self._until = time.monotonic() + (_GRACE if self._stopping else _START)
+            if self._stopping:
+                worker.stop()
+            while not future.done():
+                await asyncio.wait({future}, timeout=_LOOK)
+                self._take_messages(worker)
+                if not future.done() and time.monotonic() > self._until:
+                    raise MachineError(f"this took longer than {self._seconds:g} seconds, and was ended")
+            sound = not isinstance(future.exception(), BrokenProcessPool)
+            if not sound:
+                raise MachineError("the process that searched has ended; try again")
+            return future.result()
+        finally:
+            self._worker = None
+            self._workers.give_back(worker, sound=sound)
+
+    def _take_messages(self, worker: _Worker) -> None:
+        for name, content in worker.messages():
+            if name == "begun":
+                self._until = min(self._until, time.monotonic() + self._seconds)
+            elif self.messages.qsize() < _MOST_MESSAGES:
+                self.messages.put_nowait((name, content))
+
+
+def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
+    if task.cancelled():
+        return "failed", {"error": "the server ends", "status": 503}
+    error = task.exception()
+    return ("done", task.result()) if error is None else ("failed", content_of(error, "a job"))
+
+
+class Places:
+    """Where visitors wait for a worker; a job holds its place until it has ended, also if its visitor left."""
+
+    def __init__(self, settings: Settings, workers: Workers) -> None:
+        self._workers, self._settings = workers, settings
+        self._free = asyncio.Semaphore(settings.searches)
+        self._waiting = 0
+        self._held: Counter[str] = Counter()
+
+    async def start(self, visitor: str, seconds: float, function: Callable[..., Any], *arguments: Any) -> Job:
+        """Start a job when there is a place for it."""
+        if self._held[visitor] >= 2:
+            raise BusyError("one search at a time, please: yours is still running and another one waits", 429)
+        self._held[visitor] += 1
+        try:
+            await self._enter()
+        except BaseException:
+            self._forget(visitor)
+            raise
+        job = Job(self._workers, seconds, function, *arguments)
+        job.task.add_done_callback(lambda _: self._leave(visitor))
+        return job
+
+    async def _enter(self) -> None:
+        if self._free.locked() and self._waiting >= self._settings.waiting:
+            raise BusyError("the server is searching for others, and enough are waiting; try again in a moment", 503)
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._settings.patience):
+                await self._free.acquire()
+        except TimeoutError:
+            raise BusyError("the server is searching for others; try again in a moment", 503) from None
+        finally:
+            self._waiting -= 1
+
+    def _leave(self, visitor: str) -> None:
+        self._forget(visitor)
+        self._free.release()
+
+    def _forget(self, visitor: str) -> None:
+        self._held[visitor] -= 1
+        if self._held[visitor] <= 0:
+            del self._held[visitor]
+
+    async def stream(self, request: Request, seconds: float, function: Callable[..., Any], *arguments: Any) -> Job:
+        """Start a job whose messages are read as they come."""
+        job = await self.start(visitor_of(request), seconds, function, *arguments)
+        if await request.is_disconnected():  # while it waited
+            job.stop()
+        return job
+
+    async def work(self, request: Request, seconds: float, function: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Return what a worker answers within some seconds, when there is a place."""
+        job = await self.start(visitor_of(request), seconds, function, *arguments)
+        try:
+            while not job.task.done():
+                await asyncio.wait({job.task}, timeout=_LOOK)
+                if not job.task.done() and await request.is_disconnected():
+                    job.stop()
+            answer: Answer = job.task.result()
+            return answer
+        finally:
+            job.stop()
+
+
+def visitor_of(request: Request) -> str:
+    """Return the name by which a visitor is known."""
+    return request.cookies.get(VISITOR, "")[:64] or (request.client.host if request.client else "somebody")
