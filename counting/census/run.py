@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counting.census.counted import count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.report import CensusReport, FullCheck, census_report, compare_full
-from counting.census.search import CensusLimits, Observer, Search, Silent, TooLargeError, size_text
+from counting.census.search import CensusLimits, Search, TooLargeError, size_text
 from counting.census.store import CensusStore, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.errors import InputError, MachineError, TablutError
+from tablut.running.progress import Observer
 from tablut.running.scheduling import open_scheduler
 from tablut.variants import as_variant
 
@@ -86,7 +87,7 @@ def census(
         Address of a running Dask cluster whose workers see ``store`` under the same
         name; then ``threads`` is not used.
     observer : Observer, optional
-        Hears of the progress.
+        Told of the progress.
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
     partial : callable, optional
@@ -119,7 +120,7 @@ def census(
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
     place = None if store is None else Path(store)
-    observer = Silent() if observer is None else observer
+    observer = Observer() if observer is None else observer
     with (
         _enough_memory(),
         _temporary_folder() if place is None else nullcontext(place) as folder,

@@ -24,12 +24,12 @@ import numpy as np
 from counting.census.buckets import LEAF_BITS
 from counting.census.inspection import Inspector, RowTable, canonical_children
 from counting.census.rows import cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
-from counting.census.search import Observer, Silent
 from counting.census.store import StoredCensus, ended, excess, stored_folders
 from counting.census.toolbox import COUNTERS, start_rows, toolbox
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
+from tablut.running.progress import Observer
 from tablut.store.files import lock_folder
 from tablut.variants import as_variant, shipped_variants
 
@@ -118,7 +118,7 @@ def verify_census(
 ) -> VerifyReport:
     """Verify a stored census."""
     tally = _Tally()
-    watcher = Silent() if observer is None else observer
+    watcher = Observer() if observer is None else observer
     found: dict[str, _Verification] = {}
     with ExitStack() as stack:
         for name, (folder, about) in stored_folders(Path(store)).items():
@@ -234,7 +234,7 @@ class _Verification:
         self.tally.add("parts", len(files))
         inspector = Inspector(self.variant, self.group)
         total = record.counters["new_classes"] + record.counters["decided_classes"]
-        self.observer.begin(record.ply, "verify", total)
+        self.observer.begin(f"ply {record.ply} verify", total)
         for file in files:
             self._check_rows(file, inspector)
         if self.tally.failures["rows"]:
@@ -322,7 +322,7 @@ class _Verification:
     def _check_parents(self, ply: int) -> None:
         """Expand the ply before; its children are the ply's positions, or known already."""
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
-        self.observer.begin(ply, "parents", self.records[ply].children)
+        self.observer.begin(f"ply {ply} parents", self.records[ply].children)
         for first, last in self._ranges([*new, *known]):
             fresh, old = (RowTable(files, first, last, self.words) for files in (new, known))
             missing = 0
