@@ -334,7 +334,7 @@ _BIN_BITS: Final = BINS.bit_length() - 1
 _WORD: Final = (1 << 64) - 1
 
 
-def _mixed(value: int) -> int:
+def mixed(value: int) -> int:
     """Return a word mixed by a bijection (the finaliser of splitmix64)."""
     value = (value + 0x9E3779B97F4A7C15) & _WORD
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
@@ -352,7 +352,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
     for kind in range(2):
         for cell in range(cells):
             for number, element in enumerate(group):
-                marks[kind * cells + cell, number] = _mixed(kind * cells + int(element.table[cell]))
+                marks[kind * cells + cell, number] = mixed(kind * cells + int(element.table[cell]))
     marks.flags.writeable = False
     return marks
 
@@ -416,20 +416,3 @@ def bin_sums(rows: NDArray[np.uint64], counts: NDArray[np.int64], sums: NDArray[
             total += row_sum(row_hash(row, width), row, width)
             index += 1
         sums[number] = total
-
-
-def plain_bin(variant: Variant, full: bool, king: int | None, soldiers: list[int]) -> int:
-    """Return the bin of a family in Python integers: the twin of `family_bins`."""
-    engine, cells = engine_for(variant), variant.size**2
-    total = 0
-    for element in engine.group[:1] if full else engine.group:
-        value = 0
-        for cell in soldiers:
-            value ^= _mixed(int(element.table[cell]))
-        if king is not None:
-            value ^= _mixed(cells + int(element.table[king]))
-        value = (value * 0xBF58476D1CE4E5B9) & _WORD
-        value ^= value >> 29
-        value = (value * 0x94D049BB133111EB) & _WORD
-        total += value ^ (value >> 32)
-    return (total & _WORD) >> (64 - _BIN_BITS)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from counting.census.search import Silent
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
@@ -18,6 +17,7 @@ from tablut.cli.streams import complain
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import bfile
 from tablut.running.clocks import wall_clock
+from tablut.running.progress import Observer
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from counting.census.report import CensusReport, CountedPly
-    from counting.census.search import Observer
     from counting.census.verification import VerifyReport
     from tablut.cli.people import PeopleConsole
 
@@ -126,7 +125,7 @@ def census_command(
     partial: list[CensusReport] = []
     failure: TablutError | KeyboardInterrupt | None = None
     with progress("census") as display:
-        observer = observer_on(display)
+        observer = _Display(display)
         try:
             report = census(
                 rules,
@@ -330,7 +329,7 @@ def verify_command(
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as display:
-        observer = observer_on(display)
+        observer = _Display(display)
         # It writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
@@ -360,32 +359,26 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
     )
 
 
-# -- who shows the progress of a census: a bar where somebody watches, only what takes long elsewhere
-
+# -- progress ---------------------------------------------------------------------------
 
 _LONG: Final = 60
 """Seconds from which on an estimate is printed where there is no terminal."""
 
 
-def observer_on(display: Progress) -> Observer:
-    """Return who shows the progress of a census."""
-    return _Display(display) if display.console.is_terminal else _Quiet()
-
-
-class _Display:
-    """Shows the progress on a rich display, with a rate; see `counting.census.search.Observer`."""
+class _Display(Observer):
+    """Shows the progress: a bar with a rate where somebody watches, else only what takes long."""
 
     def __init__(self, display: Progress) -> None:
-        self.display = display
+        self.display, self.watched = display, display.console.is_terminal
         self.task = display.add_task("", total=None)
         self.name, self.began, self.count = "", 0.0, 0
 
-    def begin(self, ply: int, step: str, total: int) -> None:
+    def begin(self, step: str, total: int | None = None) -> None:
         """Start a bar for a step of a ply."""
-        self.name, self.began, self.count = f"ply {ply} {step}", wall_clock(), 0
-        self.display.reset(self.task, description=self.name, total=max(1, total))
+        self.name, self.began, self.count = step, wall_clock(), 0
+        self.display.reset(self.task, description=step, total=max(1, total or 1))
 
-    def advance(self, count: int) -> None:
+    def advance(self, count: int = 1) -> None:
         """Move the bar on and show the rate."""
         self.count += count
         rate = self.count / (wall_clock() - self.began) / 1e6
@@ -393,17 +386,11 @@ class _Display:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.display.console.print(text, soft_wrap=True)
-
-    def announce(self, text: str, _seconds: float) -> None:
-        """Print what begins, however short it is."""
-        self.say(text)
-
-
-class _Quiet(Silent):
-    """Where nobody watches, says only what will take long."""
+        if self.watched:
+            self.display.console.print(text, soft_wrap=True)
 
     def announce(self, text: str, seconds: float) -> None:
-        """Print what begins if it takes long."""
-        if seconds >= _LONG:
+        """Print what begins."""
+        self.say(text)
+        if not self.watched and seconds >= _LONG:
             complain(f"census: {text}")

@@ -27,7 +27,6 @@ import numpy as np
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import board_bits, field
 from tablut.engine.records import flat
-from tablut.indexing.placements import rank_combination, unrank_combination
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,36 +68,13 @@ class PositionCodes:
 
     def __init__(self, cells: int, attackers: int, defenders: int) -> None:
         self.cells, self.attackers, self.defenders = cells, attackers, defenders
-        self._offsets = [0]
+        self.offsets = [0]
         for d, a in itertools.product(range(defenders + 1), range(attackers + 1)):
-            self._offsets.append(self._offsets[-1] + comb(cells - 1, d) * comb(cells - 1 - d, a))
-        self.size = LABELS * cells * self._offsets[-1]
+            self.offsets.append(self.offsets[-1] + comb(cells - 1, d) * comb(cells - 1 - d, a))
+        self.size = LABELS * cells * self.offsets[-1]
         self.bytes = -(-(self.size - 1).bit_length() // 8)
         widest = max(comb(cells - 1, k) for k in range(max(attackers, defenders) + 1))
         self.fits = self.size <= 1 << _WIDEST and widest <= 1 << 63
-
-    def encode(self, king: int, black: list[int], white: list[int], label: int) -> int:
-        """Return the number of a position."""
-        left = [cell for cell in range(self.cells) if cell != king]
-        whites = sorted(left.index(cell) for cell in white)
-        left = [cell for cell in left if cell not in white]
-        blacks = sorted(left.index(cell) for cell in black)
-        ways = comb(len(left), len(black))
-        within = rank_combination(whites) * ways + rank_combination(blacks)
-        material = len(white) * (self.attackers + 1) + len(black)
-        return (label * self.cells + king) * self._offsets[-1] + self._offsets[material] + within
-
-    def decode(self, code: int) -> tuple[int, list[int], list[int], int]:
-        """Return the position of a number; the inverse of `encode`."""
-        prefix, within = divmod(code, self._offsets[-1])
-        label, king = divmod(prefix, self.cells)
-        material = max(number for number, offset in enumerate(self._offsets[:-1]) if offset <= within)
-        defenders, attackers = divmod(material, self.attackers + 1)
-        left = [cell for cell in range(self.cells) if cell != king]
-        high, low = divmod(within - self._offsets[material], comb(len(left) - defenders, attackers))
-        white = [left[place] for place in unrank_combination(high, defenders)]
-        left = [cell for cell in left if cell not in white]
-        return king, [left[place] for place in unrank_combination(low, attackers)], white, label
 
     def tables(self) -> CodeTables:
         """Return the tables for kernels; the codes must fit."""
@@ -111,8 +87,8 @@ class PositionCodes:
             code_bytes=self.bytes,
             king_bits=(self.cells - 1).bit_length(),
             binomial=np.array(binomial, dtype=np.uint64).ravel(),
-            prefix=_halves([number * self._offsets[-1] for number in range(LABELS * self.cells + 1)]),
-            offset=_halves(self._offsets),
+            prefix=_halves([number * self.offsets[-1] for number in range(LABELS * self.cells + 1)]),
+            offset=_halves(self.offsets),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counting.census.graph import GraphNumbers
 from counting.census.store import HUNDREDTHS, Hundredth, ended
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from counting.census.counted import Counted
     from counting.census.search import Search
-    from counting.census.store import CountRecord, PlyRecord
+    from counting.census.store import CountRecord, PlyRecord, SealedPly
     from tablut.variants import Variant
 
 
@@ -179,32 +179,33 @@ def _numbers(record: PlyRecord) -> dict[str, int]:
     return {"ply": record.ply, **{name: record.counters[name] for name in ("new", "decided", "moves")}}
 
 
-def _plies(records: Sequence[PlyRecord | CountRecord], stored: int) -> list[Ply]:
-    sums = dict.fromkeys(("new", "new_classes", "decided", "decided_classes"), 0)
+_TOTALS: Final = {
+    "total": "new",
+    "total_classes": "new_classes",
+    "decided_total": "decided",
+    "decided_total_classes": "decided_classes",
+}
+"""The sums over plies, and what they add up."""
+
+
+def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
+    totals = dict.fromkeys(_TOTALS, 0)
     found = []
     for record in records:
         counters = record.counters
         if record.ply and not counters["new"] and not counters["decided"]:
             continue  # the ply that shows the census to be complete
-        for name in sums:
-            sums[name] += counters[name]
+        totals = {name: total + counters[_TOTALS[name]] for name, total in totals.items()}
         found.append(
             Ply(
                 ply=record.ply,
-                **{name: counters[name] for name in sums},
+                **{name: count for name, count in counters.items() if name in Ply.model_fields},
+                **totals,
                 white_wins=counters["decided"] - counters["black_wins"],
-                black_wins=counters["black_wins"],
-                moves=counters["moves"],
                 branching=round(counters["moves"] / counters["new"], 6) if counters["new"] else None,
-                immobile=counters["immobile"],
-                immobile_classes=counters["immobile_classes"],
                 captures=record.expanded[2],
                 captured=record.expanded[3],
                 children=record.children,
-                total=sums["new"],
-                total_classes=sums["new_classes"],
-                decided_total=sums["decided"],
-                decided_total_classes=sums["decided_classes"],
                 cpu_seconds=round(record.cpu, 3),
                 digest=record.digest,
                 stored=record.ply < stored,
@@ -213,7 +214,7 @@ def _plies(records: Sequence[PlyRecord | CountRecord], stored: int) -> list[Ply]
     return found
 
 
-def _material(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> list[MaterialPair]:
+def _material(variant: Variant, records: Sequence[SealedPly]) -> list[MaterialPair]:
     found = spaces(variant)
     bound = found["no_end"].material()
     tightened = bound - found["excluded_no_end"].material()
@@ -235,14 +236,9 @@ def _material(variant: Variant, records: Sequence[PlyRecord | CountRecord]) -> l
     return pairs
 
 
-def _next_ply(census: Search, last: PlyRecord | CountRecord) -> NextPly:
-    children_bytes, positions_bytes = census.space_needed(last)
-    return NextPly(
-        ply=last.ply + 1,
-        children=last.next_children,
-        children_bytes=children_bytes,
-        positions_bytes=positions_bytes,
-    )
+def _next_ply(census: Search, last: SealedPly) -> NextPly:
+    children, positions = census.space_needed(last)
+    return NextPly(ply=last.ply + 1, children=last.next_children, children_bytes=children, positions_bytes=positions)
 
 
 def census_report(
@@ -256,7 +252,7 @@ def census_report(
 ) -> CensusReport:
     """Sum a census up."""
     variant = census.variant
-    records: list[PlyRecord | CountRecord] = list(plies)
+    records: list[SealedPly] = list(plies)
     if counted is not None and counted.record.whole:
         records.append(counted.record)
     shown, material = _plies(records, len(census.records)), _material(variant, records)
@@ -276,10 +272,7 @@ def census_report(
         position=variant.start_position,
         symmetries=[symmetry.name for symmetry in engine_for(variant).group],
         plies=shown,
-        total=last.total,
-        total_classes=last.total_classes,
-        decided_total=last.decided_total,
-        decided_total_classes=last.decided_total_classes,
+        **{name: getattr(last, name) for name in _TOTALS},
         complete=complete,
         move_limit=variant.rules.move_limit,
         stopped_by_limit=complete and records[-1].counters["new_classes"] > 0,

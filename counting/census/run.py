@@ -10,19 +10,20 @@ import signal
 import tempfile
 import threading
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from counting.census.counted import count_ply
-from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.report import CensusReport, FullCheck, census_report, compare_full
-from counting.census.search import CensusLimits, Observer, Search, Silent, TooLargeError, size_text
+from counting.census.graph import graph_numbers, state_graph, write_graph
+from counting.census.report import CensusReport, census_report, compare_full
+from counting.census.search import CensusLimits, Search, TooLargeError, size_text
 from counting.census.store import CensusStore, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.errors import InputError, MachineError, TablutError
+from tablut.running.progress import Observer
 from tablut.running.scheduling import open_scheduler
 from tablut.variants import as_variant
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counting.census.counted import CountWish
-    from counting.census.store import PlyRecord
-    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 
 __all__ = ["census"]
@@ -86,7 +85,7 @@ def census(
         Address of a running Dask cluster whose workers see ``store`` under the same
         name; then ``threads`` is not used.
     observer : Observer, optional
-        Hears of the progress.
+        Told of the progress.
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
     partial : callable, optional
@@ -118,11 +117,10 @@ def census(
         raise InputError("--passes: are those of the last ply; name it with --plies N")
     if resume and store is None:
         raise InputError("--resume: needs the folder of the census, --store DIR")
-    place = None if store is None else Path(store)
-    observer = Silent() if observer is None else observer
+    told = Observer() if observer is None else observer
     with (
         _enough_memory(),
-        _temporary_folder() if place is None else nullcontext(place) as folder,
+        _temporary_folder() if store is None else nullcontext(Path(store)) as folder,
         open_scheduler(threads, scheduler) as workers,
     ):
         words = toolbox(variant, False).tables.words
@@ -131,15 +129,30 @@ def census(
         limits = replace(limits, in_passes=disk is not None)
         if plies is None:
             _refuse_hopeless(variant, folder, limits)
-        task = _Task(variant, folder, workers, limits, observer, resume)
-        shown = None if place is None else str(place)
-        with task.search("classes", full=False) as search:
+
+        @contextmanager
+        def searching(name: str, *, full: bool) -> Iterator[Search]:
+            part = folder / name
+            if part.is_symlink():
+                raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
+            with closing(CensusStore(part, variant, full=full, resume=resume)) as place:
+                yield Search(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
+
+        shown = None if store is None else str(store)
+        with searching("classes", full=False) as search:
             try:
                 stored = plies if count is None or plies is None else plies - 1
                 records = search.run(stored, passes if count is None else 1)
-                check = task.without_symmetry(records, plies) if full else None
-                numbers = None if graph is None else task.graph(search, Path(graph))
-                counted = None
+                check = numbers = counted = None
+                if full:
+                    told.say("once more without symmetry")
+                    with searching("full", full=True) as other:
+                        check = compare_full(records, other.run(plies))
+                if graph is not None:
+                    told.say("the state graph")
+                    edges = state_graph(variant, search)
+                    write_graph(edges, variant, Path(graph))
+                    numbers = graph_numbers(edges, Path(graph))
                 if count is not None and plies is not None and not ended(variant, records):
                     counted = count_ply(search, plies, count)
             except (TablutError, KeyboardInterrupt, MemoryError):
@@ -147,49 +160,6 @@ def census(
                     partial(census_report(search, search.records, shown))
                 raise
             return census_report(search, records, shown, check=check, graph=numbers, counted=counted)
-
-
-class _Task(NamedTuple):
-    """What the searches of one census have in common."""
-
-    variant: Variant
-    folder: Path
-    scheduler: Scheduler
-    limits: CensusLimits
-    observer: Observer
-    resume: bool
-
-    @contextmanager
-    def search(self, name: str, *, full: bool) -> Iterator[Search]:
-        """Open a search in a folder of its own, which is closed at the end."""
-        part = self.folder / name
-        if part.is_symlink():
-            raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
-        place = CensusStore(part, self.variant, full=full, resume=self.resume)
-        try:
-            yield Search(
-                self.variant,
-                full=full,
-                store=place,
-                scheduler=self.scheduler,
-                limits=self.limits,
-                observer=self.observer,
-            )
-        finally:
-            place.close()
-
-    def without_symmetry(self, records: list[PlyRecord], plies: int | None) -> FullCheck:
-        """Count once more without symmetry, and compare."""
-        self.observer.say("once more without symmetry")
-        with self.search("full", full=True) as other:
-            return compare_full(records, other.run(plies))
-
-    def graph(self, search: Search, path: Path) -> GraphNumbers:
-        """Write the state graph of a complete census."""
-        self.observer.say("the state graph")
-        edges = state_graph(self.variant, search)
-        write_graph(edges, self.variant, path)
-        return graph_numbers(edges, path)
 
 
 @contextmanager

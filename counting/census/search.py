@@ -23,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counting.census.store import CensusStore, SealedPly
+    from tablut.running.progress import Observer
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
 
@@ -66,39 +67,7 @@ _INTERPRETER_BYTES: Final = 384 << 20
 _TASK_BYTES: Final = 96 << 20
 
 
-# -- progress and limits -------------------------------------------------------------------
-
-
-class Observer(Protocol):
-    """Is told how far the search is."""
-
-    def begin(self, ply: int, step: str, total: int) -> None:
-        """Note that a step of a ply begins."""
-
-    def advance(self, count: int) -> None:
-        """Note how many more rows have been dealt with."""
-
-    def say(self, text: str) -> None:
-        """Note something worth a line."""
-
-    def announce(self, text: str, seconds: float) -> None:
-        """Note what is about to begin, and how long it may take."""
-
-
-class Silent:
-    """An observer that does nothing."""
-
-    def begin(self, ply: int, step: str, total: int) -> None:
-        """See `Observer`."""
-
-    def advance(self, count: int) -> None:
-        """See `Observer`."""
-
-    def say(self, text: str) -> None:
-        """See `Observer`."""
-
-    def announce(self, text: str, seconds: float) -> None:
-        """See `Observer`."""
+# -- limits -------------------------------------------------------------------
 
 
 class TooLargeError(InputError):
@@ -413,7 +382,7 @@ class Making(ABC, Generic[Range]):
     ) -> list[dict[str, Any]]:
         """Run tasks, which answer with how much they dealt."""
         observer = self.search.observer
-        observer.begin(self.ply, step, total)
+        observer.begin(f"ply {self.ply} {step}", total)
         return self.search.scheduler.run(function, tasks, lambda answer: observer.advance(answer[done]))
 
 

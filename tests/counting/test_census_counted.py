@@ -12,7 +12,7 @@ import pytest
 from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.buckets import BINS, LEAF_BITS, family_bins, family_marks, plain_bin
+from counting.census.buckets import BINS, LEAF_BITS, family_bins, family_marks
 from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.expansion import (
     EXPANSION_COUNTERS,
@@ -23,15 +23,17 @@ from counting.census.expansion import (
 )
 from counting.census.report import CensusReport
 from counting.census.rows import leaves_digest, open_rows, read_rows
-from counting.census.search import CensusLimits, Search, Silent, TooLargeError
+from counting.census.search import CensusLimits, Search, TooLargeError
 from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, edge, hundredth_of
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError
+from tablut.running.progress import Observer
 from tablut.running.scheduling import ClusterScheduler, LocalScheduler
 from tablut.store.records import record_text
 from tablut.variants import Variant, load_variant
+from tests.twins.codes import plain_bin
 
 Captured = pytest.CaptureFixture[str]
 
@@ -41,7 +43,7 @@ WIDE = CensusLimits.from_memory(1 << 30, 1, 1)
 NARROW = replace(WIDE, expand_children=5_000, merge_children=9_000, tally_children=3_000, sort_rows=700)
 
 
-class Listener(Silent):
+class Listener(Observer):
     """Keeps what is said."""
 
     def __init__(self) -> None:

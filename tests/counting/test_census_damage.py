@@ -24,12 +24,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from counting.census import census
 from counting.census.buckets import LEAF_BITS, leaf_sums
 from counting.census.rows import HEAD, open_rows, read_rows, rows_digest
-from counting.census.search import CensusLimits, Search, Silent
+from counting.census.search import CensusLimits, Search
 from counting.census.store import CensusStore, PlyRecord
 from counting.census.toolbox import toolbox
 from counting.census.verification import published_digests, verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
+from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.records import digest_of, read_record, record_text
 from tablut.variants import Variant, load_variant
@@ -378,7 +379,7 @@ def test_digests_do_not_depend_on_how_it_was_counted(
         limits = CensusLimits(expand_children=900 * threads, merge_children=1500)
         try:
             return Search(
-                BOARD, full=False, store=store, scheduler=LocalScheduler(threads), limits=limits, observer=Silent()
+                BOARD, full=False, store=store, scheduler=LocalScheduler(threads), limits=limits, observer=Observer()
             ).run(9)
         finally:
             store.close()

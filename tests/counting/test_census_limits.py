@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from counting.census import census
-from counting.census.search import Silent
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
+from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
@@ -138,7 +138,7 @@ def test_no_more_memory_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch,
 def test_what_a_ply_takes_is_said_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 
-    class Listener(Silent):
+    class Listener(Observer):
         def announce(self, text: str, seconds: float) -> None:
             assert seconds >= 0
             said.append(text)

@@ -9,10 +9,11 @@ from fuses import Fuse, KilledError
 
 from counting.census import census
 from counting.census.buckets import LEAF_BITS
-from counting.census.search import CensusLimits, Search, Silent, TooLargeError, leaf_ranges
+from counting.census.search import CensusLimits, Search, TooLargeError, leaf_ranges
 from counting.census.store import CensusStore, PlyRecord
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
+from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 from tablut.variants import Variant, load_variant
 
@@ -32,7 +33,7 @@ def search(
     store = CensusStore(folder, variant, full=False, resume=True)
     try:
         workers = LocalScheduler(1) if scheduler is None else scheduler
-        made = Search(variant, full=False, store=store, scheduler=workers, limits=limits, observer=Silent())
+        made = Search(variant, full=False, store=store, scheduler=workers, limits=limits, observer=Observer())
         return made.run(plies, passes)
     finally:
         store.close()

@@ -18,10 +18,11 @@ from counting.census import census
 from counting.census.buckets import FIXING, LEAF_BITS, leaf_sums
 from counting.census.report import CensusReport
 from counting.census.rows import FORMAT_VERSION, Owner, open_rows, read_rows, write_rows
-from counting.census.search import CensusLimits, Search, Silent
+from counting.census.search import CensusLimits, Search
 from counting.census.store import CensusStore, PlyRecord
 from tablut.cli.shell import run
 from tablut.errors import InputError
+from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 from tablut.variants import load_variant
 
@@ -39,7 +40,9 @@ def numbers(report: CensusReport) -> dict[str, Any]:
 def search(folder: Path, scheduler: LocalScheduler, limits: CensusLimits = SMALL) -> list[PlyRecord]:
     store = CensusStore(folder, VARIANT, full=False, resume=True)
     try:
-        return Search(VARIANT, full=False, store=store, scheduler=scheduler, limits=limits, observer=Silent()).run(None)
+        return Search(VARIANT, full=False, store=store, scheduler=scheduler, limits=limits, observer=Observer()).run(
+            None
+        )
     finally:
         store.close()
 

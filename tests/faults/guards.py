@@ -19,7 +19,7 @@ import signal
 import sys
 from functools import cache, partial
 from itertools import product
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -98,7 +98,7 @@ def check() -> None:
 
 
 @cache
-def _exact() -> list[tuple[ModuleType, str, Callable[..., Any]]]:
+def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
     from counting.census import rows as memory
     from retrograde.solver.slices import windows
@@ -114,15 +114,18 @@ def _exact() -> list[tuple[ModuleType, str, Callable[..., Any]]]:
         setattr(module._held, name, array)
         return array
 
+    def buffered(buffer: Any, count: int) -> Any:
+        buffer._held = of_bytes(count)
+        return buffer._held
+
     exact = {
         memory.aligned: of_bytes,
-        memory.room: lambda name, count: kept(memory, name, of_bytes(count)),
         windows.room: lambda name, count: kept(windows, name, np.empty(max(count, 1), np.uint16)[:count]),
         scratch.mapped_array: lambda _path, size, dtype: np.zeros(size, dtype=dtype),
         state._own_lines: lambda items, dtype: np.zeros(items, dtype=dtype),
         transposition.empty_table: lambda mebibytes: np.zeros(1 << ((mebibytes << 17).bit_length() - 1), np.uint64),
     }
-    return [
+    return [(memory.Buffer, "bytes", buffered)] + [
         (module, name, exact[value])
         for path, module in sys.modules.items()
         if path.split(".")[0] in _OWN

@@ -28,6 +28,7 @@ from reports.studies.explained.classes import ClassMarks, close, predecessors_wi
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.position import Position
+from tablut.running.progress import Observer
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -65,21 +66,19 @@ class _Silent:
         """See `Progress`."""
 
 
-class _CensusStages:
-    """Tells of a census as of stages; see `counting.census.search.Observer`."""
+class _CensusStages(Observer):
+    """Shows a census as stages."""
 
     def __init__(self, progress: Progress) -> None:
-        self.begin_stage, self.advance = progress.begin, progress.advance
+        self.begin_stage, self.advance_stage = progress.begin, progress.advance
 
-    def begin(self, ply: int, step: str, total: int) -> None:
+    def begin(self, step: str, total: int | None = None) -> None:
         """Begin a stage for each step."""
-        self.begin_stage(f"census, ply {ply}, {step}", total)
+        self.begin_stage(f"census, {step}", total or 0)
 
-    def say(self, text: str) -> None:
-        """Leave out what is no progress."""
-
-    def announce(self, text: str, seconds: float) -> None:
-        """Leave out what the census takes: the sweep after it takes as long."""
+    def advance(self, count: int = 1) -> None:
+        """Take notice of so many more rows that are done."""
+        self.advance_stage(count)
 
 
 def explain(
