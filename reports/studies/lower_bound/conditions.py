@@ -23,7 +23,7 @@ from reports.studies.lower_bound.plies import Region, parked
 from reports.studies.lower_bound.summing import MOST_ATTACKERS, MOST_WHITE, RegionMaterial, is_token_camp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
 _PAIRS: Final = (
     *LANE_PAIRS,
@@ -91,7 +91,7 @@ def goes_up(cell: int) -> bool:
     return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
 
 
-def exclusion(parts: Parts, closures: Closures | None) -> str | None:
+def exclusion(parts: Parts, closures: Container[Region] | None) -> str | None:
     """Return why a placement is not among those of the theorem, or None if it is."""
     pieces, regions, held = parts
     colours = {cell: "b" if piece == "b" else "w" for cell, piece in pieces.items()}

@@ -5,6 +5,7 @@ The same rules as in `closures`, said a second time: the paths prove single step
 
 from __future__ import annotations
 
+from functools import cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 
     from reports.studies.lower_bound.summing import RegionMaterial
 
+MOST_SEEN: Final = 4_000_000
+"""Placements of an outer region that a search for a path looks at; half a gigabyte. Few paths need 100,000."""
 _DOWN: Final = 3
 """The direction from an outer region to the middle."""
+
+
+class GaveUpError(Exception):
+    """A search for a path that came to its limit: that says nothing of the theorem."""
 
 
 class Region(NamedTuple):
@@ -65,28 +72,40 @@ def parked(material: RegionMaterial) -> Region:
 
 def is_quiet(region: Region, place: int, free: int = -1) -> bool:
     """Return whether the piece on a place, had it come last, would have captured nothing."""
-    t = region_tables()
     own, enemies = (region.black, region.white) if region.black >> place & 1 else (region.white, region.black)
-    if free >= 0:
-        enemies &= ~(1 << free) if t.rays[place, _DOWN, 0] == free else -1
-    return not any(
-        enemies & int(victim) and (own | HOSTILE) & int(anvil)
-        for victim, anvil in zip(t.victims[place], t.anvils[place], strict=True)
-    )
+    if free >= 0 and rays_of(place)[_DOWN][0] == free:
+        enemies &= ~(1 << free)
+    return not any(enemies & victim and (own | HOSTILE) & anvil for victim, anvil in _captures(place))
+
+
+@cache
+def _captures(place: int) -> list[tuple[int, int]]:
+    """Return the victims beside a place, each with the anvils behind it, as masks."""
+    t = region_tables()
+    return list(zip(t.victims[place].tolist(), t.anvils[place].tolist(), strict=True))
+
+
+@cache
+def rays_of(place: int) -> list[list[int]]:
+    """Return the places in each direction, the nearest first; -1 after the last."""
+    return list(region_tables().rays[place].tolist())
 
 
 def is_safe(region: Region) -> bool:
     """Return whether an attacker that arrives on the camp's tip captures nothing in the region."""
-    return not any(
-        region.white >> first & 1 and region.black >> second & 1 for first, second in region_tables().traps.tolist()
-    )
+    return not any(region.white >> first & 1 and region.black >> second & 1 for first, second in _traps())
+
+
+@cache
+def _traps() -> list[list[int]]:
+    return list(region_tables().traps.tolist())
 
 
 def _slides(region: Region, start: int) -> Iterator[int]:
     """Yield the places to which a piece can slide, those among the doors left out."""
     t = region_tables()
     taken = region.black | region.white
-    for ray in t.rays[start].tolist():
+    for ray in rays_of(start):
         for target in ray:
             if target < 0 or taken >> target & 1:
                 break
@@ -124,8 +143,8 @@ def _sources(region: Region, own_tempo: bool, free: int) -> Iterator[tuple[Ply, 
                 yield Ply(source, place), before
 
 
-def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1, most: int = 200_000) -> list[Ply] | None:
-    """Return quiet plies that lead from one placement of an outer region to another.
+def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1) -> list[Ply] | None:
+    """Return quiet plies that lead from one placement of an outer region to another, or None if none do.
 
     The search goes backward from the goal, first to what has most pieces where the root has them.
     """
@@ -138,7 +157,12 @@ def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1, mo
         return None
     after: dict[Region, tuple[Ply, Region] | None] = {goal: None}
     heap = [(_cost(goal), 0, 0, goal)]
-    while heap and root not in after and len(after) < most:
+    while heap and root not in after:
+        if len(after) > MOST_SEEN:
+            raise GaveUpError(
+                f"no path to {goal} from {root} among {MOST_SEEN:,} placements, "
+                "the limit of the search (plies.MOST_SEEN)"
+            )
         _, depth, _, region = heappop(heap)
         for ply, before in _sources(region, own_tempo, free):
             if before not in after:

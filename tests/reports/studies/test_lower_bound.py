@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter, deque
+from collections.abc import Container
 from itertools import combinations, product
 from math import comb
 from pathlib import Path
@@ -153,7 +154,7 @@ def plain_closure(root: Region, *, own_tempo: bool) -> set[Region]:
             if not (region.black | region.white) >> start & 1 or region_tables().doors >> start & 1:
                 continue
             # Doors may be entered, so the slides are listed here anew.
-            for ray in region_tables().rays[start].tolist():
+            for ray in plies.rays_of(start):
                 for target in ray:
                     if target < 0 or (region.black | region.white) >> target & 1:
                         break
@@ -396,7 +397,7 @@ def test_the_count_of_small_material_is_that_of_its_placements() -> None:
     assert on_castle[1, 1] == expected[1, 1] + middle_kings
 
 
-def counts_it(pieces: dict[int, str], closures: Closures) -> bool:
+def counts_it(pieces: dict[int, str], closures: Container[Region]) -> bool:
     return exclusion(parts_of(on_board(pieces)), closures) is None
 
 
@@ -482,6 +483,44 @@ def test_games_reach_every_placement_of_a_king_and_one_attacker() -> None:
     assert reached == 208
 
 
+class Assembled:
+    """Whether an outer region can be assembled, by a search for plies that do it: no closure need be listed."""
+
+    def __init__(self) -> None:
+        self.materials = set(closures_within(STORED.budget))
+
+    def __contains__(self, region: Region) -> bool:
+        material = RegionMaterial(region.black.bit_count(), region.soldiers.bit_count(), int(region.king >= 0))
+        tempo = bool(region.white)
+        return material in self.materials and find_path(region, parked(material), own_tempo=tempo) is not None
+
+
+@pytest.mark.slow
+def test_games_reach_placements_of_many_pieces() -> None:
+    """Drawn among those of 13 to 22 pieces that meet the other conditions."""
+    rng, reached = random.Random(7), 0
+    while reached < 10:
+        pieces = drawn(rng, rng.randrange(9, 16), rng.randrange(3, 7))
+        if counts_it(pieces, Assembled()):
+            assert_reached(pieces)
+            reached += 1
+
+
+@pytest.mark.slow
+def test_a_game_reaches_a_placement_whose_upper_region_takes_a_long_search() -> None:
+    rows = ".bb.......wbb.w..b......b.b......b.bb.........wwbwww....K...wb....b.....b..b....b"
+    pieces = {(8 - place // SIZE) * SIZE + place % SIZE: piece for place, piece in enumerate(rows) if piece != "."}
+    assert counts_it(pieces, Assembled())
+    assert_reached(pieces)
+
+
+def test_a_search_that_gives_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plies, "MOST_SEEN", 10)
+    root = parked(RegionMaterial(3, 1, 1))
+    with pytest.raises(plies.GaveUpError, match="among 10 placements, the limit of the search"):
+        find_path(Region(0b1010001, 0b100000000, 12), root, own_tempo=True)
+
+
 @pytest.mark.slow
 def test_games_reach_two_hundred_placements() -> None:
     for pieces in members(3, 200, Closures(admitted), 17):
@@ -528,6 +567,21 @@ STORED = _Stored.model_validate_json(
         encoding="utf-8"
     )
 )
+
+
+LARGE = [(0, 6, 1), (7, 0, 1), (6, 1, 0), (4, 2, 0), (2, 4, 0), (4, 1, 1), (1, 6, 0), (1, 4, 1), (3, 3, 0), (8, 0, 1)]
+"""The largest closures that the plain search lists in minutes: one to two million placements, about 0.1 ms each."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("material", LARGE, ids=str)
+def test_large_closures_are_those_of_the_plain_search(material: tuple[int, int, int]) -> None:
+    (stored,) = (r for r in STORED.regions if (r.attackers, r.defenders, r.king) == material)
+    root, doors = parked(RegionMaterial(*material)), Counter[int]()
+    for region in plain_closure(root, own_tempo=bool(root.white)):
+        digits = [(region.black >> p & 1) + 2 * (region.white >> p & 1) for p in (1, 4, 7)]
+        doors[9 * digits[0] + 3 * digits[1] + digits[2]] += 1
+    assert [doors[code] for code in range(27)] == stored.by_doors
 
 
 def test_the_stored_bound_is_of_this_board_and_its_closures() -> None:
