@@ -1,4 +1,4 @@
-"""What commands, explorer and site answer about the game: one position, rule sets, perft, a player's move."""
+"""What commands, explorer and site answer about the game: one position, rule sets, perft."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tablut.variants import rule_fields
 if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.engine import LeafStatistics
-    from tablut.play.players import Choice
     from tablut.rules import Outcome
     from tablut.variants import Variant
 
@@ -188,36 +187,3 @@ def _applied(statistics: LeafStatistics) -> dict[str, Any]:
 def named_moves(divided: dict[int, int], size: int) -> dict[str, int]:
     """Return the share of each first move, by its text."""
     return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}
-
-
-class BestMoveResult(Result):
-    """A move by a player, with what it has to say for it."""
-
-    variant: str
-    position: str
-    player: str
-    move: str
-    score: int | None
-    mate: int | None
-    depth: int
-    nodes: int
-    pv: list[str]
-    tbhits: int
-    playouts: int
-
-
-def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
-    """Return a player's choice as a command answers it."""
-    return BestMoveResult(
-        variant=board.variant.name,
-        position=str(board.position),
-        player=player,
-        move=str(choice.move),
-        score=choice.score,
-        mate=choice.mate,
-        depth=choice.depth,
-        nodes=choice.nodes,
-        pv=[str(move) for move in choice.pv],
-        tbhits=choice.tbhits,
-        playouts=choice.playouts,
-    )

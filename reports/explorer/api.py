@@ -54,7 +54,6 @@ from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
 from tablut import svg
 from tablut.answers import (
-    BestMoveResult,
     DescribedVariant,
     ListedVariant,
     MovesResult,
@@ -66,6 +65,7 @@ from tablut.answers import (
 from tablut.cli.runtime import commit, origin
 from tablut.errors import InputError
 from tablut.notation import square_name
+from tablut.play.players.registry import BestMoveResult
 from tablut.play.search.limits import SearchLimits
 from tablut.records.native import replay
 from tablut.results import Result

@@ -17,14 +17,14 @@ from retrograde.puzzles.puzzle_file import read_puzzles
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.querying import Listing, TableQuery, list_positions
-from tablut.answers import BestMoveResult, PerftCount, PerftResult, bestmove_result
+from tablut.answers import PerftCount, PerftResult
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing.values import unforced
 from tablut.play.analysis import Analyst, analyse
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.players.registry import ready_player
+from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
 from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -28,6 +28,7 @@ from tablut.formats import berkeley, bologna, mcgill, opentafl
 from tablut.notation import square_name
 from tablut.position import MoveText
 from tablut.records import read_record, write_record
+from tablut.records.game import RECORD_BYTES
 from tablut.records.native import Replay, replay
 from tablut.results import Result
 from tablut.store.files import check_output, excerpt, write_text
@@ -35,9 +36,6 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-
-RECORD_BYTES: Final = 8 << 20
-"""Most bytes of a record; a log of Bologna's server has about 100,000 for a game."""
 
 
 class Format(StrEnum):

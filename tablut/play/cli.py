@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablut.answers import BestMoveResult, bestmove_result
 from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.people import draw_board
@@ -25,6 +24,7 @@ from tablut.play.options import (
     ThreadsOption,
 )
 from tablut.play.players import PlayerOptions, make_player, parse_settings
+from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.running.machine import check_memory
 from tablut.variants import load_variant

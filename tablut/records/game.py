@@ -7,7 +7,7 @@ moves, captures, positions and the result.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tablut.errors import InputError
 from tablut.store.files import excerpt
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tablut.position import MoveText, Position
     from tablut.rules.outcome import Result
     from tablut.variants import Variant, VariantLike
+
+RECORD_BYTES: Final = 8 << 20
+"""Most bytes of a record that is read."""
 
 
 @dataclass(frozen=True, slots=True)

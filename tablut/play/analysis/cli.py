@@ -11,12 +11,12 @@ from tablut import svg
 from tablut.cli.options import read_bytes, warn
 from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Reply, command, interruptible, progress
-from tablut.commands.records import RECORD_BYTES
 from tablut.errors import InputError
 from tablut.play.analysis.game import Analyst, analyse
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.position import Move, Position
 from tablut.records import read_record, write_record
+from tablut.records.game import RECORD_BYTES
 from tablut.running.machine import check_memory
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.strip import draw_sheet

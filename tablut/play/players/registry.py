@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.search.limits import SearchLimits
+from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
@@ -51,6 +52,28 @@ class Choice(NamedTuple):
     pv: tuple[Move, ...]
     tbhits: int = 0
     playouts: int = 0
+
+
+class BestMoveResult(Result):
+    """A player's choice, as a command answers it."""
+
+    variant: str
+    position: str
+    player: str
+    move: str
+    score: int | None
+    mate: int | None
+    depth: int
+    nodes: int
+    pv: list[str]
+    tbhits: int
+    playouts: int
+
+
+def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
+    """Return a player's choice as a command answers it."""
+    said = choice._asdict() | {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
+    return BestMoveResult(variant=board.variant.name, position=str(board.position), player=player, **said)
 
 
 class Player(Protocol):
