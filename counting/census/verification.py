@@ -356,7 +356,7 @@ class _Verification:
             self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
 
 
-# -- the digests of the censuses that we have counted, to compare others with ------------
+# -- digests that are published -----------------------------------------------------------
 
 
 @cache
@@ -375,7 +375,7 @@ def published_counts(game: str) -> dict[int, str]:
     return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}
 
 
-# -- what stored positions are, read from their bits in numpy: for `counting.census.verification`
+# -- what stored positions are, read from their bits in numpy -----------------------------
 
 
 _STEP = 1 << 15
@@ -489,7 +489,7 @@ class Inspector:
         return np.asarray(counts == 0)
 
 
-# -- rows of some leaves found among others, and children made again: for `counting.census.verification`
+# -- rows of some leaves found among others, and children made again ----------------------
 
 
 _EXPANDED: Final = 1 << 20
