@@ -157,7 +157,7 @@ def is_store(place: Path) -> bool:
     return (place / "zarr.json").exists()
 
 
-# -- one tier of a tablebase: its record and its files, each verified before it is read for the first time
+# -- one tier ----------------------------------------------------------------------------
 
 
 SideName = Literal["white", "black"]
@@ -363,7 +363,9 @@ def _first_line(error: Exception) -> str:
     return text.splitlines()[0]
 
 
-# -- the digests of the tables that the docs speak of, so that anyone's can be compared with ours
+# -- published tables --------------------------------------------------------------------
+# ``published.json`` holds, by the digest of a game, its name and a digest of the decoded values
+# of each tier, so that anyone's tables can be compared with ours; `published_text` makes it.
 
 
 Standing = Literal["same", "unknown", "different"]
