@@ -153,7 +153,7 @@ def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
         console.print(f"not there yet: {', '.join(info.missing)}")
 
 
-# -- ``tablut solve``: who wins a reduced board, with every position that its start reaches
+# -- solve -------------------------------------------------------------------------------
 
 
 @command

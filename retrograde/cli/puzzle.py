@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from tablut.position import Move
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins, make puzzles.")
-app.command("solve")(solve_command)
-app.command("make")(make_command)
 
 
 class _Checked(Result):
@@ -62,7 +60,6 @@ class _Checked(Result):
     interrupted: bool
 
 
-@app.command("check")
 @command
 def check_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What --save-proof wrote.")],
@@ -157,7 +154,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         say(f"no win within {result.excluded} plies; the search for a shorter win ended there")
 
 
-# -- ``tablut puzzle list`` and ``tablut puzzle show``: which puzzles there are, and one of them without its solution
+# -- list and show -----------------------------------------------------------------------
 
 
 class _Listed(Result):
@@ -184,7 +181,6 @@ class _Shown(_Listed):
     solution: list[str] | None = None
 
 
-@app.command("list")
 @command
 def list_command(
     file: Annotated[
@@ -204,15 +200,15 @@ def list_command(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
 ) -> Reply:
     """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""
-    from retrograde.puzzles.puzzle_file import Wish, choose, collection_names, read_puzzles
+    from retrograde.puzzles.puzzle_file import Filter, choose, collection_names, read_puzzles
 
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     # What ships names its rules; a file of one's own may not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
-    wish = Wish(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
-    found = _List(file=file, puzzles=[_Listed(**_listed(puzzle)) for puzzle in choose(puzzles, wish)])
+    wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
+    found = _List(file=file, puzzles=[_Listed(**_listed(puzzle)) for puzzle in choose(puzzles, wanted)])
     if as_csv:
         table = _csv(found)
         return Reply(found, lambda console: console.out(table, end=""))
@@ -255,7 +251,6 @@ def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
     console.print(f"{len(found.puzzles)}{of} puzzles; `tablut puzzle play ID` plays one", style="dim")
 
 
-@app.command("show")
 @command
 def show_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
@@ -301,7 +296,7 @@ def _show(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
         console.print("line: " + " ".join(shown.solution))
 
 
-# -- ``tablut puzzle play``: a puzzle solved at the terminal, move by move ---------------
+# -- play --------------------------------------------------------------------------------
 
 
 _COMMANDS: Final = {
@@ -328,7 +323,6 @@ class _Played(Result):
     unknown: bool
 
 
-@app.command("play")
 @command
 def play_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
@@ -517,3 +511,11 @@ def _show_puzzle_play(console: PeopleConsole, played: _Played) -> None:
     wrong = f"{len(played.wrong)} wrong move{'s' * (len(played.wrong) != 1)}"
     hints = f"{played.hints} hint{'s' * (played.hints != 1)}"
     console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")
+
+
+app.command("list")(list_command)
+app.command("show")(show_command)
+app.command("play")(play_command)
+app.command("solve")(solve_command)
+app.command("make")(make_command)
+app.command("check")(check_command)

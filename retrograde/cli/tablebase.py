@@ -279,7 +279,7 @@ def _words(wdl: str, dtm: int | None) -> str:
     return wdl if dtm is None else f"{wdl} in {dtm} {'ply' if dtm == 1 else 'plies'}"
 
 
-# -- ``tablut tablebase query``: positions of a tablebase by value, distance, material and zugzwang
+# -- query -------------------------------------------------------------------------------
 
 
 class _Position(Result):
