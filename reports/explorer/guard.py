@@ -1,4 +1,9 @@
-"""What the person who starts the explorer decides: where it listens, and how much a visitor may ask for."""
+"""What stands before every request: limits, who may ask, how much at once; and how a refusal is said.
+
+On the loopback a page from elsewhere must not be able to ask, so the name that the browser believes to have reached
+(``Host``) must be one of this machine's own, and ``Origin`` and ``Sec-Fetch-Site``, where there are any, must name the
+same. This holds off what is known as DNS rebinding, and pages that embed an address here to have it compute.
+"""
 
 from __future__ import annotations
 
@@ -69,23 +74,19 @@ class Settings:
         return self.host in LOOPBACK
 
 
-# -- why the explorer refuses a request, beside the errors of the toolkit itself ---------
+# -- refusals, each one JSON object with one clear line: `{"error": "...", "status": 422}` ---------
 
 
 class BusyError(TablutError):
     """The server has enough to do; the same request will be answered later."""
 
-    def __init__(self, message: str, status: int = 503, retry_after: int = 2) -> None:
+    def __init__(self, message: str, status: int = 503) -> None:
         super().__init__(message)
         self.status = status
-        self.retry_after = retry_after
 
 
 class NotFoundError(TablutError):
     """Nothing has the name that was asked for."""
-
-
-# -- what goes wrong, as one JSON object with one clear line: `{"error": "...", "status": 422}`
 
 
 _LOG = logging.getLogger("tablut.explorer")
@@ -126,14 +127,13 @@ def add_handlers(app: FastAPI) -> None:
     """Have an application answer every failure in this form."""
     app.add_exception_handler(TablutError, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
-    app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _defect)
 
 
 def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TablutError)
-    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, BusyError) else None
-    return failure(str(error), status_of(error), headers)
+    status = status_of(error)
+    return failure(str(error), status, {"Retry-After": "2"} if status in (429, 503) else None)
 
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
@@ -148,19 +148,11 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
     return failure(f"{named}{message}{more}", 422 if place else 400)
 
 
-def _http(request: Request, error: Exception) -> Response:
+def http_refused(_: Request, error: Exception) -> Response:
+    """Answer what has no address, or another method."""
     assert isinstance(error, HTTPException)
     line = _SAID.get(error.status_code, str(error.detail))
-    if _for_people(request):
-        from reports.explorer.pages import failed_page
-
-        return failed_page("no page has this address" if error.status_code == 404 else line, error.status_code)
     return failure(line, error.status_code, dict(error.headers or {}))
-
-
-def _for_people(request: Request) -> bool:
-    """Return whether a browser asked for a page."""
-    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api", "/static"))
 
 
 def _defect(request: Request, error: Exception) -> JSONResponse:
@@ -168,8 +160,7 @@ def _defect(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(content, content["status"])
 
 
-# -- what stands before every request: who may ask, how much at once, how large; and the headers of every answer
-
+# -- before the application ------------------------------------------------------------------------
 
 HEADERS: Final = {
     "Content-Security-Policy": (
