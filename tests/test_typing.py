@@ -24,7 +24,6 @@ LAZY = [
     "counting.reachable",
     "counting.reachable.construction",
     "counting.reachable.explanation",
-    "reports.site",
     "retrograde",
     "retrograde.proofs",
     "retrograde.puzzles",
