@@ -14,7 +14,6 @@ PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 # Parts of a dependency that are distributions of their own.
 PARTS = {
-    "markdown_it": "markdown-it-py",
     "llvmlite": "numba",
     "pydantic_core": "pydantic",
     "shellingham": "typer",
@@ -22,7 +21,11 @@ PARTS = {
     "markupsafe": "jinja2",
 }
 # Modules that an extra is for.
-OPTIONAL = {"hypothesis": {"tablut/testing.py"}, "distributed": {"tablut/running/scheduling.py"}}
+OPTIONAL = {
+    "hypothesis": {"tablut/testing.py"},
+    "distributed": {"tablut/running/scheduling.py"},
+    "sphinx": {"reports/site/building.py"},
+}
 
 
 def imported_by_packages() -> dict[str, set[str]]:
@@ -58,6 +61,7 @@ def test_the_extras_have_what_is_optional() -> None:
     extras = PROJECT["optional-dependencies"]
     assert named(extras["cluster"]) == {"distributed"}
     assert {"distributed", "hypothesis"} <= named(extras["test"])
+    assert "sphinx" in named(extras["docs"])
 
 
 @pytest.mark.parametrize("missing", ["hypothesis"])

@@ -1,4 +1,4 @@
-"""The numbers of the first page: what each is, how it is known, the command that gives it, and when it was made."""
+"""The first page of the results: each number, how it is known, the command that gives it, and when it was made."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from functools import cache
 from importlib import resources
 from typing import Final, Literal, NamedTuple
 
+from counting.complexity import bounds
 from reports import census, endings, players, puzzles, reachable, solutions
-from reports.site.markdown import grouped
-from tablut.results import scientific
-
-__all__ = ["STATUSES", "Headline", "headlines", "made_on"]
+from reports.site.play import WALKS
+from tablut.results import grouped, scientific
 
 Status = Literal["proved", "computed", "estimated", "quoted"]
 
@@ -47,6 +46,52 @@ def made_on(folder: str, name: str) -> str:
     return _dates().get(f"{folder}/{name}", "date not recorded")
 
 
+def first_page() -> str:
+    """Return the first page of the results, in Markdown; the pages to play on are HTML beside them."""
+    report = bounds("ashton")
+    ladder = [f"| {rung.what} | {grouped(rung.number)} | {rung.unit} | {rung.status} |" for rung in report.ladder()]
+    numbers = [
+        f"| {one.what} | **{one.value}**<br>{one.note} | {one.status} | `{one.command}`<br>{one.date} "
+        f"| {_link(one.link, one.page)} |"
+        for one in headlines()
+    ]
+    lines = [
+        "# Results",
+        "",
+        f"Tablut has at most **{grouped(report.corrected.distinct)}** ways in which the pieces can stand. The "
+        f"complexity paper prints {report.term('eq14').published}; [what is wrong with that, and why](bounds.md).",
+        "",
+        f"{_link('Solve a puzzle', '../../play/index.html')}, or walk a solved board: "
+        + ", ".join(_link(name, f"../../walks/{name}.html") for name in WALKS)
+        + ". These pages need no server. A larger board: `tablut solve -v ashton-5-4v4 --store solved`, then "
+        "`tablut serve --tablebase solved`.",
+        "",
+        "## The bound, step by step",
+        "",
+        "| step | number | of what | how it is known |",
+        "|---|--:|---|---|",
+        *ladder,
+        "",
+        "`tablut bounds` computes them. A labelled state is a placement with the way in which the game ended with it, "
+        "or goes on.",
+        "",
+        "## The numbers",
+        "",
+        *(f"- **{status}**: {meaning}." for status, meaning in STATUSES.items()),
+        "",
+        "| what | value | how it is known | from | more |",
+        "|---|---|---|---|---|",
+        *numbers,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _link(text: str, page: str) -> str:
+    """Return a link: to a page to play on as HTML, since Markdown knows no such page."""
+    return f'<a href="{page}">{text}</a>' if page.endswith(".html") else f"[{text}]({page})"
+
+
 def headlines() -> list[Headline]:
     """Return the numbers of the first page, in its order."""
     return [*_counted(), *_solved(), *_played()]
@@ -56,12 +101,12 @@ def _counted() -> list[Headline]:
     found = [
         Headline(
             "Positions that a game can come to, at least",
-            grouped(str(proved["positions"])),
+            grouped(int(proved["positions"])),
             f"about {scientific(int(proved['positions']), 4)} undecided placements with the side to move",
             "proved",
             "python -m reports.studies.lower_bound",
             made_on("lower_bound", "ashton"),
-            "reachable.html#a-proved-lower-bound",
+            "reachable.md#a-proved-lower-bound",
             "What is proved",
         )
         for proved in reachable.lower_bounds().values()
@@ -77,7 +122,7 @@ def _counted() -> list[Headline]:
                 "estimated",
                 reachable.results()["ashton"]["provenance"]["command"],
                 made_on("reachable", "ashton"),
-                "reachable.html",
+                "reachable.md",
                 "How it is estimated",
             )
         )
@@ -91,7 +136,7 @@ def _counted() -> list[Headline]:
                 "computed",
                 counted["provenance"]["command"],
                 made_on("census", "ashton"),
-                "census.html",
+                "census.md",
                 "Ply by ply",
             )
         )
@@ -111,7 +156,7 @@ def _solved() -> list[Headline]:
                 "computed",
                 largest["provenance"]["command"],
                 made_on("solutions", largest["variant"]),
-                "solutions.html",
+                "solutions.md",
                 "Who wins",
             )
         )
@@ -126,7 +171,7 @@ def _solved() -> list[Headline]:
                 "computed",
                 f"tablut tablebase build --men {men}",
                 made_on("endings", next(iter(summaries))),
-                "endings.html",
+                "endings.md",
                 "The longest ones",
             )
         )
@@ -139,7 +184,7 @@ def _solved() -> list[Headline]:
             "proved",
             stored["provenance"]["command"],
             made_on("puzzles", "collection"),
-            "puzzles.html",
+            "../../play/index.html",
             "Solve one",
         )
     )
@@ -158,7 +203,7 @@ def _played() -> list[Headline]:
             "estimated",
             players.PAIRINGS[0].command,
             made_on("players", players.PAIRINGS[0].name),
-            "players.html",
+            "players.md",
             "Cell by cell",
         )
     ]

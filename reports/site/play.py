@@ -1,24 +1,34 @@
-"""The puzzles of the site: each with its picture, its solution and the tree that it is played from.
+"""The pages that are played on in the browser, without a server: puzzles, and solved boards to walk in.
 
-Proving the trees takes minutes, so they are kept in ``reports/data/puzzles`` as ``python -m reports.sources trees``
-gave them. A test compares them with the puzzles, and with the solver.
+Trees of puzzles and walks take minutes to prove, so they are kept in ``reports/data`` as ``python -m reports.sources``
+gave them. Tests compare them with the puzzles, and with the solver. A page is the
+title and the body; who builds the site sets it between its own head and foot.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import jinja2
+from markupsafe import Markup
 
 from reports.puzzles import results as solved
 from reports.stored import Provenance, read_stored
-from retrograde.puzzles.game import PuzzleTree, PuzzleTrees, TreeNode
+from retrograde.answers import TableWalk
+from retrograde.puzzles.game import PuzzleTrees
 from retrograde.puzzles.puzzle_file import COLLECTION, facts_of, read_puzzles
 from tablut import svg
 from tablut.board import Board
+from tablut.indexing.values import Verdict, a_ply_earlier, value_of
 from tablut.notation import square_name
-from tablut.variants import load_variant
+from tablut.position import Position
+from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
+    from retrograde.answers import WalkMove, WalkNode
+    from retrograde.puzzles.game import PuzzleTree, TreeNode
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _PIXELS = 400
@@ -40,22 +50,27 @@ class Entry(NamedTuple):
     line: list[str]
     nodes: int
     tree: dict[str, Any]
-    path: str
-    picture: str
-    drawn: str
 
 
-class _Stored(PuzzleTrees):
+class PlayPage(NamedTuple):
+    """A page: its name without an ending, its title, and its body in HTML."""
+
+    name: str
+    title: str
+    body: str
+
+
+class _StoredTrees(PuzzleTrees):
     provenance: Provenance
 
 
 def trees() -> dict[str, dict[str, Any]]:
     """Return the stored trees by the ids of their puzzles."""
-    stored = read_stored("puzzles", "trees", _Stored, _check)
+    stored = read_stored("puzzles", "trees", _StoredTrees, _check)
     return {tree["id"]: tree for tree in stored["puzzles"]}
 
 
-def _check(stored: _Stored, _name: str) -> None:
+def _check(stored: _StoredTrees, _name: str) -> None:
     """Compare the trees with the puzzles that ship."""
     shipped = {puzzle.id: puzzle for puzzle in read_puzzles(COLLECTION)}
     if [tree.id for tree in stored.puzzles] != list(shipped):
@@ -117,6 +132,7 @@ def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
         raise ValueError(f"{where}: {move} captures elsewhere")
 
 
+@cache
 def entries() -> list[Entry]:
     """Return the puzzles that ship, in the order of their files."""
     found, solutions = trees(), {one["id"]: one["solution"] for one in solved()["puzzles"]}
@@ -125,8 +141,6 @@ def entries() -> list[Entry]:
 
 def _entry(puzzle: Puzzle, tree: dict[str, Any], solution: dict[str, Any]) -> Entry:
     facts = facts_of(puzzle)
-    variant = load_variant(puzzle.variant)
-    drawn = svg.board(variant, puzzle.position, turn=True, pixels=_PIXELS)
     return Entry(
         id=puzzle.id,
         variant=puzzle.variant,
@@ -141,10 +155,67 @@ def _entry(puzzle: Puzzle, tree: dict[str, Any], solution: dict[str, Any]) -> En
         line=solution["line"],
         nodes=solution["nodes"],
         tree=tree,
-        path=f"puzzles/{puzzle.id}.html",
-        picture=f"figures/puzzle-board-{puzzle.id}.svg",
-        drawn=drawn,
     )
+
+
+def pages() -> list[PlayPage]:
+    """Return the pages: the gallery of the puzzles, each puzzle, each board to walk in."""
+    puzzles = entries()
+    found = [
+        _page(
+            "play/index",
+            "Puzzles",
+            "puzzles.html.j2",
+            puzzles=puzzles,
+            rules=sorted({one.variant for one in puzzles}),
+            plies=sorted({one.plies for one in puzzles}),
+            themes=sorted({one.kind for one in puzzles}),
+        )
+    ]
+    for place, one in enumerate(puzzles):
+        values = {
+            "one": one,
+            "example": next(iter({**one.tree["nodes"][0]["wrong"], **one.tree["nodes"][0]["right"]})),
+            "before": puzzles[place - 1].id if place else "",
+            "after": puzzles[place + 1].id if place + 1 < len(puzzles) else "",
+            "data": Markup(tree_data(one)),
+        }
+        found.append(_page(f"play/{one.id}", one.id, "puzzle.html.j2", **values))
+    for name, stored in walks().items():
+        values = {
+            "board": name,
+            "stored": stored,
+            "position": stored["nodes"][0]["position"],
+            "moves": sum(len(node["moves"]) for node in stored["nodes"]),
+            "data": Markup(walk_data(name, stored)),
+        }
+        found.append(_page(f"walks/{name}", f"Walk {name}", "walk.html.j2", **values))
+    return found
+
+
+def _page(name: str, title: str, template: str, **values: Any) -> PlayPage:
+    return PlayPage(name, title, _templates().get_template(template).render(title=title, root="../", **values))
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("reports.site"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+
+
+def pictures() -> dict[str, str]:
+    """Return the drawings that the pages show, by the names of their files."""
+    found = {"legend.svg": svg.legend(shipped_variants())}
+    for one in entries():
+        variant = load_variant(one.variant)
+        drawn = svg.board(variant, Position.parse(one.position, variant.size), turn=True, pixels=_PIXELS)
+        found[f"puzzle-board-{one.id}.svg"] = drawn
+    return found | {f"board-{name}.svg": svg.board(load_variant(name)) for name in WALKS}
 
 
 def tree_data(one: Entry) -> str:
@@ -159,4 +230,49 @@ def tree_data(one: Entry) -> str:
         "opening_takes": one.tree["opening_takes"],
         "nodes": nodes,
     }
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+# -- the solved boards that are walked in the browser: positions near the start, every move with its value
+
+
+WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
+"""The boards, in the order of the pages."""
+
+
+class _StoredWalk(TableWalk):
+    provenance: Provenance
+
+
+def walks() -> dict[str, dict[str, Any]]:
+    """Return the stored walks by the names of their boards."""
+    return {name: read_stored("walks", name, _StoredWalk, _check_walk) for name in WALKS}
+
+
+def _check_walk(stored: _StoredWalk, name: str) -> None:
+    """Compare a walk with its name, with the rules at the start, and every value with those that it leads to."""
+    rules = load_variant(name)
+    if stored.variant != name or not stored.nodes or stored.nodes[0].position != rules.start_position:
+        raise ValueError("variant, nodes: are not those of this board")
+    for node in stored.nodes:
+        if sorted(move.move for move in node.moves) != sorted(map(str, Board(rules, node.position).legal_moves)):
+            raise ValueError(f"position {node.position!r}: has other moves than the rules")
+        if node.moves and _value(node.moves[0]) != _value(node):
+            raise ValueError(f"position {node.position!r}: is not worth what its best move is")
+        for move in node.moves:
+            if move.to is None:
+                continue
+            if not 0 <= move.to < len(stored.nodes):
+                raise ValueError(f"position {node.position!r}: {move.move} leads to a number that is not there")
+            if _value(move) != a_ply_earlier(_value(stored.nodes[move.to])):
+                raise ValueError(f"position {node.position!r}: {move.move} has another value than where it leads")
+
+
+def _value(one: WalkNode | WalkMove) -> int:
+    return value_of(Verdict(one.wdl, one.dtm))  # type: ignore[arg-type]
+
+
+def walk_data(name: str, stored: dict[str, Any]) -> str:
+    """Return what the script of a walk reads, safe within a script element."""
+    data = {"terrain": load_variant(name).terrain, "nodes": stored["nodes"]}
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
