@@ -85,7 +85,7 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
     What is unknown counts as unreachable for the lower end and as reachable for the upper. Where the lemmas were
     tried on more samples, the share is a product: of those that pass, and of the reachable among
     them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
-    whether they depend on each other or not. Samples of a part that is counted exactly tell nothing; the
+    whether they depend on each other or not. Samples of a part that is counted exactly say nothing; the
     shares are of the others, and the exact share of these is a further factor.
     """
     inside = float(tally.inside)

@@ -106,7 +106,7 @@ class Positions(Result):
 
 
 class SharedSpace(Result):
-    """The reachable share of another space of which the same samples tell."""
+    """The reachable share of another space, from the same samples."""
 
     counted: ExactInt
     interval95: list[float]
@@ -287,10 +287,10 @@ _QUICK_TREE: Final = 200
 
 
 class Progress(Protocol):
-    """Hears how far a run is."""
+    """Shows how far a run is."""
 
     def advance(self, stage: str, count: int) -> None:
-        """Hear that more samples went through a stage."""
+        """Take note that more samples went through a stage."""
 
 
 class _Task(NamedTuple):
@@ -364,7 +364,7 @@ def estimate(
     checks : int
         How many certificates the plain rules re-check: the first ones, without those of large backward trees.
     progress : Progress, optional
-        Hears how far the run is.
+        Shows how far the run is.
     partial : callable, optional
         Receives what is certain so far when the run is interrupted or a cluster goes away.
 
