@@ -1,11 +1,11 @@
 """The files between the passes over slices: a head that says what they belong to, and packed blocks.
 
-A file has sections: the items of a slice with white and with black to move, and the news for other
+A file has sections: the items of a slice with white and with black to move, and the messages to other
 slices. A section is cut into blocks, each packed by LZ4 and bound by a digest in the head; the head is bound by
 its own digest, which the next pass and the checkpoint name. So a file that is damaged, cut
 short, swapped or left by another plan is told apart, and its name is never read from anything.
 
-What is packed waits on disk until its file is written: the news of a slice takes more room than the slice.
+What is packed waits on disk until its file is written: the messages of a slice take more room than the slice.
 """
 
 from __future__ import annotations
