@@ -26,6 +26,7 @@ from retrograde.tablebase.errors import TablebaseError
 from tablut.errors import output_failure
 from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
 from tablut.store.files import write_bytes
+from tablut.store.records import Count, Digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -140,10 +141,8 @@ FORMAT: Final = 1
 _MAGIC: Final = b"TBLSLICE"
 _HEAD: Final = struct.Struct("<8sI32s")
 _HEAD_BYTES: Final = 64 << 20
-_WAY_OUT: Final = "it is made again"
+WAY_OUT: Final = "it is made again"
 
-Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(pattern="^[a-z0-9-]{1,40}$")]
 Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
 """By code, how many items were given it."""
@@ -322,7 +321,7 @@ def check_blocks(file: SliceFile) -> None:
 
 def damaged(path: Path, what: str) -> DamagedSliceError:
     """Return the error for a file that is not as it was written."""
-    return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {_WAY_OUT}")
+    return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {WAY_OUT}")
 
 
 # -- the codes of a tier -----------------------------------------------------------------------
