@@ -6,10 +6,12 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 import socket
 import sys
+import threading
 import webbrowser
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 import uvicorn
@@ -85,6 +87,10 @@ def configured(app: ASGIApp) -> uvicorn.Config:
     )
 
 
+def _exit(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
     """Serve the explorer until it is interrupted, or for some time."""
 
@@ -100,6 +106,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
             server.should_exit = True
         await task
 
+    # uvicorn ends in order on SIGTERM, then raises it again: as an exit, workers and their semaphores are released.
+    before = signal.signal(signal.SIGTERM, _exit) if threading.current_thread() is threading.main_thread() else None
     told = logging.StreamHandler()
     logging.getLogger("tablut.explorer").addHandler(told)
     switching = sys.getswitchinterval()
@@ -110,6 +118,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     except KeyboardInterrupt:
         return True
     finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
         sys.setswitchinterval(switching)
         logging.getLogger("tablut.explorer").removeHandler(told)
         listener.close()

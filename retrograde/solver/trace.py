@@ -23,6 +23,7 @@ from tablut.results import Result
 from tablut.running.clocks import cpu_clock, thread_clock
 from tablut.running.machine import peak_memory
 from tablut.store.files import excerpt, read_bytes, write_text
+from tablut.store.records import Count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,6 @@ _MOST_BYTES: Final = 256 << 20
 _STATISTICS: Final = Path("/proc/thread-self/schedstat")
 """Where Linux says how long a thread has run, and how long it has waited for a processor, in nanoseconds."""
 
-Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
 
 

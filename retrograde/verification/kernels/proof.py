@@ -181,33 +181,33 @@ def new_tally(codes: int, room: int) -> Tally:
 
 
 @inlined
-def _write_combination(r: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
+def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
     """Write the ascending numbers below ``spots`` that make the combination of a rank."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1
-        while r.binomial[number * r.most + k] > rank:
+        while listing.binomial[number * listing.most + k] > rank:
             number -= 1
-        rank -= r.binomial[number * r.most + k]
+        rank -= listing.binomial[number * listing.most + k]
         numbers[k - 1] = number
 
 
 @inlined
 def _open_row(d: ProofDesk, row: int, king: int) -> None:
     """Write the row soldiers' cells, and those that are left to column soldiers; O(cells)."""
-    r, m = d.listing, d.memory
-    soldiers = m.white if r.row_kind == 1 else m.black
-    _write_combination(r, r.combination[row], r.row_men, r.row_spots, m.column)
-    for k in range(r.row_men):
-        soldiers[k] = r.row_cell[m.column[k]]
+    listing, w = d.listing, d.memory
+    soldiers = w.white if listing.row_kind == 1 else w.black
+    _write_combination(listing, listing.combination[row], listing.row_men, listing.row_spots, w.column)
+    for k in range(listing.row_men):
+        soldiers[k] = listing.row_cell[w.column[k]]
     left = I64(0)
-    for k in range(r.column_spots):
-        cell = I64(r.column_cell[k])
+    for k in range(listing.column_spots):
+        cell = I64(listing.column_cell[k])
         taken = cell == king
-        for soldier in range(r.row_men):
+        for soldier in range(listing.row_men):
             taken = taken or I64(soldiers[soldier]) == cell
         if not taken:
-            m.left[left] = cell
+            w.left[left] = cell
             left += 1
 
 
@@ -221,33 +221,33 @@ def _first_column(d: ProofDesk) -> None:
 @inlined
 def _next_column(d: ProofDesk) -> None:
     """Write the column soldiers' cells, and move on to the next combination of them."""
-    m, men = d.memory, d.listing.column_men
-    soldiers = m.black if d.listing.row_kind == 1 else m.white
+    w, men = d.memory, d.listing.column_men
+    soldiers = w.black if d.listing.row_kind == 1 else w.white
     for k in range(men):
-        soldiers[k] = m.left[m.column[k]]
+        soldiers[k] = w.left[w.column[k]]
     # The first place that can move up does, those below start again.
     k = I64(0)
-    while k + 1 < men and m.column[k] + 1 == m.column[k + 1]:
-        m.column[k] = k
+    while k + 1 < men and w.column[k] + 1 == w.column[k + 1]:
+        w.column[k] = k
         k += 1
-    m.column[k] += 1
+    w.column[k] += 1
 
 
 @inlined
 def _set_board(d: ProofDesk, king: int) -> None:
     """Put the king and the lists of cells on the board; the side to move stays as it is."""
-    t, m = d.tables, d.memory
+    t, w = d.tables, d.memory
     attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
     for line in range(2 * t.size):
-        m.board[line] = np.uint32(0)
-    toggle(t, m.board, king, 16)
+        w.board[line] = np.uint32(0)
+    toggle(t, w.board, king, 16)
     for k in range(attackers):
-        toggle(t, m.board, I64(m.black[k]), 0)
+        toggle(t, w.board, I64(w.black[k]), 0)
     for k in range(defenders):
-        toggle(t, m.board, I64(m.white[k]), 16)
-    put_king(t, m.board, king)
-    put_count(t, m.board, 1, attackers)
-    put_count(t, m.board, 0, defenders)
+        toggle(t, w.board, I64(w.white[k]), 16)
+    put_king(t, w.board, king)
+    put_count(t, w.board, 1, attackers)
+    put_count(t, w.board, 0, defenders)
 
 
 # -- the proof ---------------------------------------------------------------------------------
@@ -284,19 +284,19 @@ def _entry_at(
 @called
 def _made_code(d: ProofDesk, side: int, move: int) -> int:
     """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
-    t, x, m = d.tables, d.tiers, d.memory
-    undo, outcome = make(t, m.board, move)
+    t, x, w = d.tables, d.tiers, d.memory
+    undo, outcome = make(t, w.board, move)
     if outcome != UNDECIDED:
-        unmake(t, m.board, undo)
+        unmake(t, w.board, undo)
         return I64(_WON) if winner_of(outcome) == side else I64(_LOST)
     if undo_captured(undo) == 0:
-        unmake(t, m.board, undo)
+        unmake(t, w.board, undo)
         return I64(_QUIET)
-    tier, entry = tier_at(x, count_of(t, m.board, 1), count_of(t, m.board, 0)), I64(-1)
+    tier, entry = tier_at(x, count_of(t, w.board, 1), count_of(t, w.board, 0)), I64(-1)
     if tier >= 0:
-        men_of_board(t, m.board, m.spare_black, m.spare_white)
-        entry = _entry_at(x, tier, king_of(t, m.board), m.spare_black, m.spare_white, m.scratch)
-    unmake(t, m.board, undo)
+        men_of_board(t, w.board, w.spare_black, w.spare_white)
+        entry = _entry_at(x, tier, king_of(t, w.board), w.spare_black, w.spare_white, w.scratch)
+    unmake(t, w.board, undo)
     return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
 
@@ -312,16 +312,18 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 @inlined
 def _free_men(d: ProofDesk, side: int, king: int) -> int:
-    """Return how many men of a side may slide along their row as well as along their column."""
-    t, m, tier = d.tables, d.memory, d.tiers.tier
-    men, cells = (tier.attackers[d.tier], m.black) if side == 1 else (tier.defenders[d.tier], m.white)
+    """Return how many men of a side may slide along their rank as well as along their file."""
+    t, w, tier = d.tables, d.memory, d.tiers.tier
+    men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
+    if side == 1:
+        men, cells, slides = tier.attackers[d.tier], w.black, t.attacker_slides
     found = I64(0)
     for k in range(men):
-        row, column = slides_from(t, m.board, t.attacker_slides if side == 1 else t.defender_slides, I64(cells[k]))
-        found += I64(row != 0 and column != 0)
+        along_rank, along_file = slides_from(t, w.board, slides, I64(cells[k]))
+        found += I64(along_rank != 0 and along_file != 0)
     if side == 0:
-        row, column = slides_from(t, m.board, t.king_slides, king)
-        found += I64(row != 0 and column != 0)
+        along_rank, along_file = slides_from(t, w.board, t.king_slides, king)
+        found += I64(along_rank != 0 and along_file != 0)
     return found
 
 
@@ -329,7 +331,7 @@ def _free_men(d: ProofDesk, side: int, king: int) -> int:
 def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
     """Return whether after each ply of a side that captures nothing both sides surely have a move.
 
-    Whoever arrives on a cell blocks a row or a column of another man, not both; and who leaves one blocks nothing.
+    Whoever arrives on a cell blocks the rank or the file of another man, not both; and who leaves one blocks nothing.
     """
     return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
 
@@ -340,20 +342,20 @@ def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool
 
     If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
     """
-    t, x, m = d.tables, d.tiers, d.memory
+    t, x, w = d.tables, d.tiers, d.memory
     start, target = start_of(move), target_of(move)
     royal = side == 0 and start == king
     escapes = royal and t.escapes[target] != 0
-    if not certain or escapes or may_capture(t, m.board, side, target, target if royal else king):
+    if not certain or escapes or may_capture(t, w.board, side, target, target if royal else king):
         code = _made_code(d, side, move)
         if code != _QUIET:
             return code
     if royal:
-        entry = _entry_at(x, d.tier, target, m.black, m.white, m.scratch)
+        entry = _entry_at(x, d.tier, target, w.black, w.white, w.scratch)
     else:
-        own = m.black if side == 1 else m.white
+        own = w.black if side == 1 else w.white
         place = _replace(own, start, target)
-        entry = _entry_at(x, d.tier, king, m.black, m.white, m.scratch)
+        entry = _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
         own[place] = start
     return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
@@ -361,16 +363,16 @@ def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool
 @inlined
 def _prove(d: ProofDesk, side: int, king: int) -> int:
     """Return the code of the position on the board by its successors, or `_UNPROVED` if one of them has no entry."""
-    t, m = d.tables, d.memory
-    put_side(t, m.board, side)
-    count = generate(t, m.board, m.moves)
+    t, w = d.tables, d.memory
+    put_side(t, w.board, side)
+    count = generate(t, w.board, w.moves)
     if count == 0:
         return I64(1)
     # Only some rules ask it after every ply.
     certain = t.either_after_ply == 0 or _leaves_moves(d, side, king)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
-        code = _successor_code(d, side, king, I64(m.moves[number]), certain)
+        code = _successor_code(d, side, king, I64(w.moves[number]), certain)
         if code == _UNPROVED:
             return code
         if code == _WON:
@@ -392,23 +394,23 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
 @inlined
 def _orbit(d: ProofDesk, entry: int, king: int) -> int:
     """Return the size of a placement's orbit, or -1 if an image of it is ranked elsewhere."""
-    x, m, order = d.tiers, d.memory, d.listing.order
+    x, w, order = d.tiers, d.memory, d.listing.order
     attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
     stabiliser = I64(1)
-    low, high = _mask(m.black, attackers)
-    white_low, white_high = _mask(m.white, defenders)
+    low, high = _mask(w.black, attackers)
+    white_low, white_high = _mask(w.white, defenders)
     # The first is the identity.
     for element in range(1, order):
         table = advance(d.listing.image, element * x.square.cells)
         for k in range(attackers):
-            m.spare_black[k] = table[I64(m.black[k])]
+            w.spare_black[k] = table[I64(w.black[k])]
         for k in range(defenders):
-            m.spare_white[k] = table[I64(m.white[k])]
+            w.spare_white[k] = table[I64(w.white[k])]
         moved = I64(table[king])
-        if _entry_at(x, d.tier, moved, m.spare_black, m.spare_white, m.scratch) != entry:
+        if _entry_at(x, d.tier, moved, w.spare_black, w.spare_white, w.scratch) != entry:
             return I64(-1)
-        same_low, same_high = _mask(m.spare_black, attackers)
-        same_white_low, same_white_high = _mask(m.spare_white, defenders)
+        same_low, same_high = _mask(w.spare_black, attackers)
+        same_white_low, same_white_high = _mask(w.spare_white, defenders)
         if (
             moved == king
             and same_low == low
@@ -458,12 +460,12 @@ def _settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> No
 @inlined
 def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
     """Prove all positions of a row; O(entries * moves)."""
-    m = d.memory
+    w = d.memory
     _open_row(d, row, king)
     _first_column(d)
     for entry in range(start, start + width):
         _next_column(d)
-        ranked = _entry_at(d.tiers, d.tier, king, m.black, m.white, m.scratch)
+        ranked = _entry_at(d.tiers, d.tier, king, w.black, w.white, w.scratch)
         if ranked != entry:
             d.tally.counters[ALIASES] += 1
             if ranked < start or ranked > entry:
@@ -484,9 +486,9 @@ def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> Non
 def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
     """Prove all positions in some rows of a tier; O(entries * moves)."""
     d = record_at(pointer(desk), ProofDesk)
-    r, orbit = d.listing, I64(0)
+    listing, orbit = d.listing, I64(0)
     for row in range(first, last):
-        while row >= r.first_row[orbit + 1]:
+        while row >= listing.first_row[orbit + 1]:
             orbit += 1
-        start = r.base[orbit] + (row - r.first_row[orbit]) * r.width[orbit]
-        _prove_row(d, row, r.king_cell[orbit], start, r.width[orbit])
+        start = listing.base[orbit] + (row - listing.first_row[orbit]) * listing.width[orbit]
+        _prove_row(d, row, listing.king_cell[orbit], start, listing.width[orbit])
