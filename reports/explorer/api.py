@@ -27,7 +27,7 @@ from reports.explorer.asked import (
     TryAsked,
     known_players,
 )
-from reports.explorer.facts import PositionFacts, position_facts
+from reports.explorer.facts import MoveMade, PositionFacts, position_facts
 from reports.explorer.guard import BusyError, NotFoundError
 from reports.explorer.tables import TableListed, list_tables
 from retrograde.cli.puzzle_solve import SolvedResult
@@ -373,13 +373,6 @@ def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: 
 # -- game records ----------------------------------------------------------------------------------
 
 
-class RecordPly(Result):
-    """A move of a record, as the rules give it."""
-
-    move: str
-    captures: list[str]
-
-
 class RecordRead(Result):
     """A record that was read and replayed."""
 
@@ -388,7 +381,7 @@ class RecordRead(Result):
     rules: str | None
     start: str
     tags: dict[str, str]
-    moves: list[RecordPly]
+    moves: list[MoveMade]
     result: str | None
     outcome: str | None
     problems: list[str]
@@ -409,7 +402,7 @@ def _add_games(router: APIRouter) -> None:
             start=str(game.start),
             tags=dict(record.tags),
             moves=[
-                RecordPly(
+                MoveMade(
                     move=str(ply.move.move),
                     captures=[square_name(square, variant.size) for square in sorted(ply.move.captures or ())],
                 )
