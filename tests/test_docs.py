@@ -26,7 +26,6 @@ from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_o
 # What nothing here runs: page and first line. Each says why in its mark.
 NOT_RUN = {
     ("move-a-store.md", "rsync -a --delete endings/ host:/srv/endings/"),
-    ("move-a-store.md", "aws s3 sync endings s3://tables/endings          # or: rclone sync endings remote:tables/endings"),
     (
         "move-a-store.md",
         "aws s3 sync endings s3://tables/endings          # or: rclone sync endings remote:tables/endings",

@@ -212,13 +212,32 @@ class Guard:
             return
         self._in_flight += 1
         try:
-            body = await self._body(scope, receive)
-            if isinstance(body, tuple):
-                await failure(*body)(scope, receive, complete)
-                return
-            await self._app(scope, _replayed(body, receive), complete)
+            await self._app(scope, self._limited(scope, receive), complete)
         finally:
             self._in_flight -= 1
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a receiver that refuses a body that is too large or comes too slowly."""
+        most, size, ended = self._most(scope["path"]), 0, False
+        until = asyncio.get_running_loop().time() + self._settings.request_seconds
+
+        async def limited() -> Message:
+            nonlocal size, ended
+            if ended:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                seconds = f"{self._settings.request_seconds:g} seconds"
+                raise HTTPException(408, f"the request did not arrive within {seconds}") from None
+            size += len(message.get("body", b""))
+            if size > most:
+                raise HTTPException(413, _too_large(most))
+            ended = not message.get("more_body", False)
+            return message
+
+        return limited
 
     def _refusal(self, headers: Headers, path: str) -> tuple[str, int, dict[str, str]] | None:
         if self._in_flight >= self._settings.in_flight:
@@ -241,39 +260,6 @@ class Guard:
 
     def _most(self, path: str) -> int:
         return self._settings.record_bytes if path in _RECORDS else self._settings.body_bytes
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | tuple[str, int]:
-        """Return the body of a request, or what is wrong with it and the status to say so with."""
-        most, parts, size = self._most(scope["path"]), [], 0
-        try:
-            async with asyncio.timeout(self._settings.request_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return "the visitor has gone", 400
-                    size += len(message.get("body", b""))
-                    if size > most:
-                        return _too_large(most), 413
-                    parts.append(message.get("body", b""))
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
-        except TimeoutError:
-            return f"the request did not arrive within {self._settings.request_seconds:g} seconds", 408
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a receiver that gives a body that was already read, then what comes after it."""
-    given = False
-
-    async def again() -> Message:
-        """Return the next message."""
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
 
 
 def _too_large(most: int) -> str:

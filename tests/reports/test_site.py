@@ -256,7 +256,7 @@ def test_the_whole_site_is_linked_and_loads_nothing_from_outside(tmp_path: Path,
         if path.endswith(".html"):
             text = (tmp_path / "site" / path).read_text(encoding="utf-8")
             assert not re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="(?:\w+:)?//[^"]*"', text), path
-            for link in re.findall(r'(?:href|src)="([^"#:?]+)', text):
+            for link in re.findall(r'(?:href|src)="([^"#:?]+)["#?]', text):
                 assert target_of(path, link) in files, f"{path}: {link}"
     assert run(["report", "--site", str(tmp_path / "site"), "--check"]) == 0
 
