@@ -218,10 +218,10 @@ def solve_command(
             err=True,
         )
         raise
-    return Reply(report, lambda console: _show_solve(console, rules, report))
+    return Reply(report, lambda console: _show_solution(console, rules, report))
 
 
-def _show_solve(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
+def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
     from tablut.cli.people import draw_board
     from tablut.position import Position
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -26,7 +24,7 @@ from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.terminal import LineReader, did_you_mean
 from tablut.position import MoveText
-from tablut.results import Result
+from tablut.results import Result, csv_of
 from tablut.store.files import excerpt
 from tablut.variants import load_variant
 
@@ -210,7 +208,7 @@ def list_command(
     wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
     found = _List(file=file, puzzles=[_Listed(**_listed(puzzle)) for puzzle in choose(puzzles, wanted)])
     if as_csv:
-        table = _csv(found)
+        table = csv_of(_Listed, found.puzzles)
         return Reply(found, lambda console: console.out(table, end=""))
     return Reply(found, lambda console: _show_list(console, found, len(puzzles)))
 
@@ -227,15 +225,6 @@ def _listed(puzzle: Puzzle) -> dict[str, Any]:
         "claim": claim,
         **facts._asdict(),
     }
-
-
-def _csv(found: _List) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_Listed.model_fields)
-    for puzzle in found.puzzles:
-        writer.writerow(["" if value is None else value for value in puzzle.model_dump().values()])
-    return text.getvalue()
 
 
 def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
@@ -276,10 +265,10 @@ def show_command(
         line = interruptible(partial(solve_puzzle, one, ProofLimits(nodes=nodes))).line
         start = square_name(line[0].start, rules_of(one).size) if hint and line else None
         shown = shown.model_copy(update={"hint": start, "solution": list(map(str, line)) if solution else None})
-    return Reply(shown, lambda console: _show(console, one, shown))
+    return Reply(shown, lambda console: _show_puzzle(console, one, shown))
 
 
-def _show(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
+def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
     from retrograde.puzzles.puzzle_file import rules_of
 
     variant = rules_of(puzzle)
@@ -349,7 +338,7 @@ def play_command(
     table = _Table(one, game, live, _asking(live, list(moves or ())))
     played = table.run()
     code = EXIT_UNKNOWN if played.unknown else 0 if played.solved else EXIT_NO
-    return Reply(played, lambda console: _show_puzzle_play(console, played), code)
+    return Reply(played, lambda console: _show_played(console, played), code)
 
 
 def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
@@ -506,7 +495,7 @@ class _Table:
         self._live.print(draw_board(board.variant, board.position.rows()))
 
 
-def _show_puzzle_play(console: PeopleConsole, played: _Played) -> None:
+def _show_played(console: PeopleConsole, played: _Played) -> None:
     outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
     wrong = f"{len(played.wrong)} wrong move{'s' * (len(played.wrong) != 1)}"
     hints = f"{played.hints} hint{'s' * (played.hints != 1)}"

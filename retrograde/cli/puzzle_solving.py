@@ -203,7 +203,7 @@ def _solve_position(
         svg=None if drawn is None else str(drawn),
     )
     code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show(console, variant, solution, result), code)
+    return Reply(result, lambda console: _show_solved(console, variant, solution, result), code)
 
 
 def _prove(
@@ -239,7 +239,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
     return lines
 
 
-def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
+def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
     from rich.text import Text
 
     from tablut.cli.people import draw_board, legend

@@ -24,10 +24,9 @@ from retrograde.tablebase.records import (
     write_record,
 )
 from retrograde.tablebase.store import Store, little_endian, open_store
-from tablut.errors import OutputError, output_failure
 from tablut.indexing.values import ALIAS_CODE
-from tablut.store.files import lock_folder, remove_temporaries, store_path, sync_names, write_text
-from tablut.store.folders import Kind, claim
+from tablut.store import folders
+from tablut.store.files import lock_folder, store_path, sync_names, write_text
 from tablut.store.records import data_file
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ SHARD: Final = 32 * CHUNK
 """Entries of a shard: what is written at once."""
 _UNFINISHED: Final = re.compile(r"\.\d+v\d+\.(tmp|scratch)")
 """Folders of a tier in the making."""
-_KIND: Final = Kind("tablebase", "zarr.json")
+_KIND: Final = folders.Kind("tablebase", "zarr.json")
 _LEVEL: Final = 15
 """Of Zstandard: 19 would take four times as long and save a fifth."""
 
@@ -57,7 +56,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     if root.exists() and not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
     head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
-    with claim(root, _KIND, head, resume=True, other=lambda found: _other_game(found, variant)) as found:
+    with folders.claim(root, _KIND, head, resume=True, other=lambda found: _other_game(found, variant)) as found:
         planned = tuple(sorted({*found.tiers, *tiers}))
         if planned != found.tiers:
             write_record(root, RootRecord(variant=found.variant, tiers=planned))
@@ -82,15 +81,12 @@ def writing(root: Path | str) -> Iterator[None]:
 
 def sweep(root: Path) -> None:
     """Remove what a writer that did not end left in a store; whoever calls keeps the others away."""
-    try:
-        remove_temporaries(root)
-        if (root / "provenance").is_dir():
-            remove_temporaries(root / "provenance")
+    for folder in (root, root / "provenance"):
+        folders.sweep(folder, "tablebase")
+    with folders.writing(f"tablebase {str(root)!r}"):
         for path in root.iterdir():
-            if _UNFINISHED.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-    except OSError as error:
-        raise output_failure(f"tablebase {str(root)!r}: {error.strerror}", error) from error
+            if _UNFINISHED.fullmatch(path.name):
+                folders.drop(path)
 
 
 def write_tier(
@@ -112,9 +108,9 @@ def write_tier(
     _check_codes(name, index.size, sides)
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
-    try:
+    with folders.writing(f"tablebase folder {str(target)!r}", "; tiers that are finished are kept"):
         # What a killed writer left is of no use.
-        shutil.rmtree(folder, ignore_errors=True)
+        folders.drop(folder)
         folder.mkdir()
         try:
             record = _fill(folder, index, sides, min(threads, 2))
@@ -126,14 +122,8 @@ def write_tier(
             folder.rename(target)
             sync_names(place)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            folders.drop(folder)
             raise
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise output_failure(
-            f"tablebase folder {str(target)!r}: {error.strerror}; tiers that are finished are kept", error
-        ) from error
     return record
 
 
