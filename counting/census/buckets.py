@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 LEAF_BITS: Final = 12
-"""Bits of the hash that name a leaf: 4096 leaves, so a leaf fits into memory up to about 10^11 children."""
+"""Bits of the hash that name a leaf."""
+LEAVES: Final = 1 << LEAF_BITS
+"""So many that a leaf fits into memory up to about 10^11 children."""
 BINS: Final = 1 << 12
 """Ranges of the hash of families; see `family_bins`."""
 FIXING: Final = 60
