@@ -1,7 +1,7 @@
 """What each task of a build took: an account that a build keeps if it is asked to.
 
 A task is a tier that is built whole, a pass over a slice, or what the process that leads the build does itself with
-a tier in slices: its plan, and the packing at the end. `retrograde.scale` makes a model of the build from it.
+a tier in slices: its plan, and the packing at the end. The study `scale` makes a model of the build from it.
 
 Times of one build can be compared between processes as far as their machines' clocks agree.
 """
