@@ -116,8 +116,8 @@ def proof_digest(values: str, below: Iterable[str]) -> str:
     from tablut.engine.kernel_cache import source_digest
 
     # Development versions are many programs: what the proof is compiled from says which.
-    here = Path(__file__).with_name("proving.py")
-    program = (__version__, source_digest("retrograde.verification.proving", here))
+    here = Path(__file__).with_name("proof.py")
+    program = (__version__, source_digest("retrograde.verification.proof", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
 
 

@@ -208,11 +208,6 @@ class SliceFile(NamedTuple):
     sections: dict[str, tuple[_Section, NDArray[np.int64]]]
     bytes: int
 
-    @property
-    def source(self) -> Source:
-        """How it is named to others."""
-        return Source(str(self.path), self.digest)
-
 
 def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, contents: Mapping[str, PackedSection]) -> SliceFile:
     """Write a file of a slice, whole or not at all."""
