@@ -1,34 +1,11 @@
 """The shell and what every command has: JSON, provenance, exit codes, one line for bad input."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tablut import __version__
 from tablut.cli.shell import run
 from tablut.results import scientific
-
-Captured = pytest.CaptureFixture[str]
-
-
-def answer(capsys: Captured, *arguments: str, code: int = 0) -> dict:
-    assert run([*arguments, "--json"]) == code
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return json.loads(captured.out)
-
-
-def refusal(capsys: Captured, *arguments: str) -> str:
-    assert run(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert captured.err.startswith("tablut: ")
-    return captured.err
+from tests.support.commands import Captured, answer
 
 
 def test_help_lists_every_command(capsys: Captured) -> None:
@@ -46,14 +23,6 @@ def test_version(capsys: Captured) -> None:
     assert capsys.readouterr().out == f"tablut {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["bounds", "variants", "report"])
-def test_every_command_explains_itself(capsys: Captured, command: str) -> None:
-    assert run([command, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert f"tablut {command} " in text
-    assert "--json" in text
-
-
 def test_provenance(capsys: Captured) -> None:
     record = answer(capsys, "variants", "ashton")["provenance"]
     assert record["version"] == __version__
@@ -63,37 +32,6 @@ def test_provenance(capsys: Captured) -> None:
     assert record["seconds"] >= 0
     assert record["peak_rss_bytes"] > 10**6
     assert record["commit"] is None or len(record["commit"].rstrip("+")) == 40
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["bound"], ["command 'bound'", "did you mean 'bounds'", "--help"]),
-        (["Census"], ["did you mean 'census'"]),
-        (["help", "perf"], ["did you mean 'perft'"]),
-        (["symmetry", "verfy"], ["verfy", "Did you mean 'verify'", "`tablut symmetry --help`"]),
-        (["bounds", "--jsno"], ["did you mean '--json'"]),
-        (["--show-completion", "tcsh"], ["tcsh", "tablut --help"]),
-        (["bounds", "--nosuch"], ["--nosuch", "tablut bounds --help"]),
-        (["--nosuch"], ["--nosuch", "`tablut --help`"]),
-        (["bounds", "-v"], ["-v", "tablut bounds --help"]),
-        (["symmetry", "verify", "--nosuch"], ["--nosuch", "`tablut symmetry verify --help`"]),
-        (["variants", "ashton", "bologna"], ["bologna", "tablut variants --help"]),
-        (["bounds", "-v", "asthon"], ["asthon", "did you mean 'ashton'"]),
-        (["bounds", "-v", "no/such.toml"], ["no/such.toml", "No such file"]),
-        (["bounds", "-v", "."], ["'.'"]),
-        (["variants", "asthon", "--json"], ["asthon", "ashton"]),
-    ],
-)
-def test_bad_input_is_one_line(capsys: Captured, arguments: list[str], words: list[str]) -> None:
-    line = refusal(capsys, *arguments)
-    assert all(word in line for word in words), line
-
-
-def test_a_wrong_variant_file_is_one_line(capsys: Captured, tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text("[castle", encoding="utf-8")
-    assert "not valid TOML" in refusal(capsys, "bounds", "-v", str(path))
 
 
 def test_the_list_of_variants(capsys: Captured) -> None:
@@ -164,23 +102,6 @@ def test_bounds_as_latex(capsys: Captured) -> None:
     assert text.startswith("\\begin{align}\n")
     assert text.count("\\tag{") == 13
     assert answer(capsys, "bounds", "--latex")["latex"]["eq6"].startswith(r"UB'_{no\_end} = ")
-
-
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tablut", "bounds", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert process.wait() == 0
-    assert errors == b""
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (9999, "9999"), (10000, "1.000e4"), (99995, "1.000e5")])

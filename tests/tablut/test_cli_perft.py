@@ -1,6 +1,5 @@
 """``tablut perft`` and ``bench``: published numbers, the corpus runner, the pinned fingerprint."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -10,33 +9,10 @@ import pytest
 
 from reports.bench import fingerprint
 from tablut.cli.shell import run
+from tests.support.commands import answer
 from tests.support.waiting import PATIENCE
 
-CORPUS = Path(__file__).resolve().parents[1] / "data" / "perft"
 Captured = pytest.CaptureFixture[str]
-
-
-def answer(capsys: Captured, *arguments: str, code: int = 0) -> dict:
-    assert run([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
-
-
-PUBLISHED = {
-    "ashton": [56, 4408, 248456],
-    "bologna": [56, 4408, 248456],
-    "mcgill": [72, 3944, 285728],
-    "leiden": [56, 4408, 251856],
-    "berkeley": [80, 4400, 353200],
-    "brandubh": [40, 960, 39512],
-    "ashton-5-4v0": [4, 76, 296],
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_numbers(capsys: Captured, name: str) -> None:
-    result = answer(capsys, "perft", "-v", name, "-d", "3")
-    assert result["perft"] == PUBLISHED[name]
-    assert result["nodes_per_second"] > 0
 
 
 def test_every_way_of_counting_agrees(capsys: Captured) -> None:
@@ -56,14 +32,6 @@ def test_from_a_position(capsys: Captured) -> None:
     text = capsys.readouterr().out
     assert "c3-b3" in text
     assert "76" in text
-
-
-@pytest.mark.parametrize("file", sorted(CORPUS.glob("*.txt")), ids=lambda path: path.stem)
-def test_the_corpus(capsys: Captured, file: Path) -> None:
-    result = answer(capsys, "perft", "--corpus", str(file))
-    assert result["variant"] == file.stem
-    assert result["mismatches"] == []
-    assert result["checked"] > 20
 
 
 def test_a_wrong_number_is_answered_with_position_and_divide(capsys: Captured, tmp_path: Path) -> None:
@@ -115,34 +83,6 @@ def test_a_corpus_is_held_to_the_rules_that_it_names(capsys: Captured, tmp_path:
     code, told = check("variant own\n" + line, "-v", str(own))
     assert code == 0
     assert told.startswith("own: 1 numbers checked, 0 wrong")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["perft", "-d", "0"], ["--depth", "tablut perft --help"]),
-        (["perft", "--applied", "--divide"], ["--applied"]),
-        (["perft", "--cache", "1", "--threads", "2"], ["one thread"]),
-        (["perft", "--cache", "200000000"], ["--cache 200000000", "MiB of memory"]),
-        (["perft", "--corpus", "file", "--divide"], ["--corpus", "leave out"]),
-        (["perft", "--corpus", "nosuchfile"], ["nosuchfile"]),
-        (["perft", "-p", "5/5/5/5/5 w", "-v", "ashton-5-4v0"], ["king"]),
-    ],
-)
-def test_bad_input_is_one_line(capsys: Captured, arguments: list[str], words: list[str]) -> None:
-    assert run(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert all(word in captured.err for word in words), captured.err
-
-
-@pytest.mark.parametrize("line", ["only; three; parts", "id; 2b2/1K3/b3b/5/2b2 w; one=7; by hand"])
-def test_a_corpus_that_cannot_be_read_is_one_line(capsys: Captured, tmp_path: Path, line: str) -> None:
-    file = tmp_path / "corpus.txt"
-    file.write_text(line + "\n")
-    assert run(["perft", "-v", "ashton-5-4v0", "--corpus", str(file)]) == 2
-    assert "line 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

@@ -1,6 +1,5 @@
 """rank and unrank: a bijection, of exactly the size that the bound counts."""
 
-import json
 from itertools import combinations
 
 import pytest
@@ -15,6 +14,7 @@ from tablut.position import Position
 from tablut.status import position_status
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
+from tests.support.commands import answer
 
 
 @pytest.mark.parametrize(("cells", "length"), [(7, 0), (7, 1), (7, 3), (7, 7), (9, 4)])
@@ -111,11 +111,6 @@ def test_no_such_tier() -> None:
         index.rank(Position.parse("9/9/9/9/4K4/9/9/9/4b4 w", 9))
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert run([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 def test_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
     start = answer(capsys, "rank")
     assert start["size"] == "947889249256532407079664255"
@@ -125,11 +120,3 @@ def test_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(capsys, "unrank", "0", "--side", "b")["position"].endswith(" b")
     assert run(["unrank", "12345"]) == 0
     assert "rank 12345 of 947889249256532407079664255" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("rank", ["947889249256532407079664255", "-1", "1e5", "²", "9" * 5000, "x"])
-def test_what_is_no_rank_is_one_line(capsys: pytest.CaptureFixture[str], rank: str) -> None:
-    assert run(["unrank", "--", rank]) == 2
-    captured = capsys.readouterr()
-    assert captured.err.count("\n") == 1
-    assert captured.out == ""
