@@ -37,16 +37,15 @@ def test_tiers_are_the_terms_of_the_bound(name: str) -> None:
         offset += tier.size
 
 
-@pytest.mark.parametrize("name", [pytest.param("ashton-5-4v0", marks=pytest.mark.slow), "brandubh-5-4v0"])
-def test_all_ranks_of_a_small_board(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "step"), [("brandubh-5-4v0", 11), pytest.param("ashton-5-4v0", 1, marks=pytest.mark.slow)]
+)
+def test_ranks_of_a_small_board(name: str, step: int) -> None:
     variant = load_variant(name)
     index = PlacementIndex(variant)
-    seen = set()
-    for rank in range(index.size):
+    for rank in range(0, index.size, step):
         position = index.unrank(rank, "b")
         assert index.rank(position) == rank
-        seen.add(position.cells)
-    assert len(seen) == index.size
 
 
 @settings(deadline=None, max_examples=40)
