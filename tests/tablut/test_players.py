@@ -66,12 +66,12 @@ def test_unknown_players_are_named_with_the_known_ones():
 
 
 def test_the_command_follows_the_game(capsys: Captured):
-    first = answer(capsys, "-v", "brandubh", "--player", "random", "--seed", "4")
+    first = answer(capsys, "bestmove", "-v", "brandubh", "--player", "random", "--seed", "4")
     assert (first["score"], first["mate"], first["depth"], first["nodes"]) == (None, None, 0, 0)
-    second = answer(capsys, "-v", "brandubh", "--nodes", "2000", "--hash", "1", "-m", first["move"])
+    second = answer(capsys, "bestmove", "-v", "brandubh", "--nodes", "2000", "--hash", "1", "-m", first["move"])
     assert second["position"].endswith(" w")
     assert isinstance(second["score"], int)
-    deep = answer(capsys, "-v", "brandubh", "--depth", "3", "--hash", "1")
+    deep = answer(capsys, "bestmove", "-v", "brandubh", "--depth", "3", "--hash", "1")
     assert deep["depth"] == 3
 
 
